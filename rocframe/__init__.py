@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from rocframe.decisions.h_measure import h_measure
     from rocframe.decisions.hull import hull
     from rocframe.decisions.iso_lines import iso_lines
+    from rocframe.decisions.mix import draw_decisions, mix
     from rocframe.decisions.operating_point import operating_point
     from rocframe.io.tables import about, read, scan, write
     from rocframe.metrics.intervals import intervals
@@ -119,11 +120,13 @@ __all__ = [
     "datasets",
     "decision_curve",
     "detectable_difference",
+    "draw_decisions",
     "fold_auc",
     "h_measure",
     "hull",
     "intervals",
     "iso_lines",
+    "mix",
     "multiclass_auc",
     "one_vs_one",
     "one_vs_rest",

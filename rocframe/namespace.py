@@ -148,6 +148,8 @@ class RocFrame(Namespace):
     operating_point = LazyMethod("rocframe.decisions.operating_point")
     hull = LazyMethod("rocframe.decisions.hull")
     iso_lines = LazyMethod("rocframe.decisions.iso_lines")
+    mix = LazyMethod("rocframe.decisions.mix")
+    draw_decisions = LazyMethod("rocframe.decisions.mix")
     cost_curve = LazyMethod("rocframe.decisions.cost_curve")
     decision_curve = LazyMethod("rocframe.decisions.decision_curve")
     simplify = LazyMethod("rocframe.curves.simplify")

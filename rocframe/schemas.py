@@ -108,11 +108,12 @@ def table_of(columns: Sequence[str]) -> Table:
     )
 
 
-def has_columns(*names: str, adjacent: int = 1) -> Recognize:
+def has_columns(*names: str, adjacent: int = 1, kind: str | None = None) -> Recognize:
     """Return a function that recognizes tables with columns of these names in this order.
 
     Columns left of `names[0]` are group columns. Other columns may be between the named ones, but
-    not between the first `adjacent` ones.
+    not between the first `adjacent` ones. The kind is `kind`, by default the one whose axes are
+    right of `tn`.
     """
 
     def recognize(columns: Sequence[str]) -> Recognition | None:
@@ -124,7 +125,7 @@ def has_columns(*names: str, adjacent: int = 1) -> Recognize:
         in_order = all(name in rest for name in names)
         if not in_order or tuple(right[:adjacent]) != names[:adjacent]:
             return None
-        return tuple(columns[:start]), _kind_name(right)
+        return tuple(columns[:start]), kind or _kind_name(right)
 
     return recognize
 
@@ -317,6 +318,31 @@ EQUAL_COST_LINES = TableType(
     recognize=has_columns(*COST_LINE_COLUMNS, *CURVE_COLUMNS, *N_OPTIMA, adjacent=4),
     ties=ROW_TIES,
     chart_hint="Draw the curves with the lines: curves.roc.chart(costs=…).",
+)
+
+
+def mixture_columns(across: tuple[str, pl.DataType] | None = None) -> Schema:
+    """Return the columns of `mix`; `across` are the name and dtype of the column of the models."""
+    owners = {}
+    if across is not None:
+        owners = dict.fromkeys((f"{across[0]}_above", f"{across[0]}_below"), across[1])
+    return (
+        strings("at")
+        | floats("value", "fpr", "tpr", "mix", "threshold_above", "threshold_below")
+        | owners
+        | floats(*CONFUSION)
+        | strings("note")
+    )
+
+
+MIXTURE = TableType(
+    name="mix",
+    functions=("mix",),
+    columns=mixture_columns,
+    recognize=has_columns(*mixture_columns(), adjacent=5, kind="roc"),
+    ties=ROW_TIES,
+    drawing=OPERATING_POINTS.drawing,
+    chart_options=OPERATING_POINTS.chart_options,
 )
 
 METRIC_INTERVALS = TableType(
@@ -756,7 +782,8 @@ METRIC_AVERAGE = replace(
 # the columns of a curve, so their types are before `CURVE`.
 TABLES = (
     *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
-    *(METRIC_INTERVALS, CONVEX_HULL, EQUAL_COST_LINES, COST_CURVES, DECISION_CURVES, CURVE),
+    *(METRIC_INTERVALS, MIXTURE, CONVEX_HULL, EQUAL_COST_LINES),
+    *(COST_CURVES, DECISION_CURVES, CURVE),
     *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
     *(POOLING_GAP, PLAN),
     *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND),

@@ -138,6 +138,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "operating_point",
         "hull",
         "iso_lines",
+        "mix",
         "cost_curve",
         "decision_curve",
         "h_measure",
@@ -176,6 +177,7 @@ READ_CURVES = [
     "decision_curve",
     "hull",
     "iso_lines",
+    "mix",
     "operating_point",
     "simplify",
 ]

@@ -114,6 +114,7 @@ VERBS = {
     ).roc.operating_point(),
     "hull": lambda frame, by: curve(frame, by).roc.hull(),
     "lines of equal cost": lambda frame, by: curve(frame, by).roc.iso_lines(kind="gain"),
+    "mix": lambda frame, by: curve(frame, by).roc.mix(alert_rate=[0.1, 0.5]),
     "cost curve": lambda frame, by: curve(frame, by).roc.cost_curve(grid=5),
     "decision curve": lambda frame, by: rf.curve(
         frame, "label", pl.col("score") / 2, by=by

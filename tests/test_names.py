@@ -64,6 +64,7 @@ VERBS_ON_CURVES = {
     "operating point": lambda curves: rf.operating_point(curves, ["youden", "mcc"]),
     "hull": rf.hull,
     "lines of equal cost": rf.iso_lines,
+    "mix": lambda curves: rf.mix(curves, fpr=[0.1, 0.5]),
     "cost curve": lambda curves: rf.cost_curve(curves, grid="vertices"),
     "decision curve": lambda curves: rf.decision_curve(curves, thresholds=[0.2, 0.6]),
     "area": rf.area,
@@ -338,6 +339,10 @@ def test_several_scores_make_the_key_model_themselves(frame):
         (lambda curves, by: rf.hull(curves, by=by), ["slope_low", "prevalence_high", "note"]),
         (lambda curves, by: rf.iso_lines(curves, by=by), ["slope", "expected_cost", "n_optima"]),
         (
+            lambda curves, by: rf.mix(curves, fpr=0.5, by=by),
+            ["at", "mix", "threshold_above", "note"],
+        ),
+        (
             lambda curves, by: rf.cost_curve(curves, by=by),
             ["probability_cost", "expected_cost", "trivial_cost", "min_dcf"],
         ),
@@ -355,6 +360,7 @@ def test_several_scores_make_the_key_model_themselves(frame):
         "operating point",
         "hull",
         "lines of equal cost",
+        "mix",
         "cost curve",
         "decision curve",
         "area",

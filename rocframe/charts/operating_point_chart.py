@@ -64,7 +64,7 @@ def points_chart(
     if left:
         groups = replace(groups, columns={**groups.columns, CONDITION: condition})
 
-    kind = kind_of(table.columns, options.kind)
+    kind = kind_of(table.columns, options.kind or layout.kind)
     x, y = (_axis_values(table, kind, name) for name in (kind.x, kind.y))
     top = np.where(np.isfinite(y), y, np.nan)
     plane = zoom_plane(choose_plane(kind, x, y, scale=options.scale, top=top), options)

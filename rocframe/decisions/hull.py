@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -154,8 +154,47 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
+class CommonHulls(NamedTuple):
+    """The vertices of the hull of each key, by key and rising false positive rate.
+
+    `row`, `curve` and `group` have the row of each vertex in the curve table, its curve and its
+    key. `n_pos` and `n_neg` are the sums of the class sizes over the curves of each key, and
+    `n_curves` is the number of these curves. `note` is the note of each key.
+    """
+
+    keys: pl.DataFrame
+    row: NDArray[np.int64]
+    curve: NDArray[np.int64]
+    group: NDArray[np.int64]
+    n_pos: NDArray[Any]
+    n_neg: NDArray[Any]
+    n_curves: NDArray[np.int64]
+    note: NDArray[np.object_]
+
+
 def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.DataFrame:
     """Return the vertices of the common hull of all curves with the same key `by`."""
+    hulls = common_hulls(curves, by, across)
+    columns = _optimal_ranges(curves, hulls)
+    note = hulls.note[hulls.group].tolist()
+    last = [] if across is None else [curves.keys.get_column(across).gather(hulls.curve)]
+    position = pl.Series(hulls.row).cast(pl.get_index_type())
+    layout = curves.layout
+    return take_rows(hulls.keys, hulls.group).with_columns(
+        *(
+            curves.table.get_column(layout.private(name)).gather(position).alias(name)
+            for name in layout.row
+        ),
+        *(
+            build_column(name, note if name == "note" else columns[name], dtype, len(hulls.row))
+            for name, dtype in HULL_COLUMNS.items()
+        ),
+        *last,
+    )
+
+
+def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> CommonHulls:
+    """Find the vertices of the common hull of all curves with the same key `by`."""
     keys, group = curves.keys, np.arange(len(curves.firsts))
     if across is not None:
         keys, group = merge_groups(curves.keys.select(column(name) for name in by), len(group))
@@ -185,22 +224,15 @@ def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.Da
         starts = np.searchsorted(group[curve], np.arange(n_groups + 1))
         is_vertex = hull_vertices(tp, fp, starts)
         row, curve = row[is_vertex], curve[is_vertex]
-    owner = group[curve]
-    columns = _optimal_ranges(curves, row, curve, owner, sizes)
-    note = class_notes(*largest)[owner].tolist()
-    last = [] if across is None else [curves.keys.get_column(across).gather(curve)]
-    position = pl.Series(row).cast(pl.get_index_type())
-    layout = curves.layout
-    return take_rows(keys, owner).with_columns(
-        *(
-            curves.table.get_column(layout.private(name)).gather(position).alias(name)
-            for name in layout.row
-        ),
-        *(
-            build_column(name, note if name == "note" else columns[name], dtype, len(row))
-            for name, dtype in HULL_COLUMNS.items()
-        ),
-        *last,
+    return CommonHulls(
+        keys=keys,
+        row=row,
+        curve=curve,
+        group=group[curve],
+        n_pos=sizes[0],
+        n_neg=sizes[1],
+        n_curves=np.bincount(group, takes_part, n_groups).astype(np.int64),
+        note=class_notes(*largest),
     )
 
 
@@ -218,14 +250,10 @@ def _have_equal_totals(group: NDArray[np.int64], pos: NDArray[Any], neg: NDArray
     return all(bool((total == total[first][index]).all()) for total in (pos, neg))
 
 
-def _optimal_ranges(
-    curves: Curves,
-    row: NDArray[np.int64],
-    curve: NDArray[np.int64],
-    group: NDArray[np.int64],
-    sizes: list[NDArray[Any]],
-) -> dict[str, NDArray[np.float64]]:
+def _optimal_ranges(curves: Curves, hulls: CommonHulls) -> dict[str, NDArray[np.float64]]:
     """Return the ranges of slopes, cost ratios and prevalences for which vertices are optimal."""
+    row, curve, group = hulls.row, hulls.curve, hulls.group
+    sizes = hulls.n_pos, hulls.n_neg
     with np.errstate(divide="ignore", invalid="ignore"):
         tpr, fpr = (
             curves.columns[name][row] / curves.total(*names)[curve]

@@ -1,0 +1,470 @@
+"""The functions `mix` and `draw_decisions`: random choices between two classifiers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rocframe.curves.at import parse_point
+from rocframe.curves.locate import grouped_bisect
+from rocframe.curves.segment import confusion_counts, interpolated_values, segment_root
+from rocframe.curves.table import curve_layout, read_curves
+from rocframe.decisions.hull import common_hulls
+from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError, RepeatedNameError
+from rocframe.frames import (
+    as_input_frame,
+    build_table,
+    column,
+    lazy_plan,
+    private_names,
+    through_node,
+)
+from rocframe.inputs.roles import TYPE_CHECKS, resolve_column
+from rocframe.metric_options import parse_metric
+from rocframe.options import parse_integer, public
+from rocframe.rates import TOTALS, Settings
+from rocframe.schemas import MIX, POINT_NAMES, THRESHOLD, mixture_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.curves.at import PointValues
+    from rocframe.curves.table import Curves
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By, Column
+
+
+@public
+def mix(
+    curves: FrameT,
+    /,
+    *,
+    across: str | None = None,
+    fpr: PointValues = None,
+    tpr: PointValues = None,
+    alert_rate: PointValues = None,
+    by: By = None,
+) -> FrameT:
+    """Return the best random choice between two thresholds that has a given rate.
+
+    Exactly one rate is given, as a number or as a list of numbers. The expected point is on the
+    convex hull of the curve, or of several curves with `across=`. No other choice of thresholds
+    with the same rate has a lower false positive rate or a higher true positive rate.
+
+    Parameters
+    ----------
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
+    across : str, default None
+        Group column whose curves have one common hull, such as `"model"`. By default, each curve
+        has a hull of its own.
+    fpr : float or sequence of float, default None
+        Return the point with this false positive rate.
+    tpr : float or sequence of float, default None
+        Return the point with this true positive rate.
+    alert_rate : float or sequence of float, default None
+        Return the point at which this proportion of rows is predicted positive. If the table was
+        computed with `prevalence=`, it is the proportion at that prevalence.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per group and value: `*by, at` (String, the name of the argument), `value`, `fpr,
+        tpr, mix, threshold_above, threshold_below` (Float64). With `across="model"`, the next
+        columns are `model_above, model_below`. The last columns are `tp, fp, fn, tn` (Float64) and
+        `note` (String).
+
+        To obtain the point, predict `score >= threshold_below` for a random proportion `mix` of the
+        cases, in [0, 1], and `score >= threshold_above` for the other cases. The rates and counts
+        are the expected ones. If a vertex of the hull has the given rate, `mix` is 0 and both
+        thresholds are those of the vertex.
+
+        The values are null if the curve lacks a class, or if no point of the hull has the rate.
+        `note` is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive`, `one_negative`
+        or `no_solution`.
+
+    Raises
+    ------
+    RocframeError
+        If not exactly one rate is given, if a value is out of range, if the table is not a curve
+        table or a group is incomplete, or if `across` is not a group column.
+
+    See Also
+    --------
+    draw_decisions : Draw the decisions of single cases.
+    hull : The vertices of the hull.
+    at : Points of each curve itself, with `interpolate=True` also between rows.
+
+    Notes
+    -----
+    The curve ends at the decisions to predict no row, or all rows, positive. They can be part of a
+    mixture. `at(interpolate=True)` chooses between the two neighbouring rows of the curve instead.
+    Its point is worse if one of these rows is below the hull.
+
+    If the curves of a common hull have different numbers of rows, the counts are those of a data
+    set with the mean numbers of positives and negatives.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874, section 10. doi:10.1016/j.patrec.2005.10.010
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 0, 1, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]}
+    ... )
+    >>> curves = rf.curve(predictions, "label", "score")
+    >>> curves.roc.mix(fpr=0.5).select("fpr", "tpr", "mix", "threshold_above", "threshold_below")
+    shape: (1, 5)
+    ┌─────┬──────────┬──────┬─────────────────┬─────────────────┐
+    │ fpr ┆ tpr      ┆ mix  ┆ threshold_above ┆ threshold_below │
+    │ --- ┆ ---      ┆ ---  ┆ ---             ┆ ---             │
+    │ f64 ┆ f64      ┆ f64  ┆ f64             ┆ f64             │
+    ╞═════╪══════════╪══════╪═════════════════╪═════════════════╡
+    │ 0.5 ┆ 0.833333 ┆ 0.75 ┆ 0.9             ┆ 0.4             │
+    └─────┴──────────┴──────┴─────────────────┴─────────────────┘
+    """
+    axis, values = parse_point({"fpr": fpr, "tpr": tpr, "alert_rate": alert_rate})
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        table = curve_layout(schema, by, ())
+        if across is not None and across not in table.by:
+            raise MissingColumnError.compose("across", across, table.by)
+        keys = {name: dtype for name, dtype in table.keys.items() if name != across}
+        columns = mixture_columns(None if across is None else (across, table.keys[across]))
+        curve_layout(schema, by, tuple(name for name in columns if name != across))
+
+        def find(frame: pl.DataFrame) -> pl.DataFrame:
+            return mixtures(
+                read_curves(frame, table),
+                by=tuple(keys),
+                across=across,
+                axis=axis,
+                values=values,
+                columns=columns,
+            )
+
+        return through_node(
+            plan.select(table.count_columns),
+            find,
+            schema={**keys, **columns},
+            by=tuple(keys),
+            anchor="value",
+        )
+
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+
+
+def mixtures(
+    curves: Curves,
+    *,
+    by: tuple[str, ...],
+    across: str | None,
+    axis: str,
+    values: Sequence[float],
+    columns: dict[str, pl.DataType],
+) -> pl.DataFrame:
+    """Return the mixture of two vertices of each hull at each value; null where there is none."""
+    hulls = common_hulls(curves, by, across)
+    n_groups = hulls.keys.height
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pos, neg = (total / hulls.n_curves for total in (hulls.n_pos, hulls.n_neg))
+        # The counts of curves with other class sizes are scaled, so that the rates do not change.
+        tp, fp = (
+            curves.columns[name][hulls.row]
+            * (mean[hulls.group] / curves.total(*names)[hulls.curve])
+            for name, names, mean in (("tp", TOTALS[0], pos), ("fp", TOTALS[1], neg))
+        )
+    no_threshold = np.full(len(tp), np.nan)
+    vertices = confusion_counts(no_threshold, tp, fp, pos[hulls.group], neg[hulls.group])
+    metric = parse_metric("at", axis, Settings()).at_prevalence(curves.prevalence)
+    above, below, exists = _neighbours(
+        hulls.group, metric.evaluate(vertices), n_groups, values, axis
+    )
+    group = np.repeat(np.arange(n_groups), len(values))
+    value = np.tile(np.asarray(values, np.float64), n_groups)
+    exists &= ((hulls.n_pos > 0) & (hulls.n_neg > 0))[group]
+    above, below = np.where(exists, above, 0), np.where(exists, below, 0)
+    upper, lower = (
+        {name: part[rows] for name, part in vertices.items()} for rows in (above, below)
+    )
+    share = np.where(exists, segment_root(metric, value, upper, lower), np.nan)
+    tp, fp = (interpolated_values(upper[name], lower[name], share) for name in ("tp", "fp"))
+    result: dict[str, Any] = {
+        **confusion_counts(share, tp, fp, pos[group], neg[group]),
+        "at": axis,
+        "value": value,
+        "fpr": fp / neg[group],
+        "tpr": tp / pos[group],
+        "mix": share,
+        "note": _mixture_notes(hulls.note[group], exists),
+    }
+    for side, rows in (("above", above), ("below", below)):
+        threshold = curves.columns.at(THRESHOLD, hulls.row[rows])
+        result[f"threshold_{side}"] = np.where(exists, threshold, np.nan)
+        if across is not None:
+            position = pl.Series(hulls.curve[rows]).set(pl.Series(~exists), None)
+            owner = curves.keys.get_column(across).gather(position.cast(pl.get_index_type()))
+            result[f"{across}_{side}"] = owner
+    return build_table(hulls.keys, result, columns, rows=group)
+
+
+def _neighbours(
+    group: NDArray[np.int64],
+    rates: NDArray[np.float64],
+    n_groups: int,
+    values: Sequence[float],
+    axis: str,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the vertices above and below each value, group by group, and whether they exist.
+
+    `rates` are the values of the axis at the vertices; they do not fall within a group. If a vertex
+    has exactly the value, it is both vertices. If two vertices have it, the better one is returned:
+    the one with the higher TPR at a given FPR, and with the lower FPR at a given TPR.
+    """
+    starts = np.searchsorted(group, np.arange(n_groups + 1))
+    first, last = np.broadcast_arrays(
+        starts[:-1, None], starts[1:, None] - 1, np.empty((1, len(values)))
+    )[:2]
+    value = np.broadcast_to(np.asarray(values, np.float64), first.shape)
+    if axis == "tpr":
+        next_row = grouped_bisect(lambda row: rates[row] < value, first, last)
+        at_vertex = next_row
+    else:
+        next_row = grouped_bisect(lambda row: rates[row] <= value, first, last)
+        at_vertex = next_row - 1
+    between = (next_row > first) & (next_row <= last)
+    inside = np.clip(at_vertex, first, last)
+    is_vertex = rates[inside] == value
+    above = np.where(is_vertex, inside, np.maximum(next_row - 1, first))
+    below = np.where(is_vertex, inside, np.minimum(next_row, last))
+    return above.ravel(), below.ravel(), (is_vertex | between).ravel()
+
+
+def _mixture_notes(note: NDArray[np.object_], exists: NDArray[np.bool_]) -> pl.Series:
+    """Return the note of each row; `no_solution` if no other note applies to missing points."""
+    notes = pl.Series(note.tolist(), dtype=pl.String)
+    return notes.set(notes.is_null() & pl.Series(~exists), "no_solution")
+
+
+@public
+def draw_decisions(
+    predictions: FrameT,
+    /,
+    score: Column,
+    points: pl.DataFrame,
+    *,
+    id: Column,  # noqa: A002 - name of the public option
+    seed: int,
+) -> FrameT:
+    """Add a column with the drawn decisions of random choices between two thresholds.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    score : str or Expr
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed.
+    points : DataFrame
+        A table of `mix`, or of `at` with `interpolate=True`, with one row per group. The columns
+        left of `at` are group columns of the predictions.
+    id : str or Expr
+        Identifies the case of a row, such as a customer. The draw depends on the seed and on the
+        text of this value only: it is the same in any order of rows, and for all rows of a case.
+    seed : int
+        Number of the draw, 0 or greater. Another seed draws other cases.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The predictions with a last column `decision` (Boolean). A random proportion `mix` of the
+        cases is decided by `score >= threshold_below`, all others by `score >= threshold_above`.
+
+        If the points are those of `mix(across="model")`, the predictions have a column `model` with
+        one row per case and model. A case is decided by one model; `decision` is null in the rows
+        of the other models. It is also null if the score or the identifier is missing, and in
+        groups without a point.
+
+    Raises
+    ------
+    RocframeError
+        If a column is missing, if a group has several points, or if the predictions already have a
+        column `decision`.
+
+    See Also
+    --------
+    mix : The points, with their expected rates.
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"id": range(6), "label": [1, 0, 1, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]}
+    ... )
+    >>> point = rf.curve(predictions, "label", "score").roc.mix(fpr=0.5)
+    >>> rf.draw_decisions(predictions, "score", point, id="id", seed=1)
+    shape: (6, 4)
+    ┌─────┬───────┬───────┬──────────┐
+    │ id  ┆ label ┆ score ┆ decision │
+    │ --- ┆ ---   ┆ ---   ┆ ---      │
+    │ i64 ┆ i64   ┆ f64   ┆ bool     │
+    ╞═════╪═══════╪═══════╪══════════╡
+    │ 0   ┆ 1     ┆ 0.9   ┆ true     │
+    │ 1   ┆ 0     ┆ 0.8   ┆ true     │
+    │ 2   ┆ 1     ┆ 0.7   ┆ true     │
+    │ 3   ┆ 0     ┆ 0.4   ┆ true     │
+    │ 4   ┆ 1     ┆ 0.4   ┆ true     │
+    │ 5   ┆ 0     ┆ 0.1   ┆ false    │
+    └─────┴───────┴───────┴──────────┘
+    """
+    number = parse_integer("seed", seed, low=0, example=1)
+    by, across = _parse_mixtures(points)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        for name in (*by, *across):
+            if name not in schema:
+                raise MissingColumnError.compose("points", name, schema)
+            dtype = points.schema[name if name in by else f"{name}_above"]
+            if dtype != schema[name]:
+                hint = f"The predictions have {schema[name]}. Cast one of the two columns."
+                raise ColumnTypeError.compose("points", name, dtype, hint)
+        if DECISION in schema:
+            hint = "Rename or drop this column of the predictions first."
+            raise RepeatedNameError.in_result("predictions", DECISION, schema, hint)
+        name, score_expr, score_dtype = resolve_column(plan, schema, "score", score)
+        TYPE_CHECKS["score"](name, score_dtype)
+        if score_dtype.is_float():
+            score_expr = score_expr.fill_nan(None)
+        _, id_expr, _ = resolve_column(plan, schema, "id", id)
+        return _with_decisions(
+            plan,
+            schema,
+            points,
+            by=by,
+            across=across,
+            score=score_expr,
+            case=id_expr,
+            seed=number,
+        )
+
+    plan = lazy_plan("predictions", predictions)
+    return as_input_frame(predictions, plan.pipe_with_schema(resolve))
+
+
+DECISION = "decision"
+
+
+def _parse_mixtures(points: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the group columns of points, and the column of the models in a tuple, or none."""
+    hint = "Pass the DataFrame of mix(), or of at() with interpolate=True."
+    if not isinstance(points, pl.DataFrame):
+        raise OptionValueError.unexpected_type("points", points, "a DataFrame", hint)
+    for name in (*POINT_NAMES, *MIX):
+        if name not in points.columns:
+            problem = f"the table has no column {name!r}"
+            raise OptionValueError.compose("points", points.columns, problem, hint)
+    by = tuple(points.columns[: points.columns.index("at")])
+    if points.select(by).is_duplicated().any() if by else points.height > 1:
+        problem = "a group has several points"
+        hint = "Select one value, for example with .filter(value=0.1)."
+        raise OptionValueError.compose("points", points.columns, problem, hint)
+    right = [name.removesuffix("_above") for name in points.columns if name.endswith("_above")]
+    return by, tuple(
+        name for name in right if f"{name}_below" in points.columns and name != THRESHOLD
+    )
+
+
+def _with_decisions(
+    plan: pl.LazyFrame,
+    schema: pl.Schema,
+    points: pl.DataFrame,
+    *,
+    by: tuple[str, ...],
+    across: tuple[str, ...],
+    score: pl.Expr,
+    case: pl.Expr,
+    seed: int,
+) -> pl.LazyFrame:
+    """Return the plan of the predictions with their decisions."""
+    added = [*MIX, *(f"{name}_{side}" for name in across for side in ("above", "below"))]
+    names = private_names([*added, "score", "case"], list(schema))
+    sides = points.select(*by, *(column(name).alias(names[name]) for name in added))
+    rows = plan.with_columns(score.alias(names["score"]), case.alias(names["case"]))
+    if by:
+        rows = rows.join(
+            sides.lazy(), on=list(by), how="left", nulls_equal=True, maintain_order="left"
+        )
+    else:
+        values = sides.row(0, named=True) if sides.height else dict.fromkeys(sides.columns)
+        rows = rows.with_columns(
+            pl.lit(values[name], dtype).alias(name) for name, dtype in sides.schema.items()
+        )
+    private = {role: column(name) for role, name in names.items()}
+    draw = (
+        private["case"]
+        .cast(pl.String)
+        .map_batches(
+            lambda values: uniform_draws(values, seed), return_dtype=pl.Float64, is_elementwise=True
+        )
+    )
+    # A comparison with null is null, so missing values and groups without points give null.
+    is_below = draw < private["mix"]
+    chosen = {
+        name: pl.when(is_below).then(private[f"{name}_below"]).otherwise(private[f"{name}_above"])
+        for name in (THRESHOLD, *across)
+    }
+    decision = private["score"] >= chosen[THRESHOLD]
+    known = draw.is_not_null() & private["mix"].is_not_null()
+    for name in across:
+        known &= column(name).eq_missing(chosen[name])
+    decided = rows.with_columns(pl.when(known).then(decision).alias(DECISION))
+    return decided.select(*(column(name) for name in schema), DECISION)
+
+
+MULTIPLIER = 0x9E3779B97F4A7C15
+
+
+def uniform_draws(texts: pl.Series, seed: int) -> pl.Series:
+    """Return a number in [0, 1) for each text, which depends only on the text and the seed.
+
+    It is a polynomial hash of the bytes modulo 2**64, followed by the mixing function of
+    SplitMix64. The numbers are the same in all versions of polars and numpy.
+    """
+    data = texts.cast(pl.Binary)
+    lengths = data.bin.size().fill_null(0).to_numpy().astype(np.int64)
+    values = data.drop_nulls().cast(pl.List(pl.UInt8)).explode(empty_as_null=False)
+    codes = values.to_numpy().astype(np.uint64) + np.uint64(1)
+    ends = np.cumsum(lengths)
+    starts = ends - lengths
+    # Powers of an odd number have an inverse modulo 2**64. The exponent of a byte is counted from
+    # the end of its text.
+    longest = int(lengths.max(initial=0))
+    powers = np.cumprod(
+        np.r_[np.uint64(1), np.full(longest, MULTIPLIER, np.uint64)], dtype=np.uint64
+    )
+    exponent = np.repeat(ends, lengths) - np.arange(len(codes)) - 1
+    sums = np.append(np.uint64(0), np.cumsum(codes * powers[exponent], dtype=np.uint64))
+    hashes = sums[ends] - sums[starts]
+    start = _mixed_bits(np.array([seed], np.uint64))
+    bits = _mixed_bits(hashes ^ start) >> np.uint64(11)
+    drawn = pl.Series(texts.name, bits.astype(np.float64) * 2.0**-53)
+    return drawn.set(texts.is_null(), None)
+
+
+def _mixed_bits(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the output of SplitMix64 for each state."""
+    mixed = values + np.uint64(MULTIPLIER)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
