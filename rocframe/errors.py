@@ -292,7 +292,7 @@ class ScoreError(RocframeError, ValueError):
 
 
 class MassError(RocframeError, ValueError):
-    """Weights or counts that are negative, infinite or too large."""
+    """Weights, counts, benefits or costs that are negative, infinite or too large."""
 
     @classmethod
     def compose(cls, argument: str, column: str, problem: str, rows: int) -> MassError:
@@ -301,6 +301,22 @@ class MassError(RocframeError, ValueError):
             f"{argument}={column!r}: the {argument} is {problem} in {format_count(rows, 'row')}.\n"
             f"A {argument} must be finite and at least 0; correct these rows, or remove them with "
             ".filter()."
+        )
+
+    @classmethod
+    def not_monotone(cls, argument: str, column: str, rows: int) -> MassError:
+        """Return an error for negative benefits or costs."""
+        reason = {
+            "benefit": "The axis is the share of the total benefit of positives, which must not "
+            "fall when the threshold is lowered.\nPass the benefit of predicting a positive as "
+            "positive instead of negative",
+            "cost": "The axis is the share of the total cost of negatives, which must not fall "
+            "when the threshold is lowered.\nPass the cost of predicting a negative as positive "
+            "instead of negative",
+        }[argument]
+        return cls(
+            f"{argument}={column!r}: the {argument} is negative in {format_count(rows, 'row')}.\n"
+            f"{reason}, as a number >= 0."
         )
 
     @classmethod

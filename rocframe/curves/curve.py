@@ -64,6 +64,8 @@ def curve(
     max_error: float | None = None,
     positive: object = None,
     weight: Column | None = None,
+    benefit: Column | None = None,
+    cost: Column | None = None,
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
     prevalence: float | None = None,
@@ -111,6 +113,14 @@ def curve(
         labels are Boolean or 0/1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
+    benefit : str or Expr, default None
+        Column or expression with the benefit of predicting the row as positive, if it is positive,
+        finite and >= 0. Values of negatives are not used. See Notes. By default, 1 if `cost` is
+        given. Cannot be combined with `weight`.
+    cost : str or Expr, default None
+        Column or expression with the cost of predicting the row as positive, if it is negative,
+        finite and >= 0. Values of positives are not used. See Notes. By default, 1 if `benefit` is
+        given. Cannot be combined with `weight`.
     count : str, Expr or None, optional
         Column or expression with the number of identical rows that a row represents. The results
         are the same as if the row were repeated that many times. If the table has a column named
@@ -138,9 +148,10 @@ def curve(
         areas, averages, points and charts at the prevalence in this column. With `max_error`, the
         last columns are `error, area_change`.
 
-        Counts are Int64, or Float64 if `weight` is given; thresholds and rates are Float64. A rate
-        is null if its denominator is 0: in a group without positives, `tpr` is null and `fpr` is
-        not. For a group whose rows are all left out, only the row with threshold `inf` is returned.
+        Counts are Int64, or Float64 if `weight`, `benefit` or `cost` is given; thresholds and rates
+        are Float64. A rate is null if its denominator is 0: in a group without positives, `tpr` is
+        null and `fpr` is not. For a group whose rows are all left out, only the row with threshold
+        `inf` is returned.
         Without `by`, there is always one group. With `by`, a table without rows has no groups.
 
     Raises
@@ -148,8 +159,8 @@ def curve(
     RocframeError
         If a column does not exist or has the wrong type, if a column name is reserved or repeated,
         if an option is invalid, if the positive class is ambiguous, if values are missing with
-        `missing="raise"`, or if a weight is negative or infinite. With a LazyFrame, errors that
-        depend on the data are raised by `collect`.
+        `missing="raise"`, or if a weight, benefit or cost is negative or infinite. With a
+        LazyFrame, errors that depend on the data are raised by `collect`.
 
     See Also
     --------
@@ -166,10 +177,19 @@ def curve(
     Aliases: `recall`, `sensitivity` and `hit_rate` for `tpr`; `fall_out` for `fpr`; `specificity`
     for `tnr`; `miss_rate` for `fnr`; `ppv` for `precision`; `rpp` and `yrate` for `alert_rate`.
 
+    With `benefit` and `cost`, the curve is that of Fawcett's (2004) algorithm 6: `tp` and `fn` are
+    sums of benefits instead of numbers of positives, and `fp` and `tn` are sums of costs instead of
+    numbers of negatives. `tpr` is then the share of the total benefit, and `fpr` the share of the
+    total cost. Both are relative to predicting all rows as negative. This is the same as weighting
+    positives by their benefit and negatives by their cost.
+
     References
     ----------
     T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
     861-874. doi:10.1016/j.patrec.2005.10.010
+
+    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
+    Laboratories, Palo Alto.
 
     Examples
     --------
@@ -224,6 +244,8 @@ def curve(
         by=by,
         positive=positive,
         weight=weight,
+        benefit=benefit,
+        cost=cost,
         count=count,
         missing=missing,
     )

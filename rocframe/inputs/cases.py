@@ -61,16 +61,29 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
     positive = is_positive(columns["label"], bound.positive, bound.names["label"])
     count = _weights(columns, "count", bound)
     weight = _weights(columns, "weight", bound)
+    benefit = _weights_of_class(columns, "benefit", positive, bound)
+    cost = _weights_of_class(columns, "cost", ~positive, bound)
+    for class_weight in (benefit, cost):
+        if class_weight is not None:
+            weight = class_weight if weight is None else weight * class_weight
     if weight is not None and count is not None and not (weight * count).sum() <= MAX_TOTAL_WEIGHT:
+        argument = next(name for name in ("weight", "benefit", "cost") if name in columns)
         raise MassError.overflow(
-            "weight", bound.names["weight"], f"{MAX_TOTAL_WEIGHT:g}, each multiplied by its count"
+            argument, bound.names[argument], f"{MAX_TOTAL_WEIGHT:g}, each multiplied by its count"
         )
     worst = bound.roles.missing == "worst"
 
     cluster = columns.get("cluster")
     if cluster is not None and cluster.dtype.is_float():
         cluster = cluster.fill_nan(None)
-    required = {"label": positive, "weight": weight, "count": count, "cluster": cluster}
+    required = {
+        "label": positive,
+        "benefit": benefit,
+        "cost": cost,
+        "weight": weight,
+        "count": count,
+        "cluster": cluster,
+    }
     incomplete = _incomplete_rows(required, frame, bound)
     absent = pl.Series([False]).new_from_index(0, frame.height)
     for weights in (weight, count):
@@ -204,7 +217,7 @@ def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.
         return None
     name = bound.names[role]
     column = columns[role]
-    values = column.cast(pl.Float64 if role == "weight" else pl.Int64, strict=False)
+    values = column.cast(pl.Int64 if role == "count" else pl.Float64, strict=False)
     if values.dtype == pl.Float64:
         values = values.fill_nan(None)
         n_infinite = int(values.is_infinite().sum())
@@ -213,14 +226,30 @@ def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.
     if values.null_count() > column.null_count() and role == "count":
         raise MassError.overflow(role, name, "the maximum of Int64")
     n_negative = int((values < 0).sum())
+    if n_negative and role in {"benefit", "cost"}:
+        raise MassError.not_monotone(role, name, n_negative)
     if n_negative:
         raise MassError.compose(role, name, "negative", n_negative)
     total = values.cast(pl.Float64).sum()
-    if role == "weight" and not total <= MAX_TOTAL_WEIGHT:
+    if role != "count" and not total <= MAX_TOTAL_WEIGHT:
         raise MassError.overflow(role, name, f"{MAX_TOTAL_WEIGHT:g}")
     if role == "count" and not total < MAX_TOTAL_COUNT:
         raise MassError.overflow(role, name, "half of the maximum of Int64")
     return values
+
+
+def _weights_of_class(
+    columns: dict[str, pl.Series], role: str, in_class: pl.Series, bound: BoundRoles
+) -> pl.Series | None:
+    """Return the benefits or costs of the rows of one class, and 1 for all other rows.
+
+    The values of other rows are not used, so they can be null or negative.
+    """
+    if role not in columns:
+        return None
+    floats = columns[role].cast(pl.Float64, strict=False)
+    values = pl.select(pl.when(in_class).then(floats).otherwise(1.0)).to_series()
+    return _weights({role: values}, role, bound)
 
 
 def _missing(

@@ -57,9 +57,19 @@ class Roles:
     count: Count = NOT_GIVEN
     missing: Missing = "raise"
     cluster: Column | None = None
+    benefit: Column | None = None
+    cost: Column | None = None
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, get_args(Missing))
+        for argument, value in (("benefit", self.benefit), ("cost", self.cost)):
+            if value is not None and self.weight is not None:
+                raise OptionValueError.compose(
+                    argument,
+                    value,
+                    "weight= is given as well",
+                    f"Leave out weight=, and multiply each {argument} by the weight of its row.",
+                )
         if self.cluster is not None and self.count is not None and self.count is not NOT_GIVEN:
             raise OptionValueError.compose(
                 "count",
@@ -70,8 +80,9 @@ class Roles:
 
     @property
     def count_dtype(self) -> pl.DataType:
-        """Dtype of the counts of a curve: Int64, or Float64 if rows are weighted."""
-        return pl.Int64() if self.weight is None else pl.Float64()
+        """Dtype of the counts of a curve: Int64, or Float64 if rows have weights or costs."""
+        weights = (self.weight, self.benefit, self.cost)
+        return pl.Int64() if all(weight is None for weight in weights) else pl.Float64()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -134,9 +145,14 @@ def bind_roles(
 
     sources: dict[str, tuple[str, Column]] = {"label": ("label", roles.label)}
     sources |= {f"score {i}": ("score", score) for i, score in enumerate(scores)}
-    sources |= {} if roles.weight is None else {"weight": ("weight", roles.weight)}
-    sources |= {} if count is None else {"count": ("count", count)}
-    sources |= {} if roles.cluster is None else {"cluster": ("cluster", roles.cluster)}
+    optional = {
+        "weight": roles.weight,
+        "benefit": roles.benefit,
+        "cost": roles.cost,
+        "count": count,
+        "cluster": roles.cluster,
+    }
+    sources |= {role: (role, source) for role, source in optional.items() if source is not None}
 
     arguments = [("by", name) for name in result_keys] + [("over", name) for name in over_keys]
     check_repeated_columns([*arguments, *sources.values()])
@@ -230,7 +246,7 @@ def _expand_scores(
             "the selector matches no column",
             f"The frame has: {format_list(schema, most=30)}.",
         )
-    others = (roles.label, roles.weight, roles.count)
+    others = (roles.label, roles.weight, roles.benefit, roles.cost, roles.count)
     used = {*parse_names(roles.by), *(name for name in others if isinstance(name, str))}
     for name in names:
         if name in used:
@@ -355,6 +371,18 @@ def _check_weight(name: str, dtype: pl.DataType) -> None:
         )
 
 
+def _check_benefit(name: str, dtype: pl.DataType) -> None:
+    if not dtype.is_numeric():
+        raise ColumnTypeError.compose(
+            "benefit", name, dtype, "Benefits are numbers: cast them first."
+        )
+
+
+def _check_cost(name: str, dtype: pl.DataType) -> None:
+    if not dtype.is_numeric():
+        raise ColumnTypeError.compose("cost", name, dtype, "Costs are numbers: cast them first.")
+
+
 def _check_count(name: str, dtype: pl.DataType) -> None:
     if not dtype.is_integer():
         hint = "Counts are integers: cast them first, or pass fractions as weight=."
@@ -375,6 +403,8 @@ TYPE_CHECKS = {
     "label": _check_label,
     "score": _check_score,
     "weight": _check_weight,
+    "benefit": _check_benefit,
+    "cost": _check_cost,
     "count": _check_count,
     "cluster": _check_cluster,
 }
