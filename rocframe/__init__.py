@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from rocframe.averages.fold_auc import fold_auc
     from rocframe.averages.pooling_gap import pooling_gap
     from rocframe.bands.band import band
+    from rocframe.bands.smooth import smooth, theoretical_curve
     from rocframe.charts.chart import chart
     from rocframe.charts.dashboard.dashboard import dashboard
     from rocframe.classes.multiclass_auc import multiclass_auc
@@ -139,7 +140,9 @@ __all__ = [
     "save_chart",
     "scan",
     "simplify",
+    "smooth",
     "summary",
+    "theoretical_curve",
     "volume",
     "write",
 ]

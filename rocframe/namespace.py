@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # The modules of the public functions that are not methods of `.roc`.
 FUNCTION_MODULES = {
     **dict.fromkeys(("power", "sample_size", "detectable_difference"), "rocframe.planning"),
+    "theoretical_curve": "rocframe.bands.smooth",
     "chart_bundle": "rocframe.reports.offline_script",
     **dict.fromkeys(("chart_fragment", "save_chart"), "rocframe.reports.export"),
     **dict.fromkeys(("about", "read", "scan", "write"), "rocframe.io.tables"),
@@ -133,6 +134,7 @@ class RocFrame(Namespace):
     curve = LazyMethod("rocframe.curves.curve")
     auc = LazyMethod("rocframe.areas.auc")
     band = LazyMethod("rocframe.bands.band")
+    smooth = LazyMethod("rocframe.bands.smooth")
     compare = LazyMethod("rocframe.comparisons.compare")
     contrast = LazyMethod("rocframe.comparisons.contrast")
     auc_covariance = LazyMethod("rocframe.comparisons.auc_covariance")

@@ -189,13 +189,15 @@ MAX_GRID_POINTS = 10**7
 
 
 def parse_grid(
-    grid: object, *, keyword: str, bounds: tuple[float, float] | None = (0, 1)
+    grid: object, *, keyword: str | None = None, bounds: tuple[float, float] | None = (0, 1)
 ) -> int | str | list[float]:
     """Return a number of grid points, the grid values in rising order, or the keyword."""
-    problem = f'expected a number of points, a list of values or "{keyword}"'
+    problem = "expected a number of points or a list of values"
+    if keyword is not None:
+        problem = f'expected a number of points, a list of values or "{keyword}"'
     hint = "Use, for example, grid=101 or grid=[0.01, 0.1]."
     if isinstance(grid, str):
-        if grid != keyword:
+        if keyword is None or grid != keyword:
             raise UnknownOptionError(f"grid={format_value(grid)}: {problem}.\n{hint}")
         return grid
     points = to_float(grid)

@@ -599,6 +599,19 @@ BAND = TableType(
 )
 
 
+SMOOTH_COLUMNS = floats("fpr", "tpr", "auc", "a", "b") | strings("note")
+
+SMOOTH_CURVES = TableType(
+    name="smooth",
+    functions=("smooth", "theoretical_curve"),
+    columns=lambda: SMOOTH_COLUMNS,
+    recognize=has_columns(*SMOOTH_COLUMNS, adjacent=5),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.smooth_chart:smooth_chart",
+    chart_options=(*CHANNELS, *DOMAINS),
+)
+
+
 def _area_table(*names: str, ties: str, dots: DotStyle) -> TableType:
     return TableType(
         name="area",
@@ -786,7 +799,7 @@ TABLES = (
     *(COST_CURVES, DECISION_CURVES, CURVE),
     *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
     *(POOLING_GAP, PLAN),
-    *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND),
+    *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND, SMOOTH_CURVES),
     *(AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA, LIFT_AREA),
 )
 

@@ -134,6 +134,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "intervals",
         "auc_test",
         "band",
+        "smooth",
         "at",
         "operating_point",
         "hull",
@@ -345,6 +346,17 @@ def test_the_columns_of_band_are_those_documented():
         *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
         *("zero_variance", "no_solution"),
     ]
+
+
+def test_the_columns_and_parameters_of_smooth_are_those_documented():
+    table = rf.smooth(PREDICTIONS, "label", "score", by="model")
+    assert table.columns == ["model", *names(rf.smooth, 0)]
+    assert names(rf.smooth, -1) == [
+        *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
+        "no_solution",
+    ]
+    shared, smooth = documented(rf.band), documented(rf.smooth)
+    assert all(smooth[name] == shared[name] for name in set(smooth) & set(shared) - {"grid"})
 
 
 def test_the_columns_of_intervals_are_those_documented():

@@ -82,6 +82,7 @@ VERBS = {
     "band, weighted": lambda frame, by: band(
         frame, by, method="fixed_width", n_boot=20, seed=1, weight="w"
     ),
+    "smooth": lambda frame, by: rf.smooth(frame, "label", "score", by=by, grid=5),
     "compare models": lambda frame, by: rf.compare(frame, "label", ["score", "other"], by=by),
     "compare models, weighted": lambda frame, by: rf.compare(
         frame, "label", ["score", "other"], by=by, weight="w", fpr=(0, 0.5)

@@ -300,6 +300,7 @@ TABLES = {
     "contrast": (rf.contrast, {"score": ["score"]}, ["n_models", "n_paired", "p_value"]),
     "auc covariance": (rf.auc_covariance, {"score": ["score"]}, ["model_b", "n_neg", "covariance"]),
     "band": (rf.band, {}, ["fpr", "tpr", "fpr_lower", "upper", "scope", "band", "note"]),
+    "smooth": (rf.smooth, {}, ["fpr", "tpr", "auc", "a", "b", "note"]),
 }
 
 

@@ -40,6 +40,7 @@ VERBS = [
     "pooling_gap",
     "report",
     "simplify",
+    "smooth",
     "summary",
     "volume",
 ]

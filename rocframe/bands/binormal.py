@@ -21,21 +21,25 @@ def working_hotelling_limits(curves: BandCurves, grid: GridPoints, level: float)
     """Return the fitted curve and its Working-Hotelling limits (Ma and Hall 1993)."""
     from scipy.special import ndtr, ndtri
 
-    ratings = Ratings.from_curves(curves)
-    fit = fit_binormal(ratings)
-    # Groups that lack a class have the index -1, at which NaN is appended.
-    index = np.full(len(curves.n_pos), -1)
-    index[ratings.groups] = np.arange(len(ratings.groups))
-    a, b, var_a, var_b, cov_ab = (np.append(part, np.nan)[index[grid.group]] for part in fit)
+    fit = fit_curves(curves)
+    at_points = Binormal(*(part[grid.group] for part in fit))
     x = ndtri(grid.fpr)
     radius = sqrt(-2 * log(1 - level))  # of the confidence ellipse of both parameters
-    lower, upper = line_limits(Binormal(a, b, var_a, var_b, cov_ab), x, radius)
-    with np.errstate(invalid="ignore"):
-        tpr = ndtr(a + b * x)
-    unsolved = np.zeros(len(curves.n_pos), bool)
-    unsolved[ratings.groups] = np.isnan(fit.a)
-    notes = first_notes({"no_solution": unsolved})
+    lower, upper = line_limits(at_points, x, radius)
+    notes = first_notes({"no_solution": curves.has_both_classes & np.isnan(fit.a)})
+    tpr = binormal_tpr(at_points.a, at_points.b, grid.fpr)
     return BandLimits(tpr=tpr, lower=ndtr(lower), upper=ndtr(upper), notes=notes)
+
+
+def binormal_tpr(
+    a: NDArray[np.float64], b: NDArray[np.float64], fpr: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the height of binormal curves, Φ(a + b·Φ⁻¹(fpr))."""
+    from scipy.special import ndtr, ndtri
+
+    with np.errstate(invalid="ignore"):
+        tpr: NDArray[np.float64] = ndtr(a + b * ndtri(fpr))
+    return tpr
 
 
 class Binormal(NamedTuple):
@@ -50,6 +54,15 @@ class Binormal(NamedTuple):
     var_a: NDArray[np.float64]
     var_b: NDArray[np.float64]
     cov_ab: NDArray[np.float64]
+
+
+def fit_curves(curves: BandCurves) -> Binormal:
+    """Fit the binormal curve of each group; the parameters of groups that lack a class are NaN."""
+    ratings = Ratings.from_curves(curves)
+    # Groups that lack a class have the index -1, at which NaN is appended.
+    index = np.full(len(curves.n_pos), -1)
+    index[ratings.groups] = np.arange(len(ratings.groups))
+    return Binormal(*(np.append(part, np.nan)[index] for part in fit_binormal(ratings)))
 
 
 def line_limits(

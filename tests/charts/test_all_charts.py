@@ -77,6 +77,7 @@ TABLE_FUNCTIONS = {
     ),
     "band": lambda table, by: rf.band(table, "label", "score", by=by, grid=5),
     "band both ways": lambda table, by: rf.band(table, "label", "score", by=by, method="threshold"),
+    "smooth": lambda table, by: rf.smooth(table, "label", "score", by=by),
     "at": lambda table, by: rf.at(curves(table, by), tpr=[0.5, 0.9]),
     "at, between rows": lambda table, by: rf.at(curves(table, by), tpr=0.5, interpolate=True),
     "cost curve": lambda table, by: rf.cost_curve(curves(table, by)),
@@ -222,5 +223,6 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
         "'tn'.\nCompute one with .roc.curve(label, score, by=…), or pass an unchanged table of "
         "average, at, operating_point, intervals, mix, hull, cost_curve, decision_curve, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
-        "sample_size, detectable_difference, compare, auc_covariance, band or area."
+        "sample_size, detectable_difference, compare, auc_covariance, band, smooth, "
+        "theoretical_curve or area."
     )

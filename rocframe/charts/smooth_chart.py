@@ -1,0 +1,74 @@
+"""Charts of smooth ROC curves: fitted or theoretical."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import nan
+from typing import TYPE_CHECKING
+
+from rocframe.charts.average_chart import chart_with_limits, plot_with_limits
+from rocframe.charts.axes import Plane, PlotAxis, axis_title, zoom_plane
+from rocframe.charts.curve_layers import (
+    chance_layers,
+    chance_text,
+    curve_stroke,
+    hover_layer,
+    line_layer,
+)
+from rocframe.charts.groups import area_captions, total_area
+from rocframe.charts.labels import MAX_IN_SUBTITLE, not_drawn, sentences
+from rocframe.frames import column
+from rocframe.kinds import KINDS
+from rocframe.text import format_count
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
+    from rocframe.charts.chart import ChartOptions
+    from rocframe.schemas import Table
+
+# The column of each field of a point. Both limits of a point are its coordinate.
+SMOOTH_FIELDS = {
+    **dict.fromkeys(("x", "x_low", "x_high"), "fpr"),
+    **dict.fromkeys(("y", "y_low", "y_high"), "tpr"),
+}
+
+
+def smooth_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw smooth ROC curves as lines."""
+    kind = KINDS["roc"]
+    x, y = (PlotAxis(name=name, title=axis_title(kind, name)) for name in (kind.x, kind.y))
+    plane = zoom_plane(Plane(kind=kind, x=x, y=y), options)
+    keys = list(map(column, layout.by))
+    ordered = table.sort(*keys, "fpr", "tpr")
+    plot = plot_with_limits(
+        ordered, layout.by, SMOOTH_FIELDS, options, plane_of=lambda _: plane, averaged=()
+    )
+    firsts = ordered.unique(keys, keep="first", maintain_order=True) if keys else ordered.head(1)
+    areas = [nan if area is None else float(area) for area in firsts.get_column("auc").to_list()]
+    by_color = plot.groups.captioned_column
+    groups = replace(plot.groups, captions=area_captions(by_color, areas, kind))
+    plot = replace(plot, groups=groups)
+    area = "" if by_color else total_area(areas, kind, groups)
+    names = groups.names(len(plot.records))
+    missing = [name for name, one in zip(names, plot.records, strict=True) if not one["x"]]
+    layers = [
+        line_layer(plot, **curve_stroke(plot)),
+        *chance_layers(plane),
+        hover_layer(plot, [*groups.tooltips(), *plot.axis_tooltips()]),
+    ]
+    curves = format_count(len(plot.records), "curve")
+    return groups.with_titles(
+        chart_with_limits(plot, layers),
+        title="Smooth ROC",
+        subtitle=sentences(area, not_drawn(missing, MAX_IN_SUBTITLE), end=""),
+        description=sentences(
+            f"Smooth ROC chart, {curves}: {plane.axis_names}",
+            chance_text(plane),
+            groups.captions_text() or area,
+            not_drawn(missing),
+        ),
+    )

@@ -1,0 +1,162 @@
+"""Smooth curves: the published fit, distributions with known curves, and charts over curves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from scipy.stats import beta, expon, norm, poisson, uniform
+
+import rocframe as rf
+from tests.bands.binormal_samples import samples
+
+# Positives and negatives of each rating (Hanley and McNeil 1982), from the highest down.
+HANLEY = pl.DataFrame(
+    {
+        "label": [True] * 5 + [False] * 5,
+        "score": [5, 4, 3, 2, 1] * 2,
+        "n": [33, 11, 2, 2, 3, 2, 11, 6, 6, 33],
+    }
+)
+
+
+def test_the_curve_of_hanley_and_mcneils_ratings_is_the_published_fit(frame):
+    table = rf.smooth(frame(HANLEY), "label", "score", count="n", grid=[0, 0.1, 0.5, 1])
+    assert isinstance(table, frame)
+    table = table.lazy().collect()
+    # Stata's rocfit prints these.
+    a, b, auc = 1.656782, 0.713002, 0.911331
+    expected = pl.DataFrame(
+        {
+            "fpr": [0, 0.1, 0.5, 1],
+            "tpr": norm.cdf(a + b * norm.ppf([0, 0.1, 0.5, 1])),
+            "auc": auc,
+            "a": a,
+            "b": b,
+            "note": pl.Series([None] * 4, dtype=pl.String),
+        },
+        schema_overrides={"fpr": pl.Float64},
+    )
+    assert_frame_equal(table, expected, abs_tol=1e-6)
+
+
+def test_the_curve_is_that_of_the_working_hotelling_band():
+    frame, _ = samples(30, 4, a=1.2, b=0.8)
+    table = rf.smooth(frame, "label", "score", by="sample", grid=21)
+    band = rf.band(frame, "label", "score", by="sample", method="working_hotelling", grid=21)
+    assert_frame_equal(table.select("sample", "fpr", "tpr"), band.select("sample", "fpr", "tpr"))
+
+
+def test_the_parameters_of_a_large_sample_are_near_the_true_ones():
+    frame, _ = samples(20_000, 1, a=1.0, b=0.6)
+    table = rf.smooth(frame, "label", "score", grid=2)
+    assert table["a"][0] == pytest.approx(1.0, abs=0.03)
+    assert table["b"][0] == pytest.approx(0.6, abs=0.03)
+    assert table["auc"][0] == pytest.approx(norm.cdf(1 / math.sqrt(1.36)), abs=0.01)
+
+
+def test_groups_without_a_fit_are_null_and_say_why():
+    rows = {
+        "no_negatives": ([1, 1], [0.2, 0.1]),
+        "no_positives": ([0, 0], [0.2, 0.1]),
+        "no_solution": ([1, 1, 0, 0], [4, 3, 2, 1]),
+        "one_positive": ([1, 0, 0], [2, 3, 1]),
+    }
+    frame = pl.concat(
+        pl.DataFrame({"g": name, "label": label, "score": score}, schema_overrides={"score": float})
+        for name, (label, score) in rows.items()
+    )
+    table = rf.smooth(frame, "label", "score", by="g", grid=[0.5])
+    assert table["note"].to_list() == list(rows)
+    assert table.select(pl.col("fpr", "tpr", "auc", "a", "b").null_count()).row(0) == (
+        0,
+        4,
+        4,
+        4,
+        4,
+    )
+    empty = rf.smooth(frame.clear(), "label", "score", grid=[0.5])
+    assert empty["note"].to_list() == ["no_rows"]
+
+
+def test_curves_of_several_columns_have_the_key_model():
+    frame, _ = samples(30, 1, a=1.0, b=1.0)
+    both = frame.with_columns(half=pl.col("score") / 2)
+    table = rf.smooth(both, "label", ["score", "half"], grid=3)
+    assert table["model"].to_list() == ["half"] * 3 + ["score"] * 3
+    one, other = (part.drop("model") for part in table.partition_by("model"))
+    assert_frame_equal(one, other)
+
+
+GRID = np.linspace(0, 1, 41)
+
+
+@pytest.mark.parametrize(
+    ("positives", "negatives", "tpr", "auc"),
+    [
+        # The density 2s and the density 2 - 2s: TPR = 1 - t² and FPR = (1 - t)² at threshold t.
+        (beta(2, 1), beta(1, 2), 1 - (1 - np.sqrt(GRID)) ** 2, 5 / 6),
+        (norm(1.5, 2), norm(), norm.cdf((1.5 + norm.ppf(GRID)) / 2), norm.cdf(1.5 / math.sqrt(5))),
+        (expon(scale=3), expon(), GRID ** (1 / 3), 3 / 4),
+        (uniform(0, 1), uniform(0, 1), GRID, 1 / 2),
+        (uniform(2, 1), uniform(0, 1), np.ones(41), 1),
+    ],
+    ids=["triangular", "binormal", "exponential", "equal", "separate"],
+)
+def test_the_curve_of_two_distributions_is_the_known_one(positives, negatives, tpr, auc):
+    table = rf.theoretical_curve(positives, negatives, grid=41)
+    assert table["fpr"].to_numpy() == pytest.approx(GRID)
+    assert table["tpr"].to_numpy() == pytest.approx(tpr, abs=1e-12)
+    assert table["auc"].to_numpy() == pytest.approx(auc, abs=1e-9)
+    assert table.schema == rf.smooth(HANLEY, "label", "score", count="n").schema
+    assert table.select(pl.col("a", "b", "note").null_count()).row(0) == (41, 41, 41)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"positives": 1},
+            "positives=1: expected a distribution with the methods sf and isf.",
+        ),
+        ({"negatives": poisson(3)}, "the distribution is not continuous."),
+        (
+            {"positives": norm(0, -1)},
+            "sf(isf(q)) is not q, so it has no valid continuous distribution.",
+        ),
+    ],
+)
+def test_what_is_no_continuous_distribution_raises(options, message):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.theoretical_curve(**{"positives": norm(1), "negatives": norm(), **options})
+    problem, hint = str(caught.value).split("\n")
+    assert problem.endswith(message)
+    assert problem.startswith(f"{next(iter(options))}=")
+    assert hint == "Use a continuous distribution with parameters, such as scipy.stats.norm(1, 1)."
+
+
+def test_a_grid_that_is_no_list_of_rates_raises():
+    with pytest.raises(rf.UnknownOptionError) as caught:
+        rf.smooth(HANLEY, "label", "score", count="n", grid="curve")
+    assert str(caught.value) == (
+        "grid='curve': expected a number of points or a list of values.\n"
+        "Use, for example, grid=101 or grid=[0.01, 0.1]."
+    )
+    with pytest.raises(rf.OptionValueError, match="grid="):
+        rf.theoretical_curve(norm(1), norm(), grid=[1.5])
+
+
+def test_the_chart_can_be_drawn_over_curves_and_shows_the_areas_of_the_table():
+    frame, _ = samples(30, 2, a=1.0, b=1.0)
+    table = rf.smooth(frame, "label", "score", by="sample")
+    chart = table.roc.chart()
+    for auc in table["auc"].unique():
+        assert f"AUC {auc:.3f}" in chart.description
+    curves = rf.curve(frame, "label", "score", by="sample")
+    layered = (curves.roc.chart() + chart).to_dict()
+    title = layered["title"]["text"] if "title" in layered else layered["layer"][0]["title"]["text"]
+    assert title == "ROC"
+    assert "AUC 0.833" in rf.theoretical_curve(beta(2, 1), beta(1, 2)).roc.chart().description
