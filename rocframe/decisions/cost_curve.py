@@ -303,7 +303,11 @@ def common_envelope_table(
     """Return the envelope of all curves with the same key `by`, at the same values."""
     n_curves = len(curves.firsts)
     keys, group = merge_groups(curves.keys.select(column(name) for name in by), n_curves)
-    cost = envelopes.columns["expected_cost"].reshape(n_curves, -1)
+    if not n_curves:
+        empty = build_table(keys, {}, COST_CURVE_ACROSS, rows=[])
+        return empty.with_columns(curves.keys.get_column(across))
+    n_points = len(envelopes.curve) // n_curves
+    cost = envelopes.columns["expected_cost"].reshape(n_curves, n_points)
     # Costs that differ by a rounding error are equal.
     cost = np.where(np.isnan(cost), np.inf, round_values(cost, (0, 1)))
     order = np.argsort(group, kind="stable")
@@ -313,7 +317,6 @@ def common_envelope_table(
     best = np.minimum.reduceat(position[order], starts, axis=0)
     np.put_along_axis(cost, best, np.inf, axis=0)
     second = np.minimum.reduceat(cost[order], starts, axis=0).ravel()
-    n_points = cost.shape[1]
     point = (best * n_points + np.arange(n_points)).ravel()
     columns = {
         **{name: values[point] for name, values in envelopes.columns.items()},

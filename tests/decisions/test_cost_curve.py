@@ -156,6 +156,21 @@ def test_the_envelope_across_models_names_the_best_and_the_cost_of_the_second():
     assert set(common.get_column("model")) == {"a", "b"}
 
 
+def test_a_table_without_groups_has_no_rows():
+    empty = PREDICTIONS.clear().with_columns(model=pl.lit("a"), day=1)
+    for by, across in (
+        ("model", None),
+        ("model", "model"),
+        (["model", "day"], "model"),
+        (["model", "day"], "day"),
+    ):
+        curves = rf.curve(empty, "label", "score", by=by)
+        full = rf.curve(PREDICTIONS.with_columns(model=pl.lit("a"), day=1), "label", "score", by=by)
+        assert_frame_equal(
+            rf.cost_curve(curves, across=across), rf.cost_curve(full, across=across).clear()
+        )
+
+
 def test_weights_do_not_change_ties_of_costs():
     frame = FAWCETT_3.with_columns(w=pl.lit(0.1))
     weighted = rf.curve(frame, "label", "score", weight="w").roc.cost_curve(grid=21)
