@@ -48,7 +48,7 @@ def page(curves, tmp_path_factory):
         browser = playwright.chromium.launch(
             executable_path=str(CHROMIUM), args=["--no-sandbox"], env={**os.environ}
         )
-        context = browser.new_context(viewport={"width": 1200, "height": 1100})
+        context = browser.new_context(viewport={"width": 1200, "height": 1100}, has_touch=True)
         context.set_offline(True)
         page, events = context.new_page(), []
         page.on("console", lambda message: events.append(message.text))
@@ -163,11 +163,12 @@ def test_the_keyboard_selects_one_curve_in_the_list(page, curves):
     page.wait_for_function("view.signal('rf_selected') === null")
 
 
-def test_the_legend_shows_one_curve_alone(page, curves):
+@pytest.mark.parametrize(("gesture", "model"), [("click", "naive_bayes"), ("tap", "linear_svm")])
+def test_the_legend_shows_one_curve_alone(page, curves, gesture, model):
     slide(page, "rf_threshold_angle", "0.3")
-    page.locator("svg text", has_text="naive_bayes (AUC").first.click()
+    getattr(page.locator("svg text", has_text=f"{model} (AUC").first, gesture)()
     page.evaluate("view.runAsync().then(() => null)")
-    row = rf.at(curves, threshold=0.3).filter(pl.col("model") == "naive_bayes").to_dicts()[0]
+    row = rf.at(curves, threshold=0.3).filter(pl.col("model") == model).to_dicts()[0]
     for name in COUNTS:
         page.wait_for_selector(f"svg text[aria-label='{name} {row[name]}']")
 
