@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from rocframe.decisions.iso_lines import iso_lines
     from rocframe.decisions.mix import draw_decisions, mix
     from rocframe.decisions.operating_point import operating_point
+    from rocframe.decisions.transfer import transfer
     from rocframe.io.tables import about, read, scan, write
     from rocframe.metrics.intervals import intervals
     from rocframe.planning import detectable_difference, power, sample_size
@@ -143,6 +144,7 @@ __all__ = [
     "smooth",
     "summary",
     "theoretical_curve",
+    "transfer",
     "volume",
     "write",
 ]

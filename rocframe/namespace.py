@@ -148,6 +148,7 @@ class RocFrame(Namespace):
     volume = LazyMethod("rocframe.classes.volume")
     at = LazyMethod("rocframe.curves.at")
     operating_point = LazyMethod("rocframe.decisions.operating_point")
+    transfer = LazyMethod("rocframe.decisions.transfer")
     hull = LazyMethod("rocframe.decisions.hull")
     iso_lines = LazyMethod("rocframe.decisions.iso_lines")
     mix = LazyMethod("rocframe.decisions.mix")

@@ -345,6 +345,20 @@ MIXTURE = TableType(
     chart_options=OPERATING_POINTS.chart_options,
 )
 
+TRANSFER = TableType(
+    name="transfer",
+    functions=("transfer",),
+    columns=lambda count: (
+        strings("rule")
+        | floats("value_realised", "value_chosen", "optimism")
+        | curve_columns(count)
+        | strings("note")
+    ),
+    recognize=has_columns("rule", "value_realised", "value_chosen", "optimism", *CURVE_COLUMNS),
+    ties=ROW_TIES,
+    chart_hint="Draw the curves with .roc.chart(), or the columns with Altair.",
+)
+
 METRIC_INTERVALS = TableType(
     name="intervals",
     functions=("intervals",),
@@ -795,7 +809,7 @@ METRIC_AVERAGE = replace(
 # the columns of a curve, so their types are before `CURVE`.
 TABLES = (
     *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
-    *(METRIC_INTERVALS, MIXTURE, CONVEX_HULL, EQUAL_COST_LINES),
+    *(TRANSFER, METRIC_INTERVALS, MIXTURE, CONVEX_HULL, EQUAL_COST_LINES),
     *(COST_CURVES, DECISION_CURVES, CURVE),
     *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
     *(POOLING_GAP, PLAN),

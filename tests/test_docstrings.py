@@ -137,6 +137,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "smooth",
         "at",
         "operating_point",
+        "transfer",
         "hull",
         "iso_lines",
         "mix",
@@ -181,6 +182,7 @@ READ_CURVES = [
     "mix",
     "operating_point",
     "simplify",
+    "transfer",
 ]
 
 

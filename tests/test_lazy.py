@@ -49,6 +49,12 @@ def average(frame, by=None, **options):
     return curve(frame, [*keys, "fold"]).roc.average(**options)
 
 
+def transfer(frame, by=None, **options):
+    keys = [] if by is None else [by] if isinstance(by, str) else by
+    frame = frame.with_columns(fold=pl.col("other") > 0.7)
+    return curve(frame, [*keys, "fold"]).roc.transfer(**options)
+
+
 VERBS = {
     "curve": curve,
     "curve with metrics": lambda frame, by: curve(frame, by, kind="pr", metrics=["f1", "mcc"]),
@@ -113,6 +119,7 @@ VERBS = {
     "operating point, weighted": lambda frame, by: curve(
         frame, by, weight="w"
     ).roc.operating_point(),
+    "transfer over folds": transfer,
     "hull": lambda frame, by: curve(frame, by).roc.hull(),
     "lines of equal cost": lambda frame, by: curve(frame, by).roc.iso_lines(kind="gain"),
     "mix": lambda frame, by: curve(frame, by).roc.mix(alert_rate=[0.1, 0.5]),
@@ -147,6 +154,7 @@ NODES = [
     "compare models",
     "compare models, one family of tests",
     "at, weighted",
+    "transfer over folds",
     "simplify",
     "area",
     "average",

@@ -62,6 +62,7 @@ VERBS_ON_CURVES = {
     "at": lambda curves: rf.at(curves, fpr=[0.1, 0.5]),
     "at, between rows": lambda curves: rf.at(curves, tpr=[0.1, 0.5], interpolate=True),
     "operating point": lambda curves: rf.operating_point(curves, ["youden", "mcc"]),
+    "transfer": lambda curves: rf.transfer(halved(curves)),
     "hull": rf.hull,
     "lines of equal cost": rf.iso_lines,
     "mix": lambda curves: rf.mix(curves, fpr=[0.1, 0.5]),
@@ -337,6 +338,10 @@ def test_several_scores_make_the_key_model_themselves(frame):
             lambda curves, by: rf.operating_point(curves, by=by),
             ["rule", "value", "n_optima", "note"],
         ),
+        (
+            lambda curves, by: rf.transfer(halved(curves), by=by if by is None else ["fold", by]),
+            ["rule", "value_realised", "optimism", "note"],
+        ),
         (lambda curves, by: rf.hull(curves, by=by), ["slope_low", "prevalence_high", "note"]),
         (lambda curves, by: rf.iso_lines(curves, by=by), ["slope", "expected_cost", "n_optima"]),
         (
@@ -359,6 +364,7 @@ def test_several_scores_make_the_key_model_themselves(frame):
         "at",
         "at, between rows",
         "operating point",
+        "transfer",
         "hull",
         "lines of equal cost",
         "mix",

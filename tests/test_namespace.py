@@ -42,6 +42,7 @@ VERBS = [
     "simplify",
     "smooth",
     "summary",
+    "transfer",
     "volume",
 ]
 PREDICTIONS = {"label": [True, False, True], "score": [0.9, 0.4, 0.4], "g": ["a", "a", "b"]}

@@ -240,16 +240,19 @@ def point_axis(curves: Curves, name: str) -> CurveAxis:
 
 
 def rows_at(
-    axis: CurveAxis, values: Sequence[float]
+    axis: CurveAxis, values: Sequence[float] | NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the row of each group (rows) at each value (columns), and whether it exists.
 
+    `values` are the values of all groups, or an array with a row of values per group.
     Raise an error for a value beyond the last row of a curve that ends before its lowest score.
     """
     curves, metric = axis.curves, axis.metric
     name = THRESHOLD if metric is None else metric.column
     group = np.arange(len(curves.firsts))
-    value = np.broadcast_to(np.asarray(values, np.float64), (len(group), len(values)))
+    value = np.asarray(values, np.float64)
+    if value.ndim == 1:
+        value = np.broadcast_to(value, (len(group), len(value)))
     first, last = curves.firsts[:, None], curves.lasts[:, None]
     ends = axis.values(curves.lasts, group)[:, None]
     beyond = value > ends if metric is not None and metric.rising else value < ends

@@ -1,0 +1,374 @@
+"""The function `transfer`: thresholds that are chosen on some data, applied to other data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from rocframe.curves.at import point_axis, rows_at
+from rocframe.curves.table import curve_layout, read_curves
+from rocframe.decisions.operating_point import RuleOptions, allowed_rows
+from rocframe.decisions.optimum import CurveRows, best_rows
+from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
+from rocframe.frames import (
+    as_input_frame,
+    build_table,
+    lazy_plan,
+    number_distinct_rows,
+    private_names,
+    through_node,
+)
+from rocframe.inference.notes import class_notes
+from rocframe.options import check_supported, public
+from rocframe.rates import CONFUSION
+from rocframe.schemas import RULE, THRESHOLD, TRANSFER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.curves.table import Curves
+    from rocframe.decisions.operating_point import Constraint
+    from rocframe.decisions.optimum import Rule
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By
+
+
+@public
+def transfer(
+    curves: FrameT,
+    /,
+    rule: str | pl.Expr | Sequence[str | pl.Expr] = "youden",
+    *,
+    over: str = "fold",
+    chosen: pl.DataFrame | None = None,
+    costs: Mapping[str, float] | None = None,
+    benefits: Mapping[str, float] | None = None,
+    prevalence: float | None = None,
+    subject_to: Mapping[str, Sequence[float | None]] | None = None,
+    minimize: bool | None = None,
+    beta: float = 1.0,
+    by: By = None,
+) -> FrameT:
+    """Apply thresholds that are chosen on some data to other data.
+
+    The choice of a threshold is a part of training: its effect must be measured on data that did
+    not determine it. For each fold, the threshold is chosen on the pooled rows of all other folds,
+    and applied to the rows of this fold. With `chosen=`, the thresholds of another table are
+    applied, such as thresholds that were chosen on validation data.
+
+    Parameters
+    ----------
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
+    rule : str, Expr or sequence of these, default "youden"
+        What the threshold optimises: a rule of `operating_point` other than `"bayes"`. Each of
+        several rules has a row.
+    over : str, default "fold"
+        Group column with the parts of the data. Curves with the same values of all other group
+        columns are pooled, except for the curve to which the threshold is applied. Not used with
+        `chosen`.
+    chosen : DataFrame, default None
+        A table of `operating_point` with the chosen thresholds. Its group columns must be group
+        columns of `curves`. The rules and their options must be the same as in this table.
+    costs : mapping of str to float, default None
+        Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
+        are 0.
+    benefits : mapping of str to float, default None
+        Benefits of a `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
+        not given are 0.
+    prevalence : float, default None
+        Prevalence, between 0 and 1, at which rules and constraints that depend on both classes are
+        computed. By default, the prevalence of the table if it was computed with `prevalence=`,
+        else that of each curve. The counts do not change.
+    subject_to : mapping of str to sequence, default None
+        Constraints of the choice: the lowest and highest allowed value of metrics, as in
+        `operating_point`.
+    minimize : bool, default None
+        Whether a metric or expression is minimised, as in `operating_point`.
+    beta : float, default 1.0
+        Weight of recall relative to precision in `"f_beta"`.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by, rule, value_realised, value_chosen, optimism, threshold, tp, fp, fn, tn, note`; one
+        row per curve and rule, in the order of the rules.
+
+        `rule` (String) is the name of the rule. `value_realised` (Float64) is its metric on the
+        data of this row, to which the threshold is applied. `value_chosen` (Float64) is its metric
+        on the data that determined the threshold. `optimism` (Float64) is how much better the
+        metric is on the data that determined the threshold: `value_chosen - value_realised`, or
+        the negative difference if low values are better. `threshold` (Float64) is the chosen
+        threshold. `tp, fp, fn, tn` are the counts of `score >= threshold` on the data of this row.
+
+        If no threshold was chosen, all these values are null. `note` (String) is null, or the first
+        of these values that applies: `no_rows, no_positives, no_negatives, one_positive,
+        one_negative, no_solution`. It describes the data that determined the threshold if no
+        threshold was chosen, else the data of this row.
+
+    Raises
+    ------
+    RocframeError
+        If the table is not a curve table or a group is incomplete, if `over` is not a group column,
+        if `chosen` has several thresholds for a curve or lacks a rule, or if an option is invalid
+        or unused.
+
+    See Also
+    --------
+    operating_point : The best threshold of each curve by a rule.
+    intervals : Confidence limits of the threshold that a rule chooses.
+
+    Notes
+    -----
+    The scores of the folds are compared with the same threshold. They must be on one scale, as
+    probabilities usually are.
+
+    References
+    ----------
+    M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
+    89-108, section 7.
+
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874. doi:10.1016/j.patrec.2005.10.010
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> votes = rf.datasets.vote().filter(model="naive_bayes")
+    >>> curves = rf.curve(votes, "label", "score", by=["model", "fold"])
+    >>> applied = rf.transfer(curves, "accuracy")
+    >>> applied.select("fold", "value_realised", "value_chosen", "optimism", "threshold").head(3)
+    shape: (3, 5)
+    ┌──────┬────────────────┬──────────────┬───────────┬───────────┐
+    │ fold ┆ value_realised ┆ value_chosen ┆ optimism  ┆ threshold │
+    │ ---  ┆ ---            ┆ ---          ┆ ---       ┆ ---       │
+    │ i8   ┆ f64            ┆ f64          ┆ f64       ┆ f64       │
+    ╞══════╪════════════════╪══════════════╪═══════════╪═══════════╡
+    │ 1    ┆ 0.747368       ┆ 0.746761     ┆ -0.000608 ┆ 0.699855  │
+    │ 2    ┆ 0.726316       ┆ 0.749117     ┆ 0.022801  ┆ 0.658319  │
+    │ 3    ┆ 0.726316       ┆ 0.749117     ┆ 0.022801  ┆ 0.699855  │
+    └──────┴────────────────┴──────────────┴───────────┴───────────┘
+
+    The means and the spread of the threshold over the folds:
+
+    >>> applied.group_by("model").agg(
+    ...     pl.col("value_realised", "optimism").mean(),
+    ...     threshold_sd=pl.col("threshold").std(),
+    ... )
+    shape: (1, 4)
+    ┌─────────────┬────────────────┬──────────┬──────────────┐
+    │ model       ┆ value_realised ┆ optimism ┆ threshold_sd │
+    │ ---         ┆ ---            ┆ ---      ┆ ---          │
+    │ str         ┆ f64            ┆ f64      ┆ f64          │
+    ╞═════════════╪════════════════╪══════════╪══════════════╡
+    │ naive_bayes ┆ 0.737335       ┆ 0.010547 ┆ 0.022272     │
+    └─────────────┴────────────────┴──────────┴──────────────┘
+    """
+    options = RuleOptions.parse(
+        rule,
+        costs=costs,
+        benefits=benefits,
+        prevalence=prevalence,
+        subject_to=subject_to,
+        minimize=minimize,
+        beta=beta,
+    )
+    hint = "Its threshold does not depend on data: use at(threshold=)."
+    check_supported("rule", rule, "transfer", supported="bayes" not in options.rules, hint=hint)
+    if chosen is not None:
+        check_supported("subject_to", subject_to, "chosen=")
+        _check_chosen(chosen, options)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        columns = TRANSFER.columns(schema.get("tp", pl.Int64()))
+        table = curve_layout(schema, by, tuple(columns))
+        if chosen is None and over not in table.by:
+            raise MissingColumnError.compose("over", over, table.by)
+        if chosen is not None:
+            for name in _chosen_keys(chosen):
+                if name not in table.by:
+                    raise MissingColumnError.compose("chosen", name, table.by)
+
+        # Filters on the folds of the result do not remove the rows of other folds.
+        (private,) = private_names(["over"], table.by).values()
+        names = {} if chosen is not None else {over: private}
+
+        def compute(frame: pl.DataFrame) -> pl.DataFrame:
+            curves = read_curves(frame.rename({new: name for name, new in names.items()}), table)
+            results = _apply(curves, options, over, chosen)
+            rows = np.repeat(np.arange(len(curves.firsts)), len(options.rules))
+            return build_table(curves.keys, results, columns, rows=rows)
+
+        return through_node(
+            plan.select(table.count_columns).rename(names),
+            compute,
+            schema={**table.keys, **columns},
+            by=[name for name in table.by if name not in names],
+            anchor="rule",
+        )
+
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+
+
+class Choice(NamedTuple):
+    """The threshold of each curve, its value where it was chosen, and why there is none."""
+
+    threshold: NDArray[np.float64]
+    value: NDArray[np.float64]
+    note: NDArray[np.object_]
+
+
+def _apply(
+    curves: Curves, options: RuleOptions, over: str, chosen: pl.DataFrame | None
+) -> dict[str, object]:
+    """Return the columns of the result: a row per curve and rule."""
+    rules, constraints = options.at_prevalence(curves.prevalence)
+    others = None if chosen is not None else pooled_other_curves(curves, over)
+    axis, n_curves = point_axis(curves, THRESHOLD), len(curves.firsts)
+    shape = n_curves, len(rules)
+    threshold, value, realised, optimism = np.full((4, *shape), np.nan)
+    row, note = np.full(shape, -1), np.full(shape, None, object)
+    own_note = class_notes(curves.total("tp", "fn"), curves.total("fp", "tn"))
+    for i, (name, rule) in enumerate(zip(options.rules, rules, strict=True)):
+        if others is None:
+            assert chosen is not None
+            choice = _read_choice(curves, chosen, name)
+        else:
+            choice = _choose(others, rule, constraints, n_curves)
+        exists = ~np.isnan(choice.threshold)
+        given = np.where(exists, choice.threshold, np.inf)
+        found = rows_at(axis, given[:, None])[0][exists, 0]
+        counts = {part: np.asarray(curves.columns.at(part, found)) for part in CONFUSION}
+        threshold[:, i], value[:, i], row[exists, i] = choice.threshold, choice.value, found
+        realised[exists, i] = rule.value.evaluate({THRESHOLD: given[exists], **counts})
+        low_is_better = rule.minimize or (bool(rule.polynomial) and rule.value.better == "lower")
+        optimism[:, i] = (value[:, i] - realised[:, i]) * (-1 if low_is_better else 1)
+        note[:, i] = np.where(exists, own_note, choice.note)
+    position = pl.Series(row.ravel()).replace(-1, None).cast(pl.get_index_type())
+    names = {part: curves.layout.private(part) for part in CONFUSION}
+    return {
+        "rule": [*options.rules] * n_curves,
+        "value_realised": realised.ravel(),
+        "value_chosen": value.ravel(),
+        "optimism": optimism.ravel(),
+        THRESHOLD: threshold.ravel(),
+        **{part: curves.table.get_column(name).gather(position) for part, name in names.items()},
+        "note": note.ravel().tolist(),
+    }
+
+
+def pooled_other_curves(curves: Curves, over: str) -> CurveRows:
+    """Return for each curve the pooled curve of all other curves of its group.
+
+    Curves of a group have the same values of all group columns except for `over`.
+    """
+    for i in np.flatnonzero(curves.ends_early)[:1].tolist():
+        problem = f"curves: {curves.name_group(i)} ends before its lowest score"
+        hint = "Compute the curve without thresholds=, and do not filter its rows."
+        raise BrokenCurveError.compose(problem, hint)
+    n_curves = len(curves.firsts)
+    curve = np.repeat(np.arange(n_curves), np.diff(curves.starts))
+    rest, group = curves.keys.drop(over), np.zeros(n_curves, np.int64)
+    if rest.width:
+        group = number_distinct_rows(rest)[1].to_numpy().astype(np.int64)
+    is_first = np.zeros(len(curve), bool)
+    is_first[curves.firsts] = True
+    steps = {"curve": curve, "group": group[curve], "is_first": is_first}
+    steps[THRESHOLD] = curves.columns[THRESHOLD]
+    for name in ("tp", "fp"):
+        counts = curves.columns[name]
+        steps[name] = np.where(is_first, counts, np.diff(counts, prepend=counts[:1]))
+    key = [pl.col("held"), ~pl.col("is_first"), -pl.col(THRESHOLD)]
+    pooled = (
+        pl.DataFrame({"held": np.arange(n_curves), "group": group})
+        .join(pl.DataFrame(steps), on="group")
+        .filter(pl.col("held") != pl.col("curve"))
+        .group_by("held", "is_first", THRESHOLD)
+        .agg(pl.col("tp", "fp").sum())
+        .sort(key)
+        .with_columns(pl.col("tp", "fp").cum_sum().over("held"))
+    )
+    held = pooled.get_column("held").to_numpy()
+    totals = {}
+    for name, parts in (("pos", ("tp", "fn")), ("neg", ("fp", "tn"))):
+        own = curves.total(*parts)
+        sums = np.zeros(int(group.max(initial=-1)) + 1, own.dtype)
+        np.add.at(sums, group, own)
+        totals[name] = (sums[group] - own)[held]
+    return CurveRows(
+        curve=held,
+        threshold=pooled.get_column(THRESHOLD).to_numpy(),
+        tp=pooled.get_column("tp").to_numpy(),
+        fp=pooled.get_column("fp").to_numpy(),
+        **totals,
+    )
+
+
+def _choose(
+    rows: CurveRows, rule: Rule, constraints: Sequence[Constraint], n_curves: int
+) -> Choice:
+    """Return the best threshold of each curve by a rule."""
+    allowed, index = rows.where(allowed_rows(rows, constraints))
+    best = best_rows(allowed, rule, n_curves).row
+    exists = best >= 0
+    chosen = rows.take(index[best[exists]])
+    threshold, value = np.full((2, n_curves), np.nan)
+    threshold[exists], value[exists] = chosen.threshold, rule.value.evaluate(chosen.counts)
+    pos, neg = np.zeros((2, n_curves), rows.pos.dtype)
+    pos[rows.curve], neg[rows.curve] = rows.pos, rows.neg
+    return Choice(threshold, value, class_notes(pos, neg, no_solution=~exists))
+
+
+def _chosen_keys(chosen: pl.DataFrame) -> list[str]:
+    """Return the group columns of a table of `operating_point`."""
+    return chosen.columns[: chosen.columns.index("rule")]
+
+
+def _check_chosen(chosen: object, options: RuleOptions) -> None:
+    """Raise an error unless `chosen` is a table of operating points with all rules."""
+    hint = "Pass a collected table of operating_point."
+    needed = (*RULE, THRESHOLD)
+    if not isinstance(chosen, pl.DataFrame) or not {*needed} <= {*chosen.columns}:
+        raise OptionValueError.unexpected_type("chosen", chosen, "a table of operating_point", hint)
+    available = chosen.get_column("rule").unique().sort().to_list()
+    for name in options.rules:
+        if name not in available and chosen.height:
+            problem = "the table chosen= has no threshold of this rule"
+            given = ", ".join(map(repr, available))
+            raise OptionValueError.compose("rule", name, problem, f"Its rules are: {given}.")
+    keys = [*_chosen_keys(chosen), "rule"]
+    if chosen.select(keys).is_duplicated().any():
+        problem = "chosen: the table has several thresholds for the same group and rule"
+        raise OptionValueError(f"{problem}.\n{hint}")
+
+
+def _read_choice(curves: Curves, chosen: pl.DataFrame, rule: str) -> Choice:
+    """Return the threshold of each curve from a table of operating points."""
+    keys = _chosen_keys(chosen)
+    found = chosen.filter(pl.col("rule") == rule).select(*keys, "value", THRESHOLD)
+    names = {name: f"({i})" for i, name in enumerate(keys)}
+    found = found.rename(names).cast({THRESHOLD: pl.Float64, "value": pl.Float64})
+    # With a constant key, tables without group columns are joined in the same way.
+    constant, rows = pl.lit(0).alias("()"), curves.keys.select(keys).rename(names)
+    rows = pl.DataFrame({"()": np.zeros(len(curves.firsts), np.int32)}).hstack(rows)
+    found = rows.join(
+        found.with_columns(constant),
+        on=rows.columns,
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    threshold, value = (
+        found.get_column(name).fill_null(np.nan).to_numpy() for name in (THRESHOLD, "value")
+    )
+    note = np.full(len(threshold), None, object)
+    note[np.isnan(threshold)] = "no_solution"
+    return Choice(threshold, value, note)

@@ -1,0 +1,194 @@
+"""`transfer`: thresholds of all other folds, compared with one choice per fold."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from tests.all_cases import all_cases
+
+COSTS = {"fp": 1, "fn": 3}
+CASES = [
+    ("youden", {}),
+    ("accuracy", {}),
+    ("error_rate", {}),
+    ("expected_cost", {"costs": COSTS}),
+    ("expected_cost", {"costs": COSTS, "prevalence": 0.2}),
+    ("closest_top_left", {}),
+    ("profit", {"benefits": {"tp": 3, "fp": -1}}),
+    ("recall", {"subject_to": {"precision": (0.6, None)}}),
+    ((2 * pl.col("tp") - pl.col("fp")).alias("gain"), {}),
+    ("f1", {"minimize": True}),
+]
+LOW_IS_BETTER = ["error_rate", "expected_cost", "closest_top_left"]
+VALUES = ["value_realised", "value_chosen", "optimism", "threshold", "tp", "fp", "fn", "tn"]
+
+
+def predictions(seed: int = 0, rows: int = 120) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 2, rows)
+    return pl.DataFrame(
+        {
+            "model": rng.choice(["a", "b"], rows),
+            "fold": rng.integers(0, 4, rows),
+            "label": label,
+            "score": (rng.normal(size=rows) + label).round(1),
+        }
+    )
+
+
+TABLE = predictions()
+CURVES = rf.curve(TABLE, "label", "score", by=["model", "fold"])
+
+
+def applied_by_hand(table: pl.DataFrame, rule: object, options: dict) -> pl.DataFrame:
+    """Return the result for a table with the columns `fold`, `label` and `score`."""
+    parts = []
+    for (fold,), own in table.sort("fold").group_by("fold", maintain_order=True):
+        others = table.filter(pl.col("fold") != fold).roc.curve("label", "score")
+        best = others.roc.operating_point(rule, **options).row(0, named=True)
+        threshold = best["threshold"]
+        row = own.roc.curve("label", "score").roc.at(threshold=threshold)
+        # A curve of decisions, on which the rule has only one row to choose from.
+        is_alert = own.select(pl.col("label"), score=(pl.col("score") >= threshold).cast(pl.Int8))
+        curve = is_alert.roc.curve("label", "score")
+        unconstrained = {**options, "subject_to": {"threshold": (0.5, 1)}}
+        if is_alert.get_column("score").max() == 0:
+            unconstrained = {**options, "subject_to": {"threshold": (np.inf, np.inf)}}
+        realised = curve.roc.operating_point(rule, **unconstrained).item(0, "value")
+        sign = -1 if best["rule"] in LOW_IS_BETTER or options.get("minimize") else 1
+        parts.append(
+            row.select(
+                fold=pl.lit(fold, pl.Int64),
+                value_realised=pl.lit(realised),
+                value_chosen=pl.lit(best["value"]),
+                optimism=pl.lit(sign * (best["value"] - realised)),
+                threshold=pl.lit(threshold),
+                **{name: pl.col(name) for name in VALUES[4:]},
+            )
+        )
+    return pl.concat(parts)
+
+
+def test_thresholds_are_those_of_all_other_folds(frame):
+    with all_cases() as case:
+        for rule, options in CASES:
+            with case(str(rule), options):
+                found = frame(CURVES).pipe(rf.transfer, rule, **options).lazy().collect()
+                for model in ("a", "b"):
+                    expected = applied_by_hand(TABLE.filter(model=model), rule, options)
+                    assert_frame_equal(
+                        found.filter(model=model).select("fold", *VALUES),
+                        expected,
+                        rel_tol=1e-12,
+                    )
+
+
+def test_several_rules_have_a_row_each_and_columns_are_in_order():
+    found = rf.transfer(CURVES, ["youden", "f1"])
+    assert found.columns == ["model", "fold", "rule", *VALUES, "note"]
+    assert found.get_column("rule").to_list() == ["youden", "f1"] * 8
+    for rule in ("youden", "f1"):
+        assert_frame_equal(found.filter(rule=rule), rf.transfer(CURVES, rule))
+
+
+def test_chosen_thresholds_of_another_table_are_applied():
+    validation = rf.curve(predictions(1), "label", "score", by="model")
+    best = rf.operating_point(validation, ["youden", "expected_cost"], costs=COSTS)
+    found = CURVES.roc.transfer(["youden", "expected_cost"], chosen=best, costs=COSTS)
+    joined = found.join(best, on=["model", "rule"], suffix="_there", maintain_order="left")
+    assert joined.get_column("threshold").equals(joined.get_column("threshold_there"))
+    assert joined.get_column("value_chosen").equals(joined.get_column("value"))
+    for row in found.filter(rule="youden").iter_rows(named=True):
+        curve = CURVES.filter(model=row["model"], fold=row["fold"])
+        point = curve.roc.at(threshold=row["threshold"]).row(0, named=True)
+        assert row["value_realised"] == pytest.approx(point["tpr"] - point["fpr"])
+        assert [row[name] for name in VALUES[4:]] == [point[name] for name in VALUES[4:]]
+
+
+def test_one_chosen_threshold_is_applied_to_all_curves_and_missing_ones_are_null():
+    best = rf.operating_point(rf.curve(predictions(1), "label", "score"), "youden")
+    found = rf.transfer(CURVES, chosen=best)
+    assert found.get_column("threshold").unique().to_list() == best["threshold"].to_list()
+    validation = rf.curve(predictions(1), "label", "score", by="model")
+    only_a = rf.operating_point(validation).filter(model="a")
+    partly = rf.transfer(CURVES, chosen=only_a)
+    assert partly.filter(model="b").select("threshold", "tp", "note").unique().rows() == [
+        (None, None, "no_solution")
+    ]
+    assert partly.filter(model="a").get_column("threshold").null_count() == 0
+
+
+def test_filters_on_folds_of_a_plan_do_not_change_the_choice():
+    plan = rf.transfer(CURVES.lazy(), "accuracy").filter(fold=2, model="a").collect()
+    assert_frame_equal(plan, rf.transfer(CURVES, "accuracy").filter(fold=2, model="a"))
+
+
+def test_undefined_choices_are_null():
+    single = rf.transfer(CURVES.filter(fold=1))
+    assert single.select("threshold", "value_realised", "fp", "note").unique().rows() == [
+        (None, None, None, "no_rows")
+    ]
+    none = rf.transfer(CURVES, subject_to={"precision": (0.99, 1), "recall": (0.99, 1)})
+    assert none.get_column("note").unique().to_list() == ["no_solution"]
+    assert rf.transfer(CURVES.clear()).columns == single.columns
+
+
+def test_the_optimism_of_scores_without_information_is_that_of_choosing():
+    """With random scores, the best threshold looks better where it was chosen."""
+    rng = np.random.default_rng(5)
+    n = 400 * 40
+    table = pl.DataFrame(
+        {
+            "sample": np.repeat(np.arange(400), 40),
+            "fold": np.tile(np.arange(40) % 4, 400),
+            "label": rng.integers(0, 2, n),
+            "score": rng.random(n),
+        }
+    )
+    curves = rf.curve(table, "label", "score", by=["sample", "fold"])
+    found = rf.transfer(curves, "accuracy")
+    assert found.get_column("value_realised").mean() == pytest.approx(0.5, abs=0.02)
+    assert found.get_column("optimism").mean() > 0.1
+
+
+def test_weighted_counts_are_accepted():
+    weighted = TABLE.with_columns(w=pl.lit(0.5))
+    curves = rf.curve(weighted, "label", "score", by=["model", "fold"], weight="w")
+    found = rf.transfer(curves, "youden")
+    expected = rf.transfer(CURVES, "youden")
+    assert_frame_equal(
+        found.select("threshold", "value_realised", "optimism"),
+        expected.select("threshold", "value_realised", "optimism"),
+    )
+    assert found.schema["tp"] == pl.Float64
+
+
+ERRORS = {
+    "over='part': the frame has no column of this name.": {"over": "part"},
+    "rule='bayes': transfer does not support this option.\n"
+    "Its threshold does not depend on data: use at(threshold=).": {"rule": "bayes", "costs": COSTS},
+    "chosen: expected a table of operating_point, but this is an int.": {"chosen": 3},
+    "rule='f1': the table chosen= has no threshold of this rule.\nIts rules are: 'youden'.": {
+        "rule": "f1",
+        "chosen": rf.operating_point(CURVES),
+    },
+    "chosen: the table has several thresholds for the same group and rule.": {
+        "chosen": rf.operating_point(CURVES).drop("fold")
+    },
+    "costs={'fp': 1, 'fn': 3}: no rule uses it.": {"costs": COSTS},
+}
+
+
+def test_errors_name_the_argument_the_value_and_what_to_do():
+    with all_cases() as case:
+        for text, options in ERRORS.items():
+            with case(text):
+                with pytest.raises(rf.RocframeError) as caught:
+                    rf.transfer(CURVES, **options)
+                assert str(caught.value).startswith(text)
+    with pytest.raises(rf.BrokenCurveError, match="ends before its lowest score"):
+        rf.transfer(CURVES.filter(pl.col("threshold") > 0))
