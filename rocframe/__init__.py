@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
     from rocframe.curves.simplify import simplify
+    from rocframe.decisions.confusion_matrix import confusion_matrix, expand_counts
     from rocframe.decisions.cost_curve import cost_curve
     from rocframe.decisions.decision_curve import decision_curve
     from rocframe.decisions.h_measure import h_measure
@@ -115,6 +116,7 @@ __all__ = [
     "chart_bundle",
     "chart_fragment",
     "compare",
+    "confusion_matrix",
     "contrast",
     "cost_curve",
     "curve",
@@ -123,6 +125,7 @@ __all__ = [
     "decision_curve",
     "detectable_difference",
     "draw_decisions",
+    "expand_counts",
     "fold_auc",
     "h_measure",
     "hull",

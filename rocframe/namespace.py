@@ -151,6 +151,8 @@ class RocFrame(Namespace):
     transfer = LazyMethod("rocframe.decisions.transfer")
     hull = LazyMethod("rocframe.decisions.hull")
     iso_lines = LazyMethod("rocframe.decisions.iso_lines")
+    confusion_matrix = LazyMethod("rocframe.decisions.confusion_matrix")
+    expand_counts = LazyMethod("rocframe.decisions.confusion_matrix")
     mix = LazyMethod("rocframe.decisions.mix")
     draw_decisions = LazyMethod("rocframe.decisions.mix")
     cost_curve = LazyMethod("rocframe.decisions.cost_curve")

@@ -359,6 +359,29 @@ TRANSFER = TableType(
     chart_hint="Draw the curves with .roc.chart(), or the columns with Altair.",
 )
 
+
+def confusion_matrix_columns(count: pl.DataType) -> Schema:
+    """Return the columns of `confusion_matrix`; `count` is the dtype of the counts."""
+    return (
+        floats("fpr", "tpr", "auc")
+        | {"below_chance": pl.Boolean()}
+        | dict.fromkeys(CONFUSION, count)
+        | floats("negated_fpr", "negated_tpr")
+        | ROW_COUNTS
+        | strings("note")
+    )
+
+
+CONFUSION_MATRICES = TableType(
+    name="confusion_matrix",
+    functions=("confusion_matrix",),
+    columns=confusion_matrix_columns,
+    recognize=has_columns(*confusion_matrix_columns(pl.Int64()), adjacent=4, kind="roc"),
+    ties=ROW_TIES,
+    drawing=OPERATING_POINTS.drawing,
+    chart_options=OPERATING_POINTS.chart_options,
+)
+
 METRIC_INTERVALS = TableType(
     name="intervals",
     functions=("intervals",),
@@ -809,8 +832,8 @@ METRIC_AVERAGE = replace(
 # the columns of a curve, so their types are before `CURVE`.
 TABLES = (
     *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
-    *(TRANSFER, METRIC_INTERVALS, MIXTURE, CONVEX_HULL, EQUAL_COST_LINES),
-    *(COST_CURVES, DECISION_CURVES, CURVE),
+    *(TRANSFER, METRIC_INTERVALS, CONFUSION_MATRICES, MIXTURE),
+    *(CONVEX_HULL, EQUAL_COST_LINES, COST_CURVES, DECISION_CURVES, CURVE),
     *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
     *(POOLING_GAP, PLAN),
     *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND, SMOOTH_CURVES),

@@ -141,6 +141,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "hull",
         "iso_lines",
         "mix",
+        "confusion_matrix",
         "cost_curve",
         "decision_curve",
         "h_measure",

@@ -120,6 +120,9 @@ VERBS = {
         frame, by, weight="w"
     ).roc.operating_point(),
     "transfer over folds": transfer,
+    "confusion matrix": lambda frame, by: rf.confusion_matrix(
+        frame, "label", {"a": pl.col("score") > 0.3, "b": pl.col("other") > 0.3}, by=by
+    ),
     "hull": lambda frame, by: curve(frame, by).roc.hull(),
     "lines of equal cost": lambda frame, by: curve(frame, by).roc.iso_lines(kind="gain"),
     "mix": lambda frame, by: curve(frame, by).roc.mix(alert_rate=[0.1, 0.5]),

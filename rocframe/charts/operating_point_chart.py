@@ -29,7 +29,14 @@ from rocframe.frames import column
 from rocframe.kinds import PREVALENCE, has_prevalence, kind_of
 from rocframe.options import parse_names
 from rocframe.rates import CONFUSION, Settings
-from rocframe.schemas import BEST_POINTS, CONVEX_HULL, POINT_NAMES, RULE, THRESHOLD
+from rocframe.schemas import (
+    BEST_POINTS,
+    CONFUSION_MATRICES,
+    CONVEX_HULL,
+    POINT_NAMES,
+    RULE,
+    THRESHOLD,
+)
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
@@ -59,7 +66,9 @@ def points_chart(
         if name not in table.columns:
             raise MissingColumnError.compose("by", name, table.columns)
     groups = read_groups(table, by, table.columns, options)
-    left = {BEST_POINTS: tuple(RULE), CONVEX_HULL: ()}.get(layout.type, POINT_NAMES)
+    left = {BEST_POINTS: tuple(RULE), CONVEX_HULL: (), CONFUSION_MATRICES: ()}.get(
+        layout.type, POINT_NAMES
+    )
     condition = GroupColumn.in_given_order(_conditions(table, left), left[0] if left else "")
     if left:
         groups = replace(groups, columns={**groups.columns, CONDITION: condition})

@@ -221,7 +221,8 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
     assert str(caught.value) == (
         "chart: not a curve table, because of missing columns: 'threshold', 'tp', 'fp', 'fn', "
         "'tn'.\nCompute one with .roc.curve(label, score, by=…), or pass an unchanged table of "
-        "average, at, operating_point, intervals, mix, hull, cost_curve, decision_curve, auc, "
+        "average, at, operating_point, intervals, confusion_matrix, mix, hull, cost_curve, "
+        "decision_curve, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
         "sample_size, detectable_difference, compare, auc_covariance, band, smooth, "
         "theoretical_curve or area."

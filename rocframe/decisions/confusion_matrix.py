@@ -1,0 +1,256 @@
+"""The functions `confusion_matrix` and `expand_counts`: classifiers that only say yes or no."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rocframe.curves.curve import counts_at_thresholds
+from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
+from rocframe.frames import as_input_frame, build_table, column, lazy_plan
+from rocframe.inference.notes import class_notes
+from rocframe.inputs.cases import RowState
+from rocframe.inputs.node import plan_table
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import scale_weights
+from rocframe.kernel.scan import Scan
+from rocframe.options import NOT_GIVEN, check_group_columns, parse_names, public
+from rocframe.rates import CONFUSION
+from rocframe.schemas import confusion_matrix_columns
+
+if TYPE_CHECKING:
+    from rocframe.frames import FrameT
+    from rocframe.inputs.cases import Cases
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+
+
+@public
+def confusion_matrix(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    by: By = None,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Return the point of each classifier that only says yes or no.
+
+    The scores are decisions: Boolean, or 1 for a positive and 0 for a negative prediction. Such a
+    classifier is one point in the plane of the ROC curve.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side. It adds the key `model` (String)
+        after `by`.
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times. If the table has a column named
+        `count`, pass `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
+        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
+        negative is a false positive at every threshold.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per group, sorted by group: `*by`, (`model`,) `fpr, tpr, auc, below_chance, tp, fp,
+        fn, tn, negated_fpr, negated_tpr, n_pos, n_neg, n_missing, note`.
+
+        `fpr` and `tpr` (Float64) are the rates. `auc` (Float64) is the area under the lines from
+        (0, 0) to the point and from the point to (1, 1), (1 + tpr - fpr) / 2. `below_chance`
+        (Boolean) is true if `tpr` is less than `fpr`. Then the negated classifier, which reverses
+        all decisions, is better than chance. Its rates are `negated_fpr` and `negated_tpr`
+        (Float64), 1 - `fpr` and 1 - `tpr`. `tp, fp, fn, tn` are Int64, or Float64 if rows are
+        weighted. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by
+        `count` but not by `weight`.
+
+        A rate is null if its class has no rows; `auc` and `below_chance` are then null too. `note`
+        (String) is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
+        `one_negative`.
+
+    Raises
+    ------
+    RocframeError
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
+        Also if a score is not 0 or 1.
+
+    See Also
+    --------
+    curve : Curves of three rows: all negative, the decisions, and all positive.
+    expand_counts : Predictions from given confusion matrices.
+    at : The confusion matrix of scores at a threshold.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874, section 3. doi:10.1016/j.patrec.2005.10.010
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 1, 1, 0, 0, 0], "decision": [True, False, False, True, True, False]}
+    ... )
+    >>> matrix = rf.confusion_matrix(predictions, "label", "decision")
+    >>> matrix.select("fpr", "tpr", "auc", "below_chance", "negated_fpr", "negated_tpr")
+    shape: (1, 6)
+    ┌──────────┬──────────┬──────────┬──────────────┬─────────────┬─────────────┐
+    │ fpr      ┆ tpr      ┆ auc      ┆ below_chance ┆ negated_fpr ┆ negated_tpr │
+    │ ---      ┆ ---      ┆ ---      ┆ ---          ┆ ---         ┆ ---         │
+    │ f64      ┆ f64      ┆ f64      ┆ bool         ┆ f64         ┆ f64         │
+    ╞══════════╪══════════╪══════════╪══════════════╪═════════════╪═════════════╡
+    │ 0.666667 ┆ 0.333333 ┆ 0.333333 ┆ true         ┆ 0.333333    ┆ 0.666667    │
+    └──────────┴──────────┴──────────┴──────────────┴─────────────┴─────────────┘
+    """
+    roles = Roles(
+        label=label,
+        score=score,
+        by=by,
+        positive=positive,
+        weight=weight,
+        count=count,
+        missing=missing,
+    )
+    schema = confusion_matrix_columns(roles.count_dtype)
+
+    def compute(cases: Cases) -> pl.DataFrame:
+        _check_decisions(cases)
+        scan = Scan.from_cases(scale_weights(cases))
+        # Each group has two rows: threshold inf and threshold 1.
+        counts = counts_at_thresholds(cases, [1.0])[1::2]
+        tp, fp, fn, tn = (counts.get_column(name).to_numpy() for name in CONFUSION)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fpr, tpr = fp / (fp + tn), tp / (tp + fn)
+        below = pl.Series(tpr < fpr).set(pl.Series(np.isnan(tpr - fpr)), None)
+        totals = scan.totals
+        columns = {
+            **counts.select(CONFUSION).to_dict(),
+            "fpr": fpr,
+            "tpr": tpr,
+            "auc": (1 + tpr - fpr) / 2,
+            "below_chance": below,
+            "negated_fpr": 1 - fpr,
+            "negated_tpr": 1 - tpr,
+            "n_pos": totals.pos_rows,
+            "n_neg": totals.neg_rows,
+            "n_missing": scan.rows.unscored.n_missing,
+            "note": class_notes(totals.pos_rows, totals.neg_rows).tolist(),
+        }
+        return build_table(scan.rows.keys, columns, schema)
+
+    return as_input_frame(
+        predictions, plan_table(predictions, roles, compute, columns=schema, anchor="n_pos")
+    )
+
+
+def _check_decisions(cases: Cases) -> None:
+    """Raise an error if the score of a row that is used is not 0 or 1."""
+    other = (cases.score != 0) & (cases.score != 1)
+    if cases.state is not None:
+        other &= cases.state == RowState.USED
+    if other.any():
+        value = float(cases.score[int(np.argmax(other))])
+        problem = "a decision is 0 or 1, or Boolean"
+        hint = 'Decide first, for example with pl.col("score") >= 0.5, or use at(threshold=).'
+        raise OptionValueError.compose("score", value, problem, hint)
+
+
+EXPANDED = {"label": pl.Boolean(), "decision": pl.Boolean(), "count": pl.Int64()}
+
+
+@public
+def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
+    """Return predictions that have given confusion matrices.
+
+    All functions of predictions that have the argument `count` accept the result. Curves of it have
+    three rows: all negative, the decisions, and all positive.
+
+    Parameters
+    ----------
+    table : DataFrame or LazyFrame
+        One confusion matrix per row, with the integer columns `tp, fp, fn, tn`.
+    by : str or sequence of str, default None
+        Group columns, which the result also has.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Four rows per confusion matrix: `*by, label, decision` (Boolean) and `count` (Int64), the
+        number of rows with this label and decision.
+
+    Raises
+    ------
+    RocframeError
+        If a column is missing or not an integer column, or a group column has the name of a column
+        of the result.
+
+    See Also
+    --------
+    confusion_matrix : The confusion matrix of predictions.
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> matrices = pl.DataFrame(
+    ...     {"model": ["a", "b"], "tp": [6, 8], "fp": [1, 3], "fn": [4, 2], "tn": [9, 7]}
+    ... )
+    >>> predictions = rf.expand_counts(matrices, by="model")
+    >>> rf.curve(predictions, "label", "decision", by="model", count="count")
+    shape: (6, 8)
+    ┌───────┬───────────┬─────┬─────┬─────┬─────┬─────┬─────┐
+    │ model ┆ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ fpr ┆ tpr │
+    │ ---   ┆ ---       ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- │
+    │ str   ┆ f64       ┆ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64 ┆ f64 │
+    ╞═══════╪═══════════╪═════╪═════╪═════╪═════╪═════╪═════╡
+    │ a     ┆ inf       ┆ 0   ┆ 0   ┆ 10  ┆ 10  ┆ 0.0 ┆ 0.0 │
+    │ a     ┆ 1.0       ┆ 6   ┆ 1   ┆ 4   ┆ 9   ┆ 0.1 ┆ 0.6 │
+    │ a     ┆ 0.0       ┆ 10  ┆ 10  ┆ 0   ┆ 0   ┆ 1.0 ┆ 1.0 │
+    │ b     ┆ inf       ┆ 0   ┆ 0   ┆ 10  ┆ 10  ┆ 0.0 ┆ 0.0 │
+    │ b     ┆ 1.0       ┆ 8   ┆ 3   ┆ 2   ┆ 7   ┆ 0.3 ┆ 0.8 │
+    │ b     ┆ 0.0       ┆ 10  ┆ 10  ┆ 0   ┆ 0   ┆ 1.0 ┆ 1.0 │
+    └───────┴───────────┴─────┴─────┴─────┴─────┴─────┴─────┘
+    """
+    keys = parse_names(by)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        check_group_columns(keys, schema, tuple(EXPANDED))
+        for name in CONFUSION:
+            if name not in schema:
+                raise MissingColumnError.compose("table", name, schema)
+            if not schema[name].is_integer():
+                hint = "Counts are integers: cast them first."
+                raise ColumnTypeError.compose("table", name, schema[name], hint)
+        values = {"label": [True, False, True, False], "decision": [True, True, False, False]}
+        lists = [pl.lit(pl.Series([cells])).first().alias(name) for name, cells in values.items()]
+        counts = pl.concat_list(column(name).cast(pl.Int64) for name in CONFUSION)
+        return plan.select(*(column(name) for name in keys), *lists, counts.alias("count")).explode(
+            *EXPANDED
+        )
+
+    return as_input_frame(table, lazy_plan("table", table).pipe_with_schema(resolve))
