@@ -26,6 +26,7 @@ ROW_TIES = "a tie is one row"
 SHARED_TIES = "a tie counts 1/k if k orders of the tied rows are possible"
 CHANNELS = ("color", "facet", "detail")
 DOMAINS = ("x_domain", "y_domain")
+HIDDEN_PARTS = ("diagonal", "legend")
 INTERVAL_CHART = "rocframe.charts.interval_chart:interval_chart"
 ROC_AREA_TITLE = "Area under the ROC curve"
 MEAN_AREA_TITLE = "Area under the averaged curve"
@@ -231,8 +232,8 @@ CURVE = TableType(
     ties=ROW_TIES,
     drawing="rocframe.charts.curve_chart:curve_chart",
     chart_options=(
-        *("by", "kind", *CHANNELS),
-        *("scale", *DOMAINS, "hull", "costs", "prevalence", "mark", "ties"),
+        *("by", "kind", "x", "y", *CHANNELS),
+        *("scale", *DOMAINS, "hull", "costs", "prevalence", "mark", "ties", *HIDDEN_PARTS),
     ),
 )
 
@@ -244,7 +245,7 @@ OPERATING_POINTS = TableType(
     recognize=has_columns(*POINT_NAMES, *CURVE_COLUMNS, adjacent=3),
     ties=ROW_TIES,
     drawing="rocframe.charts.operating_point_chart:points_chart",
-    chart_options=("by", "kind", *CHANNELS, "scale", *DOMAINS),
+    chart_options=("by", "kind", "x", "y", *CHANNELS, "scale", *DOMAINS, *HIDDEN_PARTS),
 )
 
 # Columns of `operating_point`, on the left and on the right of the columns of a curve.
@@ -632,7 +633,7 @@ BAND = TableType(
     recognize=has_columns(*band_columns()),
     ties=ROW_TIES,
     drawing="rocframe.charts.band_chart:band_chart",
-    chart_options=(*CHANNELS, *DOMAINS),
+    chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),
 )
 
 
@@ -821,7 +822,7 @@ CURVE_AVERAGE = TableType(
     recognize=_recognize_curve_average,
     ties=ROW_TIES,
     drawing="rocframe.charts.average_chart:mean_chart",
-    chart_options=(*CHANNELS, "scale", *DOMAINS),
+    chart_options=(*CHANNELS, "scale", *DOMAINS, *HIDDEN_PARTS),
 )
 
 METRIC_AVERAGE = replace(

@@ -14,9 +14,9 @@ from rocframe.charts.style import AXIS_STYLE
 from rocframe.curves.display import axis_positions, scale_values
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import STANDARD_NORMAL
-from rocframe.kinds import SCALED_AXES, scale_of
-from rocframe.options import to_floats
-from rocframe.rates import CONFUSION
+from rocframe.kinds import KINDS, SCALED_AXES, Kind, kind_of, scale_of
+from rocframe.options import check_choice, to_floats
+from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, TOTALS, CountRatio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.curves.thinning import LinePoints
-    from rocframe.kinds import Kind, Scale
+    from rocframe.kinds import Scale
+    from rocframe.rates import Rate
 
 TICKS = 5
 MIN_ZOOM = 1 / 200  # share of an axis; a smaller visible share does not add rows to the lines
@@ -39,6 +40,15 @@ DEVIATE_TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2)
 LOG_TICKS = (*reversed(LOG_STARTS), 0.1, 1.0)
 # Three digits would round 99.99 % to 100 %.
 PERCENT = "format(cumulativeNormal(datum.value), datum.value > 3.1 ? '.5~p' : '.3~p')"
+
+FREE = "free"  # the name of the kind for two metrics that are not the axes of another kind
+# Metrics that depend on costs or on the threshold need more than the counts of a point.
+AXIS_METRICS = tuple(
+    name
+    for name, rate in (NAMES | COUNT_METRICS).items()
+    if rate.name not in {"expected_cost", "f_beta", "net_benefit"}
+)
+PROPER_NAMES = ("F1", "Cohen", "Matthews", "Youden")  # labels whose first letter is upper-case
 
 COUNT_TITLES = {
     "tp": "True positives",
@@ -130,15 +140,18 @@ class PlotAxis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plane:
-    """The two axes of a kind of curve."""
+    """The two axes of a kind of curve; `diagonal` is False if lines of chance are hidden."""
 
     kind: Kind
     x: PlotAxis
     y: PlotAxis
+    diagonal: bool = True
 
     @property
     def name(self) -> str:
         """The name of the chart, such as `ROC chart`, for use in a sentence."""
+        if self.kind.name == FREE:
+            return "Chart"
         title = self.kind.title
         return title if title.endswith("chart") else f"{title} chart"
 
@@ -230,10 +243,58 @@ def count_ticks(domain: Sequence[float]) -> int:
 
 
 def zoom_plane(plane: Plane, options: ChartOptions) -> Plane:
-    """Return a plane with the ranges in `x_domain` and `y_domain`; the same plane without them."""
+    """Return a plane with the ranges in `x_domain` and `y_domain`, and with `diagonal`."""
+    plane = replace(plane, diagonal=options.diagonal)
     for side, domain in (("x", options.x_domain), ("y", options.y_domain)):
         if domain is not None:
             axis = getattr(plane, side).zoom(f"{side}_domain", domain)
+            plane = replace(plane, **{side: axis})
+    return plane
+
+
+def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | None = None) -> Kind:
+    """Return the kind of curve that the options `kind`, `x` and `y` determine.
+
+    Without these options, it is the kind `default`, or that of the columns for None.
+    """
+    axes = {"x": options.x, "y": options.y}
+    given = {name: value for name, value in axes.items() if value is not None}
+    if not given:
+        return kind_of(columns, options.kind or default)
+    if options.kind is not None:
+        hint = "Pass either kind=, or x= and y=."
+        problem = f"not allowed together with {' and '.join(f'{name}=' for name in given)}"
+        raise OptionValueError.compose("kind", options.kind, problem, hint)
+    for name, value in axes.items():
+        if value is None:
+            problem = f"{next(iter(given))}= requires {name}="
+            hint = 'Use, for example, x="alert_rate", y="precision".'
+            raise OptionValueError.compose(name, value, problem, hint)
+        check_choice(name, value, AXIS_METRICS)
+    x, y = str(options.x), str(options.y)
+    for kind in KINDS.values():
+        if _metric(kind.x) is _metric(x) and _metric(kind.y) is _metric(y):
+            return kind
+    straight = all(
+        isinstance(rate.formula, CountRatio) and rate.formula.denominator in {(), *TOTALS}
+        for rate in (_metric(x), _metric(y))
+    )
+    free = Kind(name=FREE, title="", x=x, y=y, segments="straight" if straight else "hyperbolic")
+    x_title = axis_title(free, x)
+    x_title = x_title if x_title.startswith(PROPER_NAMES) else x_title[0].lower() + x_title[1:]
+    return replace(free, title=f"{axis_title(free, y)} against {x_title}")
+
+
+def _metric(name: str) -> Rate:
+    """Return the record of a metric or a count."""
+    return COUNT_METRICS.get(name) or NAMES[name]
+
+
+def given_titles(plane: Plane, options: ChartOptions) -> Plane:
+    """Return a plane whose axes have the names in `x` and `y`, which may be aliases."""
+    for side, name in (("x", options.x), ("y", options.y)):
+        if name is not None:
+            axis = replace(getattr(plane, side), name=name, title=axis_title(plane.kind, name))
             plane = replace(plane, **{side: axis})
     return plane
 
@@ -253,6 +314,9 @@ def choose_plane(
     top: NDArray[np.float64],
 ) -> Plane:
     """Choose the axes for points `x, y`; an axis of counts or lift ends at the highest `top`."""
+    if kind.name == FREE:
+        scale_of(kind, scale)
+        return Plane(kind=kind, x=_free_axis(kind, kind.x, x), y=_free_axis(kind, kind.y, top))
     scale_name = scale_of(kind, scale)
     scaled_sides = SCALED_AXES[scale_name][kind.name] if scale_name in SCALED_AXES else ()
     # Axes without 0 end at the smallest error rate. The error rate of tpr is 1 - tpr.
@@ -274,6 +338,18 @@ def choose_plane(
     return Plane(kind=kind, x=axes[0], y=axes[1])
 
 
+def _free_axis(kind: Kind, name: str, values: NDArray[np.float64]) -> PlotAxis:
+    """Return the axis of a metric: from 0 to 1, or the range of the values if it is unlimited."""
+    axis = PlotAxis(name=name, title=axis_title(kind, name))
+    lowest, highest = _metric(name).bounds
+    if (lowest, highest) == (0, 1):
+        return axis
+    values = values[np.isfinite(values)]
+    low = float(np.min(values, initial=0))
+    high = float(np.max(values, initial=0)) or EMPTY_HEIGHT
+    return replace(axis, low=low, high=1.0 if highest == 1 else high, nice=True)
+
+
 def axis_title(kind: Kind, name: str) -> str:
     """Return the title of a rate: its label, or the name that is usual for this kind of curve."""
     if name in CONFUSION:
@@ -287,17 +363,33 @@ def axis_rates(kind: Kind, points: LinePoints) -> tuple[NDArray[np.float64], NDA
 
     Precision and lift are undefined if tp + fp = 0. A point with tp + fp = 0 gets the value of the
     next point of its curve: the expected value for a random subset of the rows with the highest
-    score.
+    score. Ratios of negative predictions are undefined if fn + tn = 0, and get the value of the
+    point before.
     """
-    x, y = (axis_values(points, kind, name) for name in (kind.x, kind.y))
-    # For each point, the index of the first point at or after it that has a value.
-    known = np.where(np.isnan(y), len(y), np.arange(len(y)))
-    known = np.minimum.accumulate(known[::-1])[::-1]
-    unknown = np.flatnonzero(np.isnan(y) & (known < len(y)))
-    unknown = unknown[points.curve[unknown] == points.curve[known[unknown]]]
-    point = np.arange(len(y))
-    point[unknown] = known[unknown]
-    return x, y[point]
+    x, y = (
+        _fill_ends(axis_values(points, kind, name), points.curve)
+        if name == "lift" or isinstance(_metric(name).formula, CountRatio)
+        else axis_values(points, kind, name)
+        for name in (kind.x, kind.y)
+    )
+    return x, y
+
+
+def _fill_ends(values: NDArray[np.float64], curve: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Replace NaN by the next value of the same curve, or by the last value if there is none."""
+    for step in (-1, 1):
+        # For each point, the index of the nearest point in this direction that has a value.
+        index = np.arange(len(values))
+        is_known = ~np.isnan(values)
+        if step == -1:
+            known = np.minimum.accumulate(np.where(is_known, index, len(values))[::-1])[::-1]
+        else:
+            known = np.maximum.accumulate(np.where(is_known, index, -1))
+        unknown = index[~is_known & (known >= 0) & (known < len(values))]
+        unknown = unknown[curve[unknown] == curve[known[unknown]]]
+        index[unknown] = known[unknown]
+        values = values[index]
+    return values
 
 
 def axis_values(points: LinePoints, kind: Kind, name: str) -> NDArray[np.float64]:

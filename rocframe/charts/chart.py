@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rocframe.errors import BrokenCurveError, LazyFrameError
-from rocframe.options import NOT_GIVEN, NotGiven, check_frame, check_supported, public
+from rocframe.options import NOT_GIVEN, NotGiven, check_flag, check_frame, check_supported, public
 from rocframe.schemas import CURVE, CURVE_COLUMNS, TABLES, table_of
 from rocframe.text import join_names
 
@@ -30,6 +30,8 @@ def chart(
     *,
     by: By = None,
     kind: KindName | None = None,
+    x: str | None = None,
+    y: str | None = None,
     color: str | NotGiven | None = NOT_GIVEN,
     facet: str | None = None,
     detail: str | Sequence[str] = (),
@@ -41,6 +43,8 @@ def chart(
     prevalence: float | None = None,
     mark: Mark = None,
     ties: bool = False,
+    diagonal: bool = True,
+    legend: bool = True,
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a table as an Altair chart: curves, averages, bands, points, areas, tests or plans.
 
@@ -89,6 +93,15 @@ def chart(
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve. By default, the kind whose axes are the columns right of `tn`.
+    x : str, default None
+        Metric or count on the x axis, such as `x="alert_rate", y="precision"`. `x` and `y` are
+        given together, instead of `kind`. All metrics of `curve` are possible, except those that
+        depend on costs, on `beta` or on the threshold. Between two rows, lines show the metrics of
+        linearly interpolated counts. If the axes are those of a kind, the chart is that of this
+        kind. Other pairs have linear scales, no line of chance, and no overlays except `mark`. A
+        line has no points where a metric is undefined or infinite.
+    y : str, default None
+        Metric or count on the y axis.
     color : str or None, optional
         Group column with a color for each of its values; None for one color. By default, `model` if
         that is a group column, else the first group column that `facet` and `detail` do not name.
@@ -133,6 +146,11 @@ def chart(
         Draw the area between the best and the worst order of tied rows with a dotted outline, for
         roc, gain and lift_chart, if it is large enough to be visible. The description states both
         areas.
+    diagonal : bool, default True
+        Draw the lines of chance and of perfect scores. For charts of curves, averages, bands and
+        operating points.
+    legend : bool, default True
+        Draw the legends. For the same charts as `diagonal`. The areas are also in the description.
 
     Returns
     -------
@@ -185,6 +203,8 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
     options = ChartOptions(
         by=by,
         kind=kind,
+        x=x,
+        y=y,
         color=color,
         facet=facet,
         detail=detail,
@@ -196,7 +216,11 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         prevalence=prevalence,
         mark=mark,
         ties=ties,
+        diagonal=diagonal,
+        legend=legend,
     )
+    check_flag("diagonal", diagonal)
+    check_flag("legend", legend)
     table_type = layout.type
     if table_type.chart_hint is not None:
         problem = f"chart: tables of {table_type.name} have no chart"
@@ -231,6 +255,8 @@ class ChartOptions:
 
     by: By = None
     kind: KindName | None = None
+    x: str | None = None
+    y: str | None = None
     color: str | NotGiven | None = NOT_GIVEN
     facet: str | None = None
     detail: str | Sequence[str] = ()
@@ -242,6 +268,8 @@ class ChartOptions:
     prevalence: float | None = None
     mark: Mark = None
     ties: bool = False
+    diagonal: bool = True
+    legend: bool = True
 
     def check(self, options: Collection[str], table: str) -> None:
         """Raise an error for a given option that charts of a type of table do not have."""

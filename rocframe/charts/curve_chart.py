@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.axes import curve_plane, zoom_plane
+from rocframe.charts.axes import chart_kind, curve_plane, given_titles, zoom_plane
 from rocframe.charts.curve_data import (
     LEVEL_STEP,
     POINTS,
@@ -48,7 +48,7 @@ from rocframe.charts.overlays import (
 from rocframe.charts.style import MUTED
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import column
-from rocframe.kinds import PREVALENCE, has_prevalence, kind_of
+from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.schemas import CURVE_COLUMNS
 from rocframe.text import format_count
 
@@ -72,7 +72,7 @@ def curve_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the curves of a table with lines of chance, tooltips and overlays."""
     by = curve_layout(table.schema, options.by, ()).by
-    kind = kind_of(table.columns, options.kind)
+    kind = chart_kind(table.columns, options)
     curves = curves_of(table, by)
     groups = read_groups(curves.keys, by, table.columns, options)
     check_ends(
@@ -84,11 +84,10 @@ def curve_chart(
     areas = areas_of(curves, kind)
     groups = replace(groups, captions=area_captions(groups.captioned_column, areas, kind))
     points = drawn_points(curves, kind, areas)
-    plane = curve_plane(kind, points, options.scale)
-    zoomed = zoom_plane(plane, options)
-    if zoomed is not plane:
-        points = drawn_points(curves, kind, areas, step=LEVEL_STEP * zoomed.visible_share(plane))
-        plane = zoomed
+    full = given_titles(curve_plane(kind, points, options.scale), options)
+    plane = zoom_plane(full, options)
+    if plane.zoomed:
+        points = drawn_points(curves, kind, areas, step=LEVEL_STEP * plane.visible_share(full))
     records = records_of(simplified_lines(plane, points), curves, kind)
     _add_chance_levels(records, plane)
     overlays = overlay_records(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rocframe.charts.axes import axis_rates, axis_values
+from rocframe.charts.axes import FREE, axis_rates, axis_values
 from rocframe.charts.labels import json_numbers
 from rocframe.curves.display import CurveCounts, DisplayAxes
 from rocframe.curves.thinning import (
@@ -23,6 +23,7 @@ from rocframe.curves.thinning import (
     segment_distance,
 )
 from rocframe.kernel.threads import run_parallel
+from rocframe.rates import COUNT_METRICS, NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +57,12 @@ def drawn_points(
     """
     last_points = _points_at(curves, [np.array([end - 1]) for end in curves.starts[1:]])
     x, y = axis_rates(kind, last_points)
-    drawn = np.isfinite(x) & np.isfinite(y) & np.isfinite(areas)
+    drawn = np.isfinite(areas)
+    if kind.name == FREE:
+        points = _points_at(curves, _free_rows(curves, drawn, step))
+        x, y = axis_rates(kind, points)
+        return points.select(np.isfinite(x) & np.isfinite(y))
+    drawn &= np.isfinite(x) & np.isfinite(y)
     counts = CurveCounts(
         tp=curves.columns["tp"],
         fp=curves.columns["fp"],
@@ -92,6 +98,29 @@ def drawn_points(
         return np.asarray(start + selected, np.int64)
 
     return _points_at(curves, run_parallel(rows, range(len(drawn))))
+
+
+def _free_rows(curves: Curves, drawn: NDArray[np.bool_], step: float) -> list[NDArray[np.int64]]:
+    """Return rows between which each of the four counts changes by a share of at most `step`."""
+
+    def rows(curve: int) -> NDArray[np.int64]:
+        start, end = curves.starts[curve : curve + 2]
+        if not drawn[curve]:
+            return np.zeros(0, np.int64)
+
+        def levels() -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
+            pairs = []
+            for name in ("tp", "fp"):
+                counts = curves.columns[name][start:end]
+                total = float(counts[-1])
+                shares = np.exp(-np.arange(0, np.log(max(total, 2)), np.log1p(step)))
+                both_ends = np.unique(np.concatenate([total * shares, total * (1 - shares)]))
+                pairs.append((counts, both_ends))
+            return pairs
+
+        return np.asarray(start + rows_at_levels(int(end - start), levels), np.int64)
+
+    return run_parallel(rows, range(len(drawn)))
 
 
 def _points_at(curves: Curves, rows: list[NDArray[np.int64]]) -> LinePoints:
@@ -145,10 +174,6 @@ def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]
     ]
 
 
-# Rates and counts that rise or fall along every curve.
-MONOTONE_AXES = ("fpr", "tpr", "fnr", "recall", "alert_rate", "tp")
-
-
 def clip_to_axes(plane: Plane, points: LinePoints) -> LinePoints:
     """Clip each curve to the axes of a plane.
 
@@ -156,9 +181,10 @@ def clip_to_axes(plane: Plane, points: LinePoints) -> LinePoints:
     """
     limited = []
     for side in (plane.x, plane.y):
-        if side.limited and side.name in MONOTONE_AXES:
+        rises = (NAMES | COUNT_METRICS)[side.name].rising if side.limited else None
+        if rises is not None:
             rate = axis_values(points, plane.kind, side.name)
-            falls = side.name == "fnr"
+            falls = not rises
             limited.append((-rate, -side.high, -side.low) if falls else (rate, side.low, side.high))
     parts = []
     for curve, (start, end) in enumerate(pairwise(points.starts)):
@@ -232,7 +258,7 @@ def simplified_lines(plane: Plane, points: LinePoints) -> Lines:
         across, up, points.starts, CORNER_TOLERANCE, most=MAX_LINE_POINTS, factor=TOLERANCE_FACTOR
     )
     # A point with an undefined rate has the rate of the next point, so it is no row of the table.
-    rows = (points.row != BETWEEN) & np.isfinite(axis_values(points, plane.kind, plane.kind.y))
+    rows = (points.row != BETWEEN) & _are_defined(plane.kind, points)
     count = _count(needed, points)
     spare = np.minimum(MAX_LINE_POINTS - count, (MAX_POINTS - count.sum()) // max(len(count), 1))
     selected = needed | rows & evenly_spaced_points(
@@ -247,6 +273,12 @@ def simplified_lines(plane: Plane, points: LinePoints) -> Lines:
     )
     points = replace(points, row=np.where(rows, points.row, BETWEEN))
     return Lines(points=points.select(selected), x=x[selected], y=y[selected])
+
+
+def _are_defined(kind: Kind, points: LinePoints) -> NDArray[np.bool_]:
+    """Return whether both axes have a value at each point."""
+    x, y = (axis_values(points, kind, name) for name in (kind.x, kind.y))
+    return np.asarray(np.isfinite(x) & np.isfinite(y))
 
 
 def _count(marked: NDArray[np.bool_], points: LinePoints) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from rocframe.charts.axes import FREE
 from rocframe.charts.labels import COUNT_FORMAT, RATE_FORMAT, inline_data, one_row, tooltip
 from rocframe.charts.style import CHANCE_STROKE, PERFECT_STROKE
 from rocframe.rates import CONFUSION
@@ -158,7 +159,7 @@ def row_tooltips(plot: CurvePlot) -> list[alt.Tooltip]:
 
 def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
     """Describe the lines of chance; return an empty text if the chart has none."""
-    if plane.kind.name == MEANS:
+    if plane.kind.name in {MEANS, FREE} or not plane.diagonal:
         return ""
     if plane.kind.name in {"precision_recall", "lift_chart"}:
         perfect = f". {PERFECT}" if plane.kind.name == "lift_chart" else ""

@@ -89,7 +89,7 @@ class Groups:
 
     `color` and `panel` are the fields that have colors and panels. `one_color` is a field that has
     more values than there are distinct colors. `captions` are the texts that legends or panel
-    headers show instead of values.
+    headers show instead of values. `legend` is False if legends are hidden.
     """
 
     columns: Mapping[str, GroupColumn] = field(default_factory=dict)
@@ -97,6 +97,7 @@ class Groups:
     one_color: str | None = None
     panel: str | None = None
     captions: Mapping[str, str] = field(default_factory=dict)
+    legend: bool = True
 
     def with_colors(self, name: str | None) -> Groups:
         """Color the values of a field, unless it has more values than there are distinct colors."""
@@ -232,6 +233,8 @@ class Groups:
             ),
             "description": description,
         }
+        if not self.legend:
+            _remove_legends(chart)
         if self.panel is None:
             # .properties() would copy all layers.
             for name, value in head.items():
@@ -244,6 +247,15 @@ class Groups:
         )
         facet = alt.Facet(f"{self.panel}:N", sort=list(column.values), header=header)
         return chart.facet(facet, columns=PANELS_PER_ROW).properties(**head)
+
+
+def _remove_legends(chart: alt.LayerChart) -> None:
+    """Remove the legends of all layers."""
+    for layer in chart.layer:
+        for name in ("color", "shape", "strokeDash", "strokeWidth"):
+            channel = layer.encoding._get(name)
+            if isinstance(channel, alt.Color | alt.Shape | alt.StrokeDash | alt.StrokeWidth):
+                channel["legend"] = None
 
 
 def caption_expression(captions: Mapping[str, str]) -> Any:
@@ -274,6 +286,7 @@ def read_groups(
     return Groups(
         columns={key: GroupColumn.from_keys(keys.get_column(name)) for name, key in fields.items()},
         panel=None if panel is None else fields.get(panel),
+        legend=options.legend,
     ).with_colors(None if color is None else fields.get(color))
 
 

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from rocframe.charts.axes import choose_plane, zoom_plane
+from rocframe.charts.axes import chart_kind, choose_plane, given_titles, zoom_plane
 from rocframe.charts.curve_layers import CurvePlot, chance_layers, chance_text
 from rocframe.charts.groups import GroupColumn, read_groups
 from rocframe.charts.labels import (
@@ -26,7 +26,7 @@ from rocframe.charts.style import BACKGROUND, MUTED, SYMBOLS
 from rocframe.curves.table import read_prevalence
 from rocframe.errors import MissingColumnError
 from rocframe.frames import column
-from rocframe.kinds import PREVALENCE, has_prevalence, kind_of
+from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import parse_names
 from rocframe.rates import CONFUSION, Settings
 from rocframe.schemas import (
@@ -73,10 +73,11 @@ def points_chart(
     if left:
         groups = replace(groups, columns={**groups.columns, CONDITION: condition})
 
-    kind = kind_of(table.columns, options.kind or layout.kind)
+    kind = chart_kind(table.columns, options, layout.kind)
     x, y = (_axis_values(table, kind, name) for name in (kind.x, kind.y))
     top = np.where(np.isfinite(y), y, np.nan)
-    plane = zoom_plane(choose_plane(kind, x, y, scale=options.scale, top=top), options)
+    plane = choose_plane(kind, x, y, scale=options.scale, top=top)
+    plane = zoom_plane(given_titles(plane, options), options)
     points = zip(x.tolist(), y.tolist(), strict=True)
     inside = np.array([plane.contains(*point) for point in points], bool)
     # The fields have numbers, because a metric can have the name of another field.

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.area import areas_of_ties
-from rocframe.charts.axes import axis_rates, axis_values
+from rocframe.charts.axes import FREE, axis_rates, axis_values
 from rocframe.charts.curve_data import (
     POINTS,
     add_bend_points,
@@ -141,7 +141,7 @@ def _check_overlay(option: str, value: object, inputs: OverlayInput) -> None:
     check_supported(
         option,
         None if value is False else value,
-        f"kind={kind.name!r}",
+        f"kind={kind.name!r}" if kind.name != FREE else f"x={kind.x!r}, y={kind.y!r}",
         supported=kind.name in kinds,
         hint=f"Use kind={' or '.join(map(repr, kinds))}, or leave the option out.",
     )
