@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -165,6 +167,21 @@ def test_weighted_counts_are_accepted():
         expected.select("threshold", "value_realised", "optimism"),
     )
     assert found.schema["tp"] == pl.Float64
+
+
+def test_the_page_about_decisions_shows_the_accuracies_of_the_bundled_log():
+    page = Path(__file__).parents[2].joinpath("docs", "decisions.md").read_text(encoding="utf-8")
+    votes = rf.datasets.vote().filter(pl.col("model") != "linear_svm")
+    curves = votes.roc.curve("label", "score", by=["model", "fold"])
+    default = curves.roc.at(threshold=0.5).select(
+        "model", accuracy=(pl.col("tp") + pl.col("tn")) / pl.sum_horizontal("tp", "fp", "fn", "tn")
+    )
+    before = default.group_by("model").agg(pl.col("accuracy").mean())
+    after = curves.roc.transfer("accuracy").group_by("model").agg(pl.col("value_realised").mean())
+    for model, default_accuracy, realised in before.join(after, on="model").iter_rows():
+        name = model.replace("_", " ")
+        (line,) = (line for line in page.splitlines() if line.startswith(f"| {name} |"))
+        assert f"| {default_accuracy:.3f} | {realised:.3f} |" in line
 
 
 ERRORS = {
