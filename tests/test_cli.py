@@ -262,6 +262,17 @@ def test_skip_unreadable_skips_files_that_cannot_be_read(capsys):
         ([*BASIC, "--y-true=x"], "Unknown option: --y-true=x. Did you mean --label?"),
         ([*BASIC, "--group-by", "x"], "Unknown option: --group-by. Did you mean --by?"),
         ([*BASIC, "--pos-label", "x"], "Unknown option: --pos-label. Did you mean --positive?"),
+        (
+            [*BASIC, "--cost", "fp=-1"],
+            "--cost fp=-1: errors must cost more than correct predictions",
+        ),
+        (
+            [*BASIC, "--prevalence", "0.1"],
+            (
+                "--prevalence 0.1: a prevalence has no effect without costs.\n"
+                "Use it with --cost fp=1 --cost fn=5, or leave it out."
+            ),
+        ),
         ([*BASIC, "--max-error", "2"], "--max-error 2.0: expected a number above 0 and below 1."),
         (["--label", "label", "--score", "other"], 'Command "evaluate" parameter LOG requires'),
         (["log.parquet", "--label", "label"], 'Command "evaluate" parameter --score requires'),

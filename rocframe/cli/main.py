@@ -227,7 +227,8 @@ def application() -> "App":
         """Choose a threshold for each group, by cost, profit or a metric, and print the table.
 
         Rows with score >= threshold are predicted positive. Without --rule, the thresholds have the
-        highest Youden index.
+        highest Youden index. The printed thresholds are rounded to 6 significant digits; the file
+        has all digits.
 
         Parameters
         ----------

@@ -117,6 +117,12 @@ class EvaluationOptions(LogOptions):
     unmatched
         Handling of instances that only one of two compared models has. "raise": stop with an error.
         "drop": leave these instances out of the comparison and count their rows.
+    cost
+        Cost of an outcome (tp, fp, fn or tn), such as fp=1. The page then states the threshold of
+        lowest cost of each model. Repeat the option, or separate several costs by commas. Costs
+        that are not given are 0.
+    prevalence
+        Prevalence, between 0 and 1, at which costs are computed. By default, that of each group.
     title
         Title of the page.
     """
@@ -127,6 +133,8 @@ class EvaluationOptions(LogOptions):
     ci: Literal["logit_delong", "delong", "newcombe", "none"] = "logit_delong"
     level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
     unmatched: Literal["raise", "drop"] = "raise"
+    cost: Annotated[list[str] | None, Parameter(metavar="NAME=NUMBER", alias="--costs")] = None
+    prevalence: Annotated[float | None, Parameter(metavar="NUMBER")] = None
     title: Annotated[str | None, Parameter(metavar="TEXT")] = None
 
     def _repeated_columns(self) -> dict[str, list[str] | None]:
@@ -141,6 +149,8 @@ class EvaluationOptions(LogOptions):
             "ci": None if self.ci == "none" else self.ci,
             "level": self.level,
             "unmatched": self.unmatched,
+            "costs": parse_amounts("--cost", self.cost, COST_HINT),
+            "prevalence": self.prevalence,
         }
 
 

@@ -23,6 +23,7 @@ from rocframe.reports.figures import (
 )
 from rocframe.reports.model_ranks import summary_text
 from rocframe.reports.offline_script import content_policy, embed_script
+from rocframe.reports.recommendations import costs_text, recommendations
 from rocframe.reports.report_tables import group_columns
 from rocframe.reports.text_tables import (
     NOTE_TEXTS,
@@ -75,6 +76,7 @@ def report_page(
         title=title,
         version=versions["rocframe"],
         summary=_summary(areas, provenance),
+        recommended=recommendations(tables, options),
         best=summary_text(tables, options),
         sheets={name: Markup(text) for name, text in style_sheets().items()},
         areas=areas_text(tables, areas_file),
@@ -229,6 +231,10 @@ def _settings_list(
         "Count": provenance["count"],
         "Averaged over": options.averaged,
         "Paired by": options.id_names,
+        "Costs": None if options.costs is None else costs_text(options.costs),
+        "Prevalence of the costs": None
+        if options.prevalence is None
+        else f"{options.prevalence:g}",
         "Unmatched rows": UNMATCHED.get(options.unmatched),
         "Seed": None if options.seed is None else str(options.seed),
     }

@@ -12,12 +12,14 @@ import polars as pl
 
 from rocframe.averages.options import parse_over
 from rocframe.comparisons.pairing import Unmatched
+from rocframe.decisions.costs import cost_rule
 from rocframe.errors import MissingColumnError, OptionValueError, StorageError
 from rocframe.frames import collect_frame, column, lazy_plan
 from rocframe.io.files import check_target, local_path, write_text
 from rocframe.io.tables import check_nesting
 from rocframe.kinds import kind_named
 from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_text, parse_names, public
+from rocframe.rates import Settings
 from rocframe.reports.offline_script import load_vl_convert
 from rocframe.reports.page import report_page
 from rocframe.reports.report_tables import CLASS, areas_and_curves, report_tables
@@ -52,6 +54,8 @@ def report(
     ci: AUCIntervalMethod | None = "logit_delong",
     level: float = 0.95,
     unmatched: Unmatched = "raise",
+    costs: Mapping[str, float] | None = None,
+    prevalence: float | None = None,
     seed: int | None = None,
     title: str = "Evaluation",
     about: Mapping[str, object] | None = None,
@@ -101,6 +105,13 @@ def report(
         Handling of instances that only one of the two models has: `"raise"` an error, or `"drop"`
         them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
         the row of the other model is also left out and counted in `note`, without an error.
+    costs : mapping of str to float, default None
+        Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
+        are 0. The page starts with the threshold of lowest expected cost of each model, and its
+        effect. Without costs, the page recommends no threshold.
+    prevalence : float, default None
+        Prevalence, between 0 and 1, at which the costs and the effect of the recommended thresholds
+        are computed. By default, the prevalence of each group.
     seed : int, default None
         Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
         a group depend only on the seed and the group's key.
@@ -168,6 +179,8 @@ def report(
         ci=ci,
         level=level,
         unmatched=unmatched,
+        costs=costs,
+        prevalence=prevalence,
         seed=seed,
         positive=positive,
         weight=weight,
@@ -238,6 +251,8 @@ class ReportOptions:
     ci: AUCIntervalMethod | None = "logit_delong"
     level: float = 0.95
     unmatched: Unmatched = "raise"
+    costs: Mapping[str, float] | None = None
+    prevalence: float | None = None
     seed: int | None = None
     positive: object = None
     weight: Column | None = None
@@ -265,6 +280,12 @@ class ReportOptions:
                 f"Group columns: {format_list(keys) or 'none'}.\nInclude {averaged!r} in by=."
             )
         check_choice("unmatched", self.unmatched, get_args(Unmatched))
+        if self.costs is not None:
+            cost_rule(Settings(costs=self.costs, prevalence=self.prevalence))
+        elif self.prevalence is not None:
+            problem = "a prevalence has no effect without costs"
+            hint = 'Use it with costs={"fp": 1, "fn": 5}, or leave it out.'
+            raise OptionValueError.compose("prevalence", self.prevalence, problem, hint)
         names = dict.fromkeys(cast("KindName", kind_named(name).name) for name in kinds)
         object.__setattr__(self, "keys", keys)
         object.__setattr__(self, "kinds", tuple(names))

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, time
 import polars as pl
 import pytest
 
-from rocframe.cli.options import parse_positive
+from rocframe.cli.options import EvaluationOptions, parse_positive
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,9 @@ def test_the_positive_class_gets_the_dtype_of_the_labels(text, dtype, value):
 
 def test_no_positive_class_is_none():
     assert parse_positive(None, pl.String()) is None
+
+
+def test_costs_are_options_of_the_report():
+    options = EvaluationOptions(label="label", score=["score"], cost=["fp=1,fn=5"], prevalence=0.2)
+    report = options.report_options(pl.Boolean())
+    assert (report.costs, report.prevalence) == ({"fp": 1.0, "fn": 5.0}, 0.2)
