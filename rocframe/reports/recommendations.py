@@ -69,7 +69,8 @@ def recommendations(tables: ReportTables, options: ReportOptions) -> Recommendat
     thresholds = top.get_column(THRESHOLD).drop_nulls()
     if any(float(f"{threshold:.6g}") != threshold for threshold in thresholds):
         remarks.append(
-            "Thresholds are rounded to 6 significant digits; the function operating_point returns all."
+            "Thresholds are rounded to 6 significant digits; the function operating_point returns "
+            "all."
         )
     if points.height > top.height:
         remarks.append(f"Not shown here: {format_count(points.height - top.height, 'group')}.")
@@ -110,7 +111,7 @@ class Shares(NamedTuple):
 
     def cost(self, costs: Mapping[str, float]) -> float:
         """Return the expected cost per row."""
-        return sum(getattr(self, name) * cost for name, cost in costs.items())
+        return sum(share * costs.get(name, 0) for name, share in zip(CONFUSION, self, strict=True))
 
 
 def _recommendation(
@@ -119,7 +120,8 @@ def _recommendation(
     """Return the recommended threshold of a group and its effect in sentences."""
     tp, fp, fn, tn = (row[name] or 0 for name in CONFUSION)
     n_pos, n_neg = tp + fn, fp + tn
-    if not n_pos or not n_neg or row[THRESHOLD] is None:
+    threshold = row[THRESHOLD]
+    if not n_pos or not n_neg or threshold is None:
         lacking = [name for name, n in (("positives", n_pos), ("negatives", n_neg)) if not n] or [
             "rows"
         ]
@@ -132,7 +134,6 @@ def _recommendation(
         f"expected cost {_format_amount(shares.cost(costs))} per row (never alerting: "
         f"{_format_amount(never)}, always alerting: {_format_amount(always)})."
     )
-    threshold = row[THRESHOLD]
     if isinf(threshold) and threshold > 0:
         return f"never predict positive; no threshold has a lower cost. Effect: {effect}"
     precision = _format_rate(shares.tp / alerts) if alerts else "undefined"

@@ -35,8 +35,9 @@ def test_the_threshold_and_its_effect_are_stated_per_model():
         (
             "a",
             (
-                "predict positive if score ≥ 0.4. Of 100 rows, 60 are alerts; recall 1.00, precision "
-                "0.67; expected cost 0.2 per row (never alerting: 2, always alerting: 0.6)."
+                "predict positive if score ≥ 0.4. Of 100 rows, 60 are alerts; recall 1.00, "
+                "precision 0.67; expected cost 0.2 per row (never alerting: 2, always alerting: "
+                "0.6)."
             ),
         ),
         (
@@ -76,8 +77,9 @@ def test_costs_and_precision_are_those_at_the_prevalence():
         (
             "",
             (
-                "predict positive if score ≥ 0.4. Of 100 rows, 50 are alerts; recall 1.00, precision "
-                "0.50; expected cost 0.25 per row (never alerting: 1.25, always alerting: 0.75)."
+                "predict positive if score ≥ 0.4. Of 100 rows, 50 are alerts; recall 1.00, "
+                "precision 0.50; expected cost 0.25 per row (never alerting: 1.25, always alerting: "
+                "0.75)."
             ),
         )
     ]
