@@ -89,7 +89,7 @@ ASSIGNMENT = re.compile(rf"""(?<![\w.\-'"])({ARGUMENTS})=(?:(['"])(.*?)\2|(-?\w+
 DICT_OPTIONS = {"costs": "cost", "benefits": "benefit", "subject_to": "subject-to"}
 DICT = re.compile(rf"(?:({'|'.join(DICT_OPTIONS)})=|(?<=example, ))(\{{[^{{}}]*\}})")
 ITEM = re.compile(rf"({'|'.join(DICT_OPTIONS)})\[(['\"])(.*?)\2\]=(\([^()]*\))?")
-NO_VALUE = re.compile(rf"(?<![\w.\-'\"])({'|'.join(DICT_OPTIONS)}|minimize)=(?![\w'\"(\[{{-])")
+BARE_ARGUMENT = re.compile(rf"(?<![\w.\-'\"])({'|'.join(DICT_OPTIONS)}|minimize)=(?![\w'\"(\[{{-])")
 
 
 def with_options(message: str) -> str:
@@ -108,7 +108,7 @@ def with_options(message: str) -> str:
         return f"--{name.replace('_', '-')} {repr(value) if ' ' in value or not value else value}"
 
     message = ASSIGNMENT.sub(option, ITEM.sub(_item_option, DICT.sub(_dict_options, message)))
-    return NO_VALUE.sub(lambda match: f"--{DICT_OPTIONS.get(match[1], match[1])}", message)
+    return BARE_ARGUMENT.sub(lambda match: f"--{DICT_OPTIONS.get(match[1], match[1])}", message)
 
 
 def _dict_options(match: re.Match[str]) -> str:
@@ -118,18 +118,18 @@ def _dict_options(match: re.Match[str]) -> str:
     except (ValueError, SyntaxError):
         return match[0]
     option = DICT_OPTIONS[match[1] or "costs"]
-    return " ".join(f"--{option} {name}={_value_text(value)}" for name, value in values.items())
+    return " ".join(f"--{option} {name}={_option_value(value)}" for name, value in values.items())
 
 
 def _item_option(match: re.Match[str]) -> str:
     """Return the option of an item: `--cost fp=` of `costs['fp']=`."""
-    limits = "" if match[4] is None else _value_text(literal_eval(match[4]))
+    limits = "" if match[4] is None else _option_value(literal_eval(match[4]))
     return f"--{DICT_OPTIONS[match[1]]} {match[3]}={limits}"
 
 
-def _value_text(value: object) -> str:
+def _option_value(value: object) -> str:
     if isinstance(value, tuple):
-        return ":".join("" if limit is None else _value_text(limit) for limit in value)
+        return ":".join("" if limit is None else _option_value(limit) for limit in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

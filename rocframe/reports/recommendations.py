@@ -13,7 +13,7 @@ from rocframe.schemas import THRESHOLD
 from rocframe.text import format_count, format_name, format_threshold, format_values, join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rocframe.reports.report import ReportOptions
     from rocframe.reports.report_tables import ReportTables
@@ -54,7 +54,11 @@ def recommendations(tables: ReportTables, options: ReportOptions) -> Recommendat
     if keys:
         columns = [format_values(top.get_column(key)) for key in keys]
         names = [", ".join(parts) for parts in zip(*columns, strict=True)]
-    texts = [_recommendation(row, costs, prevalence) for row in top.iter_rows(named=True)]
+    counts = (top.get_column(name).fill_null(0) for name in CONFUSION)
+    texts = [
+        _recommendation(threshold, tuple(row), costs, prevalence)
+        for threshold, *row in zip(top.get_column(THRESHOLD), *counts, strict=True)
+    ]
     at_prevalence = (
         "" if prevalence is None else f", at a prevalence of {_format_amount(prevalence)}"
     )
@@ -115,12 +119,14 @@ class Shares(NamedTuple):
 
 
 def _recommendation(
-    row: Mapping[str, float | None], costs: Mapping[str, float], prevalence: float | None
+    threshold: float | None,
+    counts: Sequence[float],
+    costs: Mapping[str, float],
+    prevalence: float | None,
 ) -> str:
     """Return the recommended threshold of a group and its effect in sentences."""
-    tp, fp, fn, tn = (row[name] or 0 for name in CONFUSION)
+    tp, fp, fn, tn = counts
     n_pos, n_neg = tp + fn, fp + tn
-    threshold = row[THRESHOLD]
     if not n_pos or not n_neg or threshold is None:
         lacking = [name for name, n in (("positives", n_pos), ("negatives", n_neg)) if not n] or [
             "rows"

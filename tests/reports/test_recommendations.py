@@ -78,8 +78,8 @@ def test_costs_and_precision_are_those_at_the_prevalence():
             "",
             (
                 "predict positive if score ≥ 0.4. Of 100 rows, 50 are alerts; recall 1.00, "
-                "precision 0.50; expected cost 0.25 per row (never alerting: 1.25, always alerting: "
-                "0.75)."
+                "precision 0.50; expected cost 0.25 per row (never alerting: 1.25, "
+                "always alerting: 0.75)."
             ),
         )
     ]
