@@ -120,7 +120,7 @@ VERBS = {
         frame, by, weight="w"
     ).roc.operating_point(),
     "transfer over folds": transfer,
-    "confusion matrix": lambda frame, by: rf.confusion_matrix(
+    "confusion matrix of models": lambda frame, by: rf.confusion_matrix(
         frame, "label", {"a": pl.col("score") > 0.3, "b": pl.col("other") > 0.3}, by=by
     ),
     "hull": lambda frame, by: curve(frame, by).roc.hull(),
