@@ -1,4 +1,4 @@
-"""The types of tables that functions return: columns, dtypes, recognition and chart.
+"""All types of tables that functions return, with their columns and charts.
 
 A table has its group columns first, then the columns of its type. `TABLES` lists the types. A new
 type needs one record in this list.
@@ -7,20 +7,32 @@ type needs one record in this list.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from rocframe.errors import BrokenCurveError
-from rocframe.kinds import KINDS, kind_of
+from rocframe.kinds import KINDS
 from rocframe.rates import CONFUSION
+from rocframe.table_types import (
+    DotStyle,
+    Recognition,
+    Schema,
+    Table,
+    TableType,
+    ends_with,
+    floats,
+    has_columns,
+    integers,
+    kind_name,
+    strings,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from rocframe.kinds import Kind
 
-Schema: TypeAlias = dict[str, pl.DataType]
 HALF_TIES = "a tie counts one half"
 ROW_TIES = "a tie is one row"
 SHARED_TIES = "a tie counts 1/k if k orders of the tied rows are possible"
@@ -30,73 +42,6 @@ HIDDEN_PARTS = ("diagonal", "legend")
 INTERVAL_CHART = "rocframe.charts.interval_chart:interval_chart"
 ROC_AREA_TITLE = "Area under the ROC curve"
 MEAN_AREA_TITLE = "Area under the averaged curve"
-
-# The group columns of a table, and the kind of its curves.
-Recognition: TypeAlias = tuple[tuple[str, ...], str | None]
-Recognize: TypeAlias = "Callable[[Sequence[str]], Recognition | None]"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DotStyle:
-    """The dot plot of a table: its title, its axis, and the columns of its marks.
-
-    The values of the first column in `marks` are drawn as dots, those of the others as hollow
-    marks. `inner` names the columns with the two ends of a dotted box. A dashed line is drawn at
-    each of `references`, and in each row at the value of the column `reference`. `chance` is the
-    expected value for random scores. It has a dashed line if it is near the drawn numbers. `part`
-    is a column that distinguishes rows of the same group. `tests` is true if the table has
-    p-values.
-    """
-
-    title: str
-    axis: str
-    marks: tuple[str, ...]
-    inner: tuple[str, str] | None = None
-    chance: float | None = None
-    references: tuple[float, ...] = ()
-    reference: str | None = None
-    part: str | None = None
-    tests: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TableType:
-    """A type of table: its columns, how it is recognized, and how it is drawn.
-
-    `functions` are the public functions that return tables of this type. `columns` is a function
-    that returns the columns right of the group columns, with dtypes. `recognize` is a function of
-    the column names of a table. It returns the group columns and the kind of the curves (None for
-    tables without curves) if the table has this type, and None if the table has another type.
-    `ties` describes how tied scores are counted.
-
-    `drawing` is the function that draws the table, as "module:name", or None if the type has no
-    chart. `dots` is the style of its dot plot. `chart_options` are the options of `chart` that the
-    drawing uses. For a type without a chart, `chart_hint` says what to draw instead.
-    """
-
-    name: str
-    functions: tuple[str, ...]
-    columns: Callable[..., Schema]
-    recognize: Recognize
-    ties: str | None
-    drawing: str | None = None
-    dots: DotStyle | None = None
-    chart_options: tuple[str, ...] = ("color", "facet")
-    chart_hint: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Table:
-    """A recognized table: its type, its group columns, and the kind of its curves."""
-
-    type: TableType
-    by: tuple[str, ...]
-    kind: str | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the type of table."""
-        return self.type.name
 
 
 def table_of(columns: Sequence[str]) -> Table:
@@ -109,69 +54,12 @@ def table_of(columns: Sequence[str]) -> Table:
     )
 
 
-def has_columns(*names: str, adjacent: int = 1, kind: str | None = None) -> Recognize:
-    """Return a function that recognizes tables with columns of these names in this order.
-
-    Columns left of `names[0]` are group columns. Other columns may be between the named ones, but
-    not between the first `adjacent` ones. The kind is `kind`, by default the one whose axes are
-    right of `tn`.
-    """
-
-    def recognize(columns: Sequence[str]) -> Recognition | None:
-        if names[0] not in columns:
-            return None
-        start = columns.index(names[0])
-        right = columns[start:]
-        rest = iter(right)
-        in_order = all(name in rest for name in names)
-        if not in_order or tuple(right[:adjacent]) != names[:adjacent]:
-            return None
-        return tuple(columns[:start]), kind or _kind_name(right)
-
-    return recognize
-
-
-def ends_with(*names: str) -> Recognize:
-    """Return a function that recognizes tables whose last columns have these names."""
-
-    def recognize(columns: Sequence[str]) -> Recognition | None:
-        by, last = tuple(columns[: -len(names)]), tuple(columns[-len(names) :])
-        return (by, None) if last == names else None
-
-    return recognize
-
-
-def _kind_name(columns: Sequence[str]) -> str | None:
-    """Return the kind of curve whose axes are right of `tn`; None if there is no such kind."""
-    if "tn" not in columns:
-        return None
-    try:
-        return kind_of(columns).name
-    except BrokenCurveError:
-        return None
-
-
 THRESHOLD = "threshold"
 MODEL = "model"
 CURVE_COLUMNS = (THRESHOLD, *CONFUSION)
 POINT_NAMES = ("at", "value")
 AUC_NAMES = ("auc", "auc_pessimistic", "auc_optimistic")
 PARTIAL_AUC_NAMES = ("partial_auc", "partial_auc_pessimistic", "partial_auc_optimistic")
-
-
-def floats(*names: str) -> Schema:
-    """Return Float64 columns."""
-    return dict.fromkeys(names, pl.Float64())
-
-
-def integers(*names: str) -> Schema:
-    """Return Int64 columns."""
-    return dict.fromkeys(names, pl.Int64())
-
-
-def strings(*names: str) -> Schema:
-    """Return String columns."""
-    return dict.fromkeys(names, pl.String())
 
 
 ROW_COUNTS = integers("n_pos", "n_neg", "n_missing")
@@ -702,7 +590,7 @@ OTHER = TableType(
     name="table",
     functions=(),
     columns=dict,
-    recognize=lambda columns: ((), _kind_name(columns)),
+    recognize=lambda columns: ((), kind_name(columns)),
     ties=None,
 )
 

@@ -25,6 +25,7 @@ LAYERS = [
     "rates",
     "metric_options",
     "kinds",
+    "table_types",
     "schemas",
     "inputs",
     "kernel",

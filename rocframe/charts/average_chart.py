@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.schemas import MetricAverage, Table
+    from rocframe.schemas import MetricAverage
+    from rocframe.table_types import Table
 
 BAR_OPACITY, BAR_WIDTH = 0.6, 2
 LIGHT_OPACITY = 0.04  # of one of several overlapping bands

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.schemas import Table
+    from rocframe.table_types import Table
 
 CURVE_WIDTH = 1.5
 # The column of each field of a point.

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from rocframe.charts.chart import ChartOptions
     from rocframe.curves.table import Curves
     from rocframe.kinds import Kind
-    from rocframe.schemas import Table
+    from rocframe.table_types import Table
 
 NOTE = "empty"  # the `part` of records with the reason for an empty panel
 OUTSIDE = "all curves lie outside the axes"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.curve_layers import CurvePlot
-    from rocframe.schemas import Table
+    from rocframe.table_types import Table
 
 MAX_TRIVIAL_COST = 0.5
 SECTION_WIDTH = 3

@@ -36,7 +36,7 @@ from rocframe.charts.labels import (
 from rocframe.charts.style import CHANCE_STROKE
 from rocframe.frames import column
 from rocframe.options import NOT_GIVEN
-from rocframe.schemas import DotStyle
+from rocframe.table_types import DotStyle
 from rocframe.text import format_count, format_p_value, format_values, join_first
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import Groups
-    from rocframe.schemas import Table
+    from rocframe.table_types import Table
 
 SHORT_NAMES = {"auc": "AUC", "partial_auc": "partial AUC", "tpr": "TPR", "fpr": "FPR"}
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.kinds import Kind
-    from rocframe.schemas import Table
+    from rocframe.table_types import Table
 
 POINT_SIZE = 110  # square pixels
 HULL_INDEX, ORDER = "hull", "order"  # fields of vertices: their hull, and their position in it

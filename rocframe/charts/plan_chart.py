@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.schemas import Table
+    from rocframe.table_types import Table
 
 LOG_RANGE = 100  # minimum ratio of the largest and the smallest x for a logarithmic axis
 # Columns with a line for each value.

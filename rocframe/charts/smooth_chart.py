@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.schemas import Table
+    from rocframe.table_types import Table
 
 # The column of each field of a point. Both limits of a point are its coordinate.
 SMOOTH_FIELDS = {

@@ -22,7 +22,8 @@ from rocframe.inference.notes import class_notes
 from rocframe.kinds import PREVALENCE, kind_of
 from rocframe.options import public
 from rocframe.rates import TOTALS, Settings
-from rocframe.schemas import COST_LINE_COLUMNS, CURVE_COLUMNS, N_OPTIMA, floats
+from rocframe.schemas import COST_LINE_COLUMNS, CURVE_COLUMNS, N_OPTIMA
+from rocframe.table_types import floats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
     from rocframe.kinds import Kind, KindName
-    from rocframe.schemas import Schema
+    from rocframe.table_types import Schema
 
 
 @public
