@@ -6,6 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from threading import current_thread
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+THREAD_NAME = "rocframe"
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -33,13 +35,18 @@ def count_workers() -> int:
 
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - threads do not survive a fork
-    return ThreadPoolExecutor(count_workers(), thread_name_prefix="rocframe")
+    return ThreadPoolExecutor(count_workers(), thread_name_prefix=THREAD_NAME)
 
 
 def run_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
-    """Call `function` on every task in parallel; return its results in the order of tasks."""
+    """Call `function` on every task in parallel; return its results in the order of tasks.
+
+    Calls within a task run one after the other: all threads could otherwise wait for tasks that no
+    thread can start.
+    """
     task_list = list(tasks)
-    if len(task_list) < 2 or count_workers() == 1:
+    is_nested = current_thread().name.startswith(THREAD_NAME)
+    if len(task_list) < 2 or count_workers() == 1 or is_nested:
         return [function(task) for task in task_list]
     return list(_pool(os.getpid()).map(function, task_list))
 

@@ -1,4 +1,4 @@
-"""The pool of threads in processes that are forked."""
+"""The pool of threads: forked processes, and calls within calls."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import signal
 import time
 import warnings
+from threading import Thread
 
 import pytest
 
@@ -31,3 +32,19 @@ def test_a_forked_process_starts_its_own_threads(monkeypatch):
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     assert (ended, status) == (child, 0)
+
+
+def test_parallel_calls_within_parallel_calls_end(monkeypatch):
+    monkeypatch.setattr(threads, "count_workers", lambda: 2)
+    threads._pool.cache_clear()
+
+    def products(row: int) -> list[int]:
+        return threads.run_parallel(lambda column: row * column, range(3))
+
+    # A thread of its own, because a deadlock would otherwise stop the test run.
+    results: list[list[list[int]]] = []
+    call = Thread(target=lambda: results.append(threads.run_parallel(products, range(4))))
+    call.daemon = True
+    call.start()
+    call.join(timeout=30)
+    assert results == [[[row * column for column in range(3)] for row in range(4)]]
