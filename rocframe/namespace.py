@@ -45,7 +45,7 @@ NAME_HINTS = {
         ("ci", "ci_auc", "confint"), "Use {}auc: its columns lower and upper are confidence limits."
     ),
     **dict.fromkeys(
-        ("confusion_matrix", "confusion_matrix_at_thresholds", "confusion_curve"),
+        ("confusion_matrix_at_thresholds", "confusion_curve"),
         "Use {}curve: each of its rows has the counts tp, fp, fn, tn at a threshold.",
     ),
     **dict.fromkeys(

@@ -216,7 +216,7 @@ FILES = "Use rocframe.write for tables and rocframe.save_chart for charts."
 NAMES = {
     "roc_auc": "Did you mean {}auc?",
     "roc_curve": "Did you mean {}curve?",
-    "confusion_matrix": COUNTS,
+    "confusion_curve": COUNTS,
     "best": "Did you mean {}operating_point?",
     "coords": "Did you mean {}at?",
     "ci": "Use {}auc: its columns lower and upper are confidence limits.",

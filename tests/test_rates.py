@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.rates import NAMES, RATES, Settings
+from rocframe.rates import CONFUSION, NAMES, RATES, Settings
 from tests import oracles
 
 INF = math.inf
@@ -253,4 +253,5 @@ def test_the_better_direction_is_where_a_perfect_classifier_lies(name):
 
 def test_the_docstring_of_curve_lists_every_metric_and_alias():
     notes = (rf.curve.__doc__ or "").split("Notes\n")[1].split("References\n")[0]
-    assert set(re.findall(r"`(\w+)`", notes)) - {"metrics"} == set(NAMES)
+    arguments = {"metrics", "benefit", "cost", "weight"}
+    assert set(re.findall(r"`(\w+)`", notes)) - {*arguments, *CONFUSION} == set(NAMES)

@@ -116,8 +116,10 @@ def fields(part: object) -> set[str]:
     return own.union(*(fields(value) for key, value in part.items() if key != "datasets"))
 
 
-def test_every_table_has_a_drawing_except_contrasts():
-    assert {table.name for table in TABLES if table.drawing is None} == {"contrast"}
+def test_tables_without_a_drawing_have_a_hint():
+    hints = {table.name: table.chart_hint for table in TABLES if table.drawing is None}
+    assert set(hints) == {"contrast", "iso_lines", "transfer"}
+    assert all(hints.values())
 
 
 def test_every_drawing_is_a_function():

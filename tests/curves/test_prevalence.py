@@ -204,9 +204,8 @@ def test_simplified_curves_are_those_of_the_reweighted_rows(kind):
     assert_frame_equal(rf.curve(log, "label", "score", **options, max_error=0.02), simple)
     assert simple.height < table.height / 2
     measures = ["error", "area_change"]
-    simple_area, area = (
-        rf.area(curve).to_series(-1)[0] for curve in (simple.drop(measures), table)
-    )
+    name = "pr_auc" if kind == "precision_recall" else "auc"
+    simple_area, area = (rf.area(curve).item(0, name) for curve in (simple.drop(measures), table))
     assert simple["area_change"][0] == pytest.approx(simple_area - area, abs=1e-12)
     pos, neg = table["tp"][-1], table["fp"][-1]
     heavy = table.drop("prevalence").with_columns(
