@@ -257,7 +257,7 @@ def simplified_lines(plane: Plane, points: LinePoints) -> Lines:
     needed, tolerance = limit_corners(
         across, up, points.starts, CORNER_TOLERANCE, most=MAX_LINE_POINTS, factor=TOLERANCE_FACTOR
     )
-    # A point with an undefined rate has the rate of the next point, so it is no row of the table.
+    # A point with an undefined rate is drawn at the next point, so it is not marked as a row.
     rows = (points.row != BETWEEN) & _are_defined(plane.kind, points)
     count = _count(needed, points)
     spare = np.minimum(MAX_LINE_POINTS - count, (MAX_POINTS - count.sum()) // max(len(count), 1))

@@ -53,9 +53,10 @@ def decision_curve(
     thresholds : float or sequence of float, default None
         Probability thresholds of at least 0 and below 1. By default, 0, 0.01, …, 0.99.
     prevalence : float, default None
-        Prevalence, between 0 and 1, of the population for which the net benefit is computed, for
-        example if the data are of a case-control study. By default, the prevalence of the table if
-        it was computed with `prevalence=`, else that of each curve.
+        Prevalence, between 0 and 1, of the population for which the net benefit is computed.
+        Case-control studies need it, because they do not have the prevalence of the population. By
+        default, the prevalence of the table if it was computed with `prevalence=`, else that of
+        each curve.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 

@@ -68,7 +68,8 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
         `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
         A value of the column `across` that is not in the result is not optimal for any costs. If
-        several curves contain a vertex, the first curve in the order of the keys is named.
+        several curves contain a vertex, such as (0, 0), the first curve in the order of the keys is
+        named.
 
     Raises
     ------
