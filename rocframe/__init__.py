@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from rocframe.decisions.iso_lines import iso_lines
     from rocframe.decisions.mix import draw_decisions, mix
     from rocframe.decisions.operating_point import operating_point
+    from rocframe.decisions.ties import ties
     from rocframe.decisions.transfer import transfer
     from rocframe.io.tables import about, read, scan, write
     from rocframe.metrics.intervals import intervals
@@ -147,6 +148,7 @@ __all__ = [
     "smooth",
     "summary",
     "theoretical_curve",
+    "ties",
     "transfer",
     "volume",
     "write",

@@ -148,6 +148,7 @@ class RocFrame(Namespace):
     volume = LazyMethod("rocframe.classes.volume")
     at = LazyMethod("rocframe.curves.at")
     operating_point = LazyMethod("rocframe.decisions.operating_point")
+    ties = LazyMethod("rocframe.decisions.ties")
     transfer = LazyMethod("rocframe.decisions.transfer")
     hull = LazyMethod("rocframe.decisions.hull")
     iso_lines = LazyMethod("rocframe.decisions.iso_lines")

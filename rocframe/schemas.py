@@ -210,6 +210,25 @@ EQUAL_COST_LINES = TableType(
 )
 
 
+TIE_NAMES = ("auc_change", "tied_pos", "tied_neg")
+
+
+def tie_columns(count: pl.DataType) -> Schema:
+    """Return the columns of `ties`; `count` is the dtype of the counts."""
+    change, *counts = TIE_NAMES
+    return floats(THRESHOLD, change) | dict.fromkeys(counts, count)
+
+
+TIES = TableType(
+    name="ties",
+    functions=("ties",),
+    columns=tie_columns,
+    recognize=has_columns(THRESHOLD, *TIE_NAMES, adjacent=4),
+    ties=ROW_TIES,
+    chart_hint="Draw the curves with the range of other orders: curves.roc.chart(ties=True).",
+)
+
+
 def mixture_columns(across: tuple[str, pl.DataType] | None = None) -> Schema:
     """Return the columns of `mix`; `across` are the name and dtype of the column of the models."""
     owners = {}
@@ -722,7 +741,7 @@ METRIC_AVERAGE = replace(
 TABLES = (
     *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
     *(TRANSFER, METRIC_INTERVALS, CONFUSION_MATRICES, MIXTURE),
-    *(CONVEX_HULL, EQUAL_COST_LINES, COST_CURVES, DECISION_CURVES, CURVE),
+    *(CONVEX_HULL, EQUAL_COST_LINES, TIES, COST_CURVES, DECISION_CURVES, CURVE),
     *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
     *(POOLING_GAP, PLAN),
     *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND, SMOOTH_CURVES),

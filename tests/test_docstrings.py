@@ -137,6 +137,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "smooth",
         "at",
         "operating_point",
+        "ties",
         "transfer",
         "hull",
         "iso_lines",
@@ -183,6 +184,7 @@ READ_CURVES = [
     "mix",
     "operating_point",
     "simplify",
+    "ties",
     "transfer",
 ]
 

@@ -124,6 +124,7 @@ VERBS = {
         frame, "label", {"a": pl.col("score") > 0.3, "b": pl.col("other") > 0.3}, by=by
     ),
     "hull": lambda frame, by: curve(frame, by).roc.hull(),
+    "ties": lambda frame, by: curve(frame, by).roc.ties(),
     "lines of equal cost": lambda frame, by: curve(frame, by).roc.iso_lines(kind="gain"),
     "mix": lambda frame, by: curve(frame, by).roc.mix(alert_rate=[0.1, 0.5]),
     "cost curve": lambda frame, by: curve(frame, by).roc.cost_curve(grid=5),

@@ -65,6 +65,7 @@ VERBS_ON_CURVES = {
     "transfer": lambda curves: rf.transfer(halved(curves)),
     "hull": rf.hull,
     "lines of equal cost": rf.iso_lines,
+    "ties": rf.ties,
     "mix": lambda curves: rf.mix(curves, fpr=[0.1, 0.5]),
     "cost curve": lambda curves: rf.cost_curve(curves, grid="vertices"),
     "decision curve": lambda curves: rf.decision_curve(curves, thresholds=[0.2, 0.6]),
@@ -344,6 +345,7 @@ def test_several_scores_make_the_key_model_themselves(frame):
         ),
         (lambda curves, by: rf.hull(curves, by=by), ["slope_low", "prevalence_high", "note"]),
         (lambda curves, by: rf.iso_lines(curves, by=by), ["slope", "expected_cost", "n_optima"]),
+        (lambda curves, by: rf.ties(curves, by=by), ["auc_change", "tied_pos", "tied_neg"]),
         (
             lambda curves, by: rf.mix(curves, fpr=0.5, by=by),
             ["at", "mix", "threshold_above", "note"],
@@ -367,6 +369,7 @@ def test_several_scores_make_the_key_model_themselves(frame):
         "transfer",
         "hull",
         "lines of equal cost",
+        "ties",
         "mix",
         "cost curve",
         "decision curve",

@@ -44,6 +44,7 @@ VERBS = [
     "simplify",
     "smooth",
     "summary",
+    "ties",
     "transfer",
     "volume",
 ]

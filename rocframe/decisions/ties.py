@@ -1,0 +1,124 @@
+"""The function `ties`: the tied scores of each curve, and their share of the AUC."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rocframe.curves.table import curve_layout, read_curves
+from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.options import public
+from rocframe.rates import TOTALS
+from rocframe.schemas import THRESHOLD, TIE_NAMES, tie_columns
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rocframe.curves.table import Curves
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By
+    from rocframe.table_types import Schema
+
+
+@public
+def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
+    """Return the scores that positives and negatives share, and the share of the AUC of each.
+
+    Rows with the same score have no order. Such a tie is a diagonal segment of the ROC curve. The
+    AUC counts half of the rectangle around the segment.
+
+    Parameters
+    ----------
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per group and score that both classes have, in falling order of scores: `*by,
+        threshold, auc_change, tied_pos, tied_neg`. Groups without ties have no rows.
+
+        `threshold` (Float64) is the tied score. `auc_change` (Float64) is the largest change of the
+        AUC if the tied rows are put in an order: plus this number if all positives are first, minus
+        this number if all negatives are first. `tied_pos` and `tied_neg` are the numbers of
+        positives and negatives with this score, or their sums of weights; their dtype is that of
+        the counts. No column is ever null, except group columns.
+
+    Raises
+    ------
+    RocframeError
+        If the table is not a curve table or a group is incomplete.
+
+    See Also
+    --------
+    auc : Has the AUC of both extreme orders, `auc_pessimistic` and `auc_optimistic`.
+    chart : The option `ties` draws the range of curves for other orders of tied scores.
+
+    Notes
+    -----
+    A tie of n of P positives and m of N negatives has the `auc_change` n m / (2 P N), the area of
+    the triangle above or below its segment. For each curve, the sum of this column is half of the
+    difference between `auc_optimistic` and `auc_pessimistic`.
+
+    If the curve was computed with `thresholds=` or `max_error=`, the scores between two thresholds
+    are one tie.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874, figure 6. doi:10.1016/j.patrec.2005.10.010
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 0, 1, 0, 0, 1, 1], "score": [0.9, 0.9, 0.6, 0.4, 0.1, 0.1, 0.1]}
+    ... )
+    >>> rf.ties(rf.curve(predictions, "label", "score"))
+    shape: (2, 4)
+    ┌───────────┬────────────┬──────────┬──────────┐
+    │ threshold ┆ auc_change ┆ tied_pos ┆ tied_neg │
+    │ ---       ┆ ---        ┆ ---      ┆ ---      │
+    │ f64       ┆ f64        ┆ i64      ┆ i64      │
+    ╞═══════════╪════════════╪══════════╪══════════╡
+    │ 0.9       ┆ 0.041667   ┆ 1        ┆ 1        │
+    │ 0.1       ┆ 0.083333   ┆ 2        ┆ 1        │
+    └───────────┴────────────┴──────────┴──────────┘
+    """
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        table = curve_layout(schema, by, TIE_NAMES)
+        columns = tie_columns(table.row["tp"])
+        return through_node(
+            plan.select(table.count_columns),
+            lambda frame: _tie_table(read_curves(frame, table), columns),
+            schema={**table.keys, **columns},
+            by=table.by,
+            anchor=THRESHOLD,
+        )
+
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+
+
+def _tie_table(curves: Curves, columns: Schema) -> pl.DataFrame:
+    """Return the steps of each curve with positives and negatives."""
+    pos, neg = (np.diff(curves.columns[name], prepend=0) for name in ("tp", "fp"))
+    pos[curves.firsts] = neg[curves.firsts] = 0  # the first row is above all scores
+    rows = np.flatnonzero((pos > 0) & (neg > 0))
+    group = np.searchsorted(curves.starts, rows, "right") - 1
+    shares = [
+        step[rows] / curves.total(*total)[group]
+        for step, total in zip((pos, neg), TOTALS[:2], strict=True)
+    ]
+    values = {
+        THRESHOLD: curves.columns.at(THRESHOLD, rows),
+        "auc_change": shares[0] * shares[1] / 2,
+        "tied_pos": pos[rows],
+        "tied_neg": neg[rows],
+    }
+    return build_table(curves.keys, values, columns, rows=group)
