@@ -63,6 +63,9 @@ __all__ = [
 VALUE_ALIASES = {
     **dict.fromkeys(("roc_auc", "roc_auc_score", "auroc"), "auc"),
     **dict.fromkeys(("ap", "average_precision_score"), "average_precision"),
+    **dict.fromkeys(("best", "j", "youden_index"), "youden"),
+    **dict.fromkeys(("closest.topleft", "roc01", "distance"), "closest_top_left"),
+    **dict.fromkeys(("cost", "min_cost", "misclassification_cost"), "expected_cost"),
 }
 MAX_FRACTIONAL_LABELS = 10  # a label column with more distinct fractions probably has scores
 

@@ -296,3 +296,9 @@ def test_bayes_refuses_scores_that_are_not_probabilities():
         "rule='bayes': the curve has the score 2.7, which is not a probability.\n"
         "Use calibrated probabilities, or rule='expected_cost', which accepts all scores."
     )
+
+
+def test_rules_of_other_packages_are_translated():
+    for name, rule in {"best": "youden", "closest.topleft": "closest_top_left"}.items():
+        with pytest.raises(rf.UnknownOptionError, match=f"Did you mean rule='{rule}'"):
+            rf.operating_point(CURVES, name)
