@@ -41,6 +41,7 @@ DOMAINS = ("x_domain", "y_domain")
 HIDDEN_PARTS = ("diagonal", "legend")
 INTERVAL_CHART = "rocframe.charts.interval_chart:interval_chart"
 ROC_AREA_TITLE = "Area under the ROC curve"
+PARTIAL_AREA_TITLE = "Partial area under the ROC curve"
 MEAN_AREA_TITLE = "Area under the averaged curve"
 
 
@@ -330,7 +331,7 @@ PARTIAL_AUC = TableType(
     ties=HALF_TIES,
     drawing=INTERVAL_CHART,
     dots=DotStyle(
-        title="Partial area under the ROC curve",
+        title=PARTIAL_AREA_TITLE,
         axis="Partial AUC",
         marks=("partial_auc",),
         inner=("partial_auc_pessimistic", "partial_auc_optimistic"),
@@ -574,6 +575,11 @@ AREA = _area_table(
     ties=HALF_TIES,
     dots=DotStyle(title=ROC_AREA_TITLE, axis="AUC", marks=("auc",), chance=0.5),
 )
+PARTIAL_AREA = _area_table(
+    "partial_auc",
+    ties=HALF_TIES,
+    dots=DotStyle(title=PARTIAL_AREA_TITLE, axis="Partial AUC", marks=("partial_auc",)),
+)
 AVERAGE_AUC = _area_table(
     "auc_of_mean",
     ties=HALF_TIES,
@@ -745,7 +751,7 @@ TABLES = (
     *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
     *(POOLING_GAP, PLAN),
     *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND, SMOOTH_CURVES),
-    *(AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA, LIFT_AREA),
+    *(AREA, PARTIAL_AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA, LIFT_AREA),
 )
 
 

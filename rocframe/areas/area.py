@@ -6,25 +6,28 @@ charts those of Vuk and Curk (2006).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rocframe.areas.pairs import Pairs
+from rocframe.areas.top import Steps, TopRange
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import as_input_frame, column, lazy_plan, through_node
 from rocframe.kernel.exact import exact_quotient, exact_sums, scale_to_unit
 from rocframe.kinds import kind_of, precision_recall_integral
 from rocframe.options import check_group_columns, check_supported, group_dtypes, public
 from rocframe.rates import prevalence_weights
-from rocframe.schemas import SIDE, check_area_exists, curve_average_of
+from rocframe.schemas import PARTIAL_AUC_NAMES, SIDE, check_area_exists, curve_average_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from rocframe.areas.partial import Range
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
@@ -36,7 +39,14 @@ ANCHOR_COLUMN = "(rows)"  # private column that marks rows of groups; removed fr
 
 
 @public
-def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> FrameT:
+def area(
+    curves: FrameT,
+    /,
+    *,
+    by: By = None,
+    kind: KindName | None = None,
+    alert_rate: Range | None = None,
+) -> FrameT:
     """Compute the area under each curve of a curve table.
 
     Precision-recall curves have two areas. `average_precision` is the sum over all rows of the
@@ -57,6 +67,9 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve. By default, the kind whose axes are the columns right of `tn`.
+    alert_rate : (float, float), default None
+        The top of the list: a range of the share of all rows, from 0, such as `(0, 0.01)`. For all
+        kinds, the result is then the partial area of `auc` with the same option.
 
     Returns
     -------
@@ -65,6 +78,8 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
         `*by, auc, lift_area, lift_area_step` for lift charts; one row per group. Areas are Float64.
         `auc`, `average_precision` and `pr_auc` are in [0, 1]. `auc` is null without positives or
         without negatives. `average_precision` and `pr_auc` are null without positives.
+
+        With `alert_rate`, the result is `*by, partial_auc`. It is null like `auc`.
 
         `lift_area` and `lift_area_step` are numbers of positives, between 0 and the number of all
         positives. They are null if the group has no rows. `lift_area_step` is the mean number of
@@ -78,7 +93,7 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
         kinds other than ROC and DET, the column is `area_of_mean`, the area on the axes of the
         kind. Rows are connected by straight lines. The area is null if the rows do not cover the
         range from 0 to 1, or if `n_curves` differs between rows, because the rows are then means of
-        different curves. `by` and `kind` are not available for averaged curves.
+        different curves. `by`, `kind` and `alert_rate` are not available for averaged curves.
 
     Raises
     ------
@@ -86,7 +101,8 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
         If the table is not a curve table, if a curve has no row with threshold `inf`, or if the
         last row of a curve has true negatives.
     OptionValueError
-        If `by` or `kind` is given with averaged curves.
+        If `by`, `kind` or `alert_rate` is given with averaged curves, or if `alert_rate` is not a
+        range from 0 to a share of at most 1.
 
     Notes
     -----
@@ -145,15 +161,18 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     │ 0.75 ┆ 1.166667  ┆ 0.666667       │
     └──────┴───────────┴────────────────┘
     """
+    top = None if alert_rate is None else TopRange.parse(alert_rate)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         mean = curve_average_of(list(schema))
         if mean is not None:
-            _check_unused(by=by, kind=kind)
+            _check_unused(by=by, kind=kind, alert_rate=alert_rate)
             return area_of_mean(plan, schema, mean)
         check_area_exists(list(schema))
         curve_layout(schema, by, ())  # raises for a table without thresholds and counts
         measures = MEASURES.get(kind_of(list(schema), kind).name, {"auc": auc_of})
+        if top is not None:
+            measures = {PARTIAL_AUC_NAMES[0]: partial(top_area_of, top=top)}
         table = curve_layout(schema, by, tuple(measures))
         anchor = table.private(ANCHOR_COLUMN)
 
@@ -207,6 +226,17 @@ def areas_of_ties(
     tp, fp, tp0, fp0, pos, neg = scale_to_unit(*counts)
     wins, wins_or_ties = (exact_sums(fp - fp0, above, curves.firsts) for above in (tp0, tp))
     return Pairs(wins=wins, wins_or_ties=wins_or_ties, pos=pos, neg=neg).areas
+
+
+def top_area_of(curves: Curves, *, top: TopRange) -> NDArray[np.float64]:
+    """Return the area at the top of each list; NaN without one of the classes."""
+    if not len(curves.firsts):
+        return np.zeros(0)
+    tp, fp, tp0, fp0 = _steps(curves)
+    pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
+    tp, fp, tp0, fp0, pos, neg = scale_to_unit(tp, fp, tp0, fp0, pos, neg)
+    pairs = top.pairs(Steps(tp0, fp0, tp, fp), curves.starts, pos, neg, curves.prevalence)
+    return top.quotients(pairs, pos, neg)[0]
 
 
 def average_precision_of(curves: Curves) -> NDArray[np.float64]:

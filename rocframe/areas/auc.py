@@ -14,6 +14,7 @@ from rocframe.areas.partial import (
     partial_placements,
     partial_variance,
 )
+from rocframe.areas.top import TOP_INTERVALS, TopRange
 from rocframe.areas.variance import (
     Clusters,
     auc_variance,
@@ -41,7 +42,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import RandomDraws, stream_keys
 from rocframe.kernel.scan import Scan
-from rocframe.options import NOT_GIVEN, check_supported, public
+from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
 from rocframe.schemas import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from rocframe.areas.partial import Range
     from rocframe.areas.variance import ClassSizes
     from rocframe.frames import FrameT
+    from rocframe.inference.bootstrap import Statistic
     from rocframe.inference.confidence import AUCIntervalMethod
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -66,6 +68,7 @@ def auc(
     by: By = None,
     fpr: Range | None = None,
     tpr: Range | None = None,
+    alert_rate: Range | None = None,
     standardize: Literal["mcclish"] | None = None,
     ci: AUCIntervalMethod | None = "logit_delong",
     level: float = 0.95,
@@ -103,6 +106,10 @@ def auc(
     tpr : (float, float), default None
         Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
         FPR over this range.
+    alert_rate : (float, float), default None
+        The top of the list: a range of the share of all rows, from 0, such as `(0, 0.01)`. The
+        partial area is the probability that a random positive is at the top and has a higher score
+        than a random negative. See Notes.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     ci : str or None, default "logit_delong"
@@ -113,7 +120,8 @@ def auc(
         AUC alone. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: quantiles
         reflected at the estimate. `"bootstrap_bca"`: quantiles corrected for bias and skewness.
         None: no interval. For partial areas, `"newcombe"`, `"hanley_mcneil"` and
-        `"hanley_mcneil_exponential"` are not available.
+        `"hanley_mcneil_exponential"` are not available. For `alert_rate`, only `"bootstrap"` and
+        `"bootstrap_basic"` compute an interval; with the default, the limits are null.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -143,8 +151,9 @@ def auc(
     -------
     DataFrame or LazyFrame
         `*by`, (`model`,) `auc, lower, upper, se, auc_pessimistic, auc_optimistic, n_pos, n_neg,
-        n_missing, ci_level, ci_method, note`; one row per group, sorted by group. With `fpr` or
-        `tpr`, the areas are named `partial_auc, partial_auc_pessimistic, partial_auc_optimistic`.
+        n_missing, ci_level, ci_method, note`; one row per group, sorted by group. With `fpr`, `tpr`
+        or `alert_rate`, the areas are named `partial_auc, partial_auc_pessimistic,
+        partial_auc_optimistic`.
         Areas and limits are Float64 in [0, 1]; with `standardize`, they may be below 0 for a model
         worse than chance. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied
         by `count` but not by `weight`.
@@ -169,6 +178,15 @@ def auc(
     Notes
     -----
     With `cluster`, Obuchowski's variance is used instead of DeLong's.
+
+    With `alert_rate=(0, u)`, the partial area is Clémençon and Vayatis' local AUC: the integral of
+    1 - FPR over TPR, up to the point of the ROC curve with the alert rate u. In other words, it is
+    the area under the ROC curve if TPR were constant right of this point. The point is interpolated
+    linearly if it is within a tie. A range of FPR is different: a better model has a lower FPR at
+    the same alert rate. The area is the AUC for u = 1, at most u divided by the prevalence, and
+    u - u²/2 for random scores. DeLong's variance is not valid, because the score at the end of the
+    range depends on the data of both classes. Resamples for this area are drawn from both classes
+    together.
 
     Each resample has as many rows of each class as the data. With `cluster`, each resample consists
     of as many clusters as the data. The p-quantile of n replicates in rising order is the replicate
@@ -196,6 +214,9 @@ def auc(
     D. K. McClish (1989), "Analyzing a portion of the ROC curve", Medical Decision Making 9(3),
     190-195. doi:10.1177/0272989X8900900307
 
+    S. Clémençon, N. Vayatis (2007), "Ranking the best instances", Journal of Machine Learning
+    Research 8, 2671-2699.
+
     Examples
     --------
     >>> import polars as pl, rocframe as rf
@@ -212,7 +233,14 @@ def auc(
     └──────┴─────────────────┴────────────────┴───────┴───────┴──────────────┘
     """
     confidence = Confidence.parse(ci, level, n_boot, seed)
-    rate_range = RateRange.parse(fpr, tpr, standardize)
+    rate_range = _parse_range(fpr, tpr, alert_rate, standardize)
+    check_supported(
+        "alert_rate",
+        alert_rate,
+        f"ci={ci!r}",
+        supported=ci in {None, "logit_delong", *TOP_INTERVALS},
+        hint=f'Use ci="{TOP_INTERVALS[0]}".',
+    )
     for option, value in (("fpr", fpr), ("tpr", tpr), ("weight", weight), ("cluster", cluster)):
         check_supported(
             option,
@@ -241,12 +269,28 @@ def auc(
     )
 
 
-def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence) -> pl.DataFrame:
+def _parse_range(
+    fpr: Range | None, tpr: Range | None, alert_rate: Range | None, standardize: str | None
+) -> RateRange | TopRange | None:
+    """Parse the range of a partial area; None for the full area."""
+    if alert_rate is None:
+        return RateRange.parse(fpr, tpr, standardize)
+    for name, value in (("fpr", fpr), ("tpr", tpr)):
+        hint = "A partial area has one range. Leave out one of the two."
+        check_supported(name, value, "alert_rate=", hint=hint)
+    check_choice("standardize", standardize, ("mcclish", None))
+    return TopRange.parse(alert_rate, mcclish=standardize == "mcclish")
+
+
+def auc_table(
+    cases: Cases, rate_range: RateRange | TopRange | None, confidence: Confidence
+) -> pl.DataFrame:
     """Return one row per group: its key, then the columns of an AUC table."""
-    cases = scale_weights(cases, by_class=True)
+    # The alert rate depends on the ratio of the weights of both classes.
+    cases = scale_weights(cases, by_class=not isinstance(rate_range, TopRange))
     scan = Scan.from_cases(cases)
     statistic = rate_range or count_pairs(scan)
-    areas = statistic.areas if isinstance(statistic, Pairs) else partial_areas(scan, statistic)
+    areas = areas_with_ties(scan, statistic)
     names = AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES
     standardize = (lambda area: area) if rate_range is None else rate_range.standardize
     columns: dict[str, Any] = {
@@ -289,6 +333,22 @@ def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence
     return build_table(scan.rows.keys, columns, auc_columns(names))
 
 
+def areas_with_ties(scan: Scan, statistic: Pairs | RateRange | TopRange) -> tuple[Any, ...]:
+    """Return the area of each group with ties as 1/2, as 0 and as 1."""
+    if isinstance(statistic, RateRange):
+        return partial_areas(scan, statistic)
+    return statistic.areas if isinstance(statistic, Pairs) else statistic.areas(scan)
+
+
+def _area_statistic(rate_range: RateRange | TopRange | None) -> Statistic:
+    """Return the area as a statistic of resamples."""
+    if rate_range is None:
+        return AUC_STATISTIC
+    if isinstance(rate_range, RateRange):
+        return partial_auc_statistic(rate_range)
+    return rate_range.statistic()
+
+
 class AreaInterval(NamedTuple):
     """Variance, standard error, limits and method of each group; NaN and None where undefined."""
 
@@ -317,7 +377,7 @@ class AreaInterval(NamedTuple):
 def _bootstrap_interval(
     scan: Scan,
     area: NDArray[np.float64],
-    rate_range: RateRange | None,
+    rate_range: RateRange | TopRange | None,
     confidence: Confidence,
     *,
     draws: RandomDraws,
@@ -326,7 +386,7 @@ def _bootstrap_interval(
     """Return the bootstrap interval of each group."""
     result = bootstrap_intervals(
         scan,
-        AUC_STATISTIC if rate_range is None else partial_auc_statistic(rate_range),
+        _area_statistic(rate_range),
         area,
         draws,
         ci=str(confidence.ci),
@@ -346,7 +406,7 @@ def _bootstrap_interval(
 def _analytic_interval(
     scan: Scan,
     area: NDArray[np.float64],
-    statistic: Pairs | RateRange,
+    statistic: Pairs | RateRange | TopRange,
     confidence: Confidence,
     *,
     clusters: Clusters | None,
@@ -354,6 +414,9 @@ def _analytic_interval(
 ) -> AreaInterval:
     """Return the interval of each group from the variance of its area."""
     z, maximum = normal_quantile(confidence.level), 1.0
+    if isinstance(statistic, TopRange):
+        variance, se, lower, upper = np.full((4, len(area)), np.nan)
+        return AreaInterval(variance, se, lower, upper, np.full(len(area), None, object))
     if isinstance(statistic, Pairs):
         variance = auc_variance(scan, statistic, clusters, weight)
     elif clusters is None:

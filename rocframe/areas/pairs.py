@@ -54,7 +54,7 @@ def count_pairs(scan: Scannable) -> Pairs:
         starts = block.starts[:-1]
         return exact_sums(block.neg, block.tp0, starts), exact_sums(block.neg, block.tp, starts)
 
-    wins, wins_or_ties = group_sums(scan, scan.map(count), 2, _sum_dtype(scan, 1))
+    wins, wins_or_ties = group_sums(scan, scan.map(count), 2, pair_dtype(scan, 1))
     return Pairs(wins=wins, wins_or_ties=wins_or_ties, pos=scan.totals.pos, neg=scan.totals.neg)
 
 
@@ -69,7 +69,7 @@ def squared_placements(scan: Scannable) -> tuple[NDArray[Any], NDArray[Any]]:
             block.neg, of_neg, starts, power=2
         )
 
-    of_pos, of_neg = group_sums(scan, scan.map(square), 2, _sum_dtype(scan, 2))
+    of_pos, of_neg = group_sums(scan, scan.map(square), 2, pair_dtype(scan, 2))
     return of_pos, of_neg
 
 
@@ -82,7 +82,7 @@ def group_sums(scan: Scannable, parts: list[Any], columns: int, dtype: Any = flo
     return total
 
 
-def _sum_dtype(scan: Scannable, power: int) -> Any:
+def pair_dtype(scan: Scannable, power: int) -> Any:
     """Return a dtype that can represent sums of doubled placements to this power."""
     pos, neg = scan.totals.pos, scan.totals.neg
     if pos.dtype.kind == "f":

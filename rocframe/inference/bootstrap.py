@@ -52,13 +52,13 @@ class Statistic:
 
     `influence` returns two arrays of empirical influence values, of positives and of negatives. An
     influence value is the derivative of the statistic with respect to the weight at a step. The
-    last value of an array is that of unscored rows.
+    last value of an array is that of unscored rows. It is None for a statistic without BCa limits.
     `supremum` is given for a statistic that is a supremum over thresholds. Its replicates have the
     columns that `supremum_limits` requires.
     """
 
     replicate: ReplicateStatistic
-    influence: Callable[[ReplicateScan], Influences]
+    influence: Callable[[ReplicateScan], Influences] | None
     bounds: tuple[float, float] = (0.0, 1.0)
     supremum: ReplicateStatistic | None = None
 
@@ -287,9 +287,10 @@ def acceleration(
 
 
 def sample_acceleration(
-    population: GroupRows, influence: Callable[[ReplicateScan], Influences]
+    population: GroupRows, influence: Callable[[ReplicateScan], Influences] | None
 ) -> float:
     """Return the acceleration of a statistic of one group."""
+    assert influence is not None
     sides = (population.pos, population.neg)
     influences = influence(ReplicateCounts.observed(population).scan(corners=False))
     clusters = [side.cluster for side in sides if side.cluster is not None]

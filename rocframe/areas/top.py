@@ -1,0 +1,160 @@
+"""Area under the ROC curve at the top of the list (Clémençon and Vayatis 2007)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rocframe.areas.pairs import group_sums, pair_dtype
+from rocframe.errors import OptionValueError
+from rocframe.inference.bootstrap import Statistic
+from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums
+from rocframe.kernel.resample import ReplicateStatistic
+from rocframe.options import to_floats
+from rocframe.rates import prevalence_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.areas.partial import Range
+    from rocframe.kernel.scan import Block, Scannable
+
+# The methods of `auc(ci=)` that are valid for the area at the top. DeLong's variance is not: the
+# variance of the score at the end of the range depends on the densities of both classes there.
+TOP_INTERVALS = ("bootstrap", "bootstrap_basic")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopRange:
+    """The top of the list: the rows with the highest scores, up to the alert rate `share`."""
+
+    share: float
+    mcclish: bool = False
+
+    @classmethod
+    def parse(cls, alert_rate: Range, *, mcclish: bool = False) -> TopRange:
+        """Check a range of alert rates, which starts at 0."""
+        example = "Use, for example, alert_rate=(0, 0.01)."
+        ends = to_floats(alert_rate)
+        if ends is None or len(ends) != 2:
+            problem = "expected a pair of numbers"
+            raise OptionValueError.compose("alert_rate", alert_rate, problem, example)
+        low, high = sorted(ends)
+        if not (low == 0 and 0 < high <= 1):
+            problem = "expected 0 and a number above 0, up to 1"
+            raise OptionValueError.compose("alert_rate", alert_rate, problem, example)
+        return cls(share=high, mcclish=mcclish)
+
+    @property
+    def slope(self) -> float:
+        """Derivative of the standardized area with respect to `areas`, which are standardized."""
+        return 1.0
+
+    def standardize(self, area: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return areas unchanged, because `areas` returns standardized areas."""
+        return area
+
+    def areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
+        """Return the area of each group with ties as segments, as 0 and as 1."""
+        totals = scan.totals
+
+        def sums(block: Block) -> list[NDArray[Any]]:
+            unscored = block.of_steps(totals.unscored_neg)
+            steps = Steps(block.tp0, block.fp0 + unscored, block.tp, block.fp + unscored)
+            pos, neg = totals.pos[block.groups], totals.neg[block.groups]
+            return self.pairs(steps, block.starts, pos, neg)
+
+        parts = scan.map(sums)
+        pairs = group_sums(scan, [part[:2] for part in parts], 2, pair_dtype(scan, 1))
+        cut = group_sums(scan, [part[2:] for part in parts], 3)
+        return self.quotients([*pairs, *cut], totals.pos, totals.neg)
+
+    def pairs(
+        self,
+        steps: Steps,
+        starts: NDArray[np.int64],
+        pos: NDArray[Any],
+        neg: NDArray[Any],
+        prevalence: float | None = None,
+    ) -> list[NDArray[Any]]:
+        """Return numbers of pairs whose positive is at the top and has a higher score.
+
+        The first two arrays are the pairs of steps that are completely at the top: without ties,
+        and with ties. The other three are the pairs of the step that contains the end of the range:
+        with ties as segments, as 0 and as 1. `prevalence` is that of the alert rates; None for the
+        prevalence of each group.
+        """
+        lengths = np.diff(starts)
+        pos_weight: NDArray[Any] = np.ones(len(pos), np.int64)
+        neg_weight = pos_weight
+        if prevalence is not None:
+            pos_weight, neg_weight = prevalence_weights(pos, neg, prevalence)
+        alerts0, alerts = (
+            tp * np.repeat(pos_weight, lengths) + fp * np.repeat(neg_weight, lengths)
+            for tp, fp in ((steps.tp0, steps.fp0), (steps.tp, steps.fp))
+        )
+        limit = np.repeat(self.share * (pos * pos_weight + neg * neg_weight), lengths)
+        all_neg = np.repeat(neg, lengths)
+        rise = np.where(alerts <= limit, steps.tp - steps.tp0, 0)
+        pairs = [exact_sums(rise, all_neg - fp, starts[:-1]) for fp in (steps.fp, steps.fp0)]
+        cut = np.flatnonzero((alerts0 < limit) & (limit < alerts))
+        group = np.searchsorted(starts, cut, "right") - 1
+        inside = limit[cut] - alerts0[cut]
+        share = inside / (alerts[cut] - alerts0[cut])
+        rise, width = (steps.tp - steps.tp0)[cut], (steps.fp - steps.fp0)[cut]
+        below, below0 = (all_neg - steps.fp)[cut], (all_neg - steps.fp0)[cut]
+        pos_unit, neg_unit = pos_weight[group], neg_weight[group]
+        # With all negatives of the tie first, and with all positives first.
+        last = np.clip((inside - width * neg_unit) / pos_unit, 0, rise)
+        first = np.clip(inside / pos_unit, 0, rise)
+        cut_pairs = np.zeros((3, len(pos)))
+        np.add.at(cut_pairs[0], group, share * rise * (below0 - share * width / 2))
+        np.add.at(cut_pairs[1], group, last * below)
+        np.add.at(cut_pairs[2], group, first * below0)
+        return [*pairs, *cut_pairs]
+
+    def quotients(
+        self,
+        pairs: Sequence[NDArray[Any]],
+        pos: NDArray[Any],
+        neg: NDArray[Any],
+    ) -> tuple[NDArray[np.float64], ...]:
+        """Divide the result of `pairs` by the number of pairs, and standardize the areas."""
+        wins, wins_or_ties, *cut = pairs
+        twice = exact_product(pos, neg, np.array([2]))
+        wins, wins_or_ties = (number.astype(twice.dtype) for number in (wins, wins_or_ties))
+        doubled = (wins + wins_or_ties, 2 * wins, 2 * wins_or_ties)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            areas = [
+                np.clip(exact_quotient(part, twice) + 2 * last / twice.astype(float), 0, 1)
+                for part, last in zip(doubled, cut, strict=True)
+            ]
+            if self.mcclish:
+                chance = self.share * (1 - self.share / 2)
+                largest = np.minimum(self.share * (pos + neg) / pos, 1.0)
+                areas = [(1 + (area - chance) / (largest - chance)) / 2 for area in areas]
+        return tuple(areas)
+
+    def statistic(self) -> Statistic:
+        """Return the area as a statistic of resamples of both classes together."""
+        return Statistic(
+            replicate=ReplicateStatistic(
+                function=lambda sample: self.areas(sample)[0], depends_on_prevalence=True
+            ),
+            influence=None,
+            bounds=(-inf, inf) if self.mcclish else (0.0, 1.0),
+        )
+
+
+class Steps(NamedTuple):
+    """True and false positives before and after each step, unscored negatives included."""
+
+    tp0: NDArray[Any]
+    fp0: NDArray[Any]
+    tp: NDArray[Any]
+    fp: NDArray[Any]
