@@ -684,6 +684,8 @@ class MetricAverage:
 def curve_average_of(columns: Sequence[str]) -> CurveAverage | None:
     """Return the record of a table of averaged curves with these columns; None for others."""
     names = list(columns)
+    if not AVERAGE_INFO.keys() <= set(names):
+        return None
     for kind in KINDS.values():
         for averaged in ((kind.y,), (kind.x,), (kind.x, kind.y)):
             for sides in (False, True):

@@ -11,6 +11,7 @@ from rocframe.charts.dot_plot import LINE, documented_columns, read_rows, row_re
 from rocframe.charts.groups import JOINT
 from rocframe.charts.interval_chart import model_texts
 from rocframe.charts.labels import inline_data, number_text, sentences, tooltip
+from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.style import BACKGROUND, FOREGROUND
 from rocframe.text import join_first
 
@@ -54,7 +55,7 @@ def covariance_chart(
         layers.append(_numbers())
     n_groups = f", {len(groups.columns[LINE].values)} groups" if groups.table_columns else ""
     return groups.with_titles(
-        alt.LayerChart(layer=layers, data=inline_data(records), width=side, height=side),
+        LayerChart(layer=layers, data=inline_data(records), width=side, height=side),
         title="Correlation of areas",
         subtitle="each pair of models, estimated from the same rows",
         description=sentences(

@@ -9,12 +9,12 @@ import altair as alt
 
 from rocframe.charts.axes import FREE
 from rocframe.charts.labels import COUNT_FORMAT, RATE_FORMAT, inline_data, one_row, tooltip
+from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.style import CHANCE_STROKE, PERFECT_STROKE
 from rocframe.rates import CONFUSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
     from rocframe.charts.axes import Plane, PlotAxis
     from rocframe.charts.groups import Groups
@@ -32,24 +32,6 @@ ROW_FIELDS = {
     "tn": "datum.neg - datum.fp",
     "at": THRESHOLD_TEXT,
 }
-
-
-class LayerChart(alt.LayerChart):
-    """An `alt.LayerChart` whose `+` omits lines of chance that it already contains."""
-
-    def __iadd__(self, other: alt.typing.ChartType) -> Self:
-        # Altair's `+` and `add_layers` call this method.
-        if isinstance(other, alt.LayerChart):
-            fixed = [layer for layer in self.layer if _has_own_data(layer)]
-            layers = [layer for layer in other.layer if layer not in fixed]
-            if len(layers) < len(other.layer):
-                other = other.copy(deep=False)
-                other.layer = layers
-        return super().__iadd__(other)
-
-
-def _has_own_data(layer: Any) -> bool:
-    return layer._get("data") is not alt.Undefined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

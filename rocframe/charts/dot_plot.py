@@ -28,6 +28,7 @@ from rocframe.charts.labels import (
     one_row,
     tooltip,
 )
+from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.style import (
     CHANCE_STROKE,
     GRID,
@@ -182,7 +183,7 @@ class DotPlot:
         self, layers: Sequence[alt.Chart], *, title: str, subtitle: str, description: str
     ) -> alt.LayerChart | alt.FacetChart:
         """Return a chart of the layers, the reasons for missing dots and the texts on the right."""
-        chart = alt.LayerChart(
+        chart = LayerChart(
             layer=[*layers, _reasons(self), *_right_texts(self)],
             data=inline_data(self.records),
             width=self.groups.side,

@@ -33,6 +33,7 @@ from rocframe.charts.labels import (
     short_name,
     tooltip,
 )
+from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.style import CHANCE_STROKE
 from rocframe.frames import column
 from rocframe.options import NOT_GIVEN
@@ -131,7 +132,7 @@ def _time_chart(
         line = one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(style.chance))
         layers.append(line)
     title = f"{style.title} over {short_name(time)}"
-    chart = alt.LayerChart(
+    chart = LayerChart(
         layer=layers,
         data=inline_data(records),
         width=TIME_WIDTH if groups.panel is None else PANEL_SIDE,

@@ -21,6 +21,7 @@ from rocframe.charts.labels import (
     sentences,
     tooltip,
 )
+from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.style import CHANCE_STROKE
 from rocframe.schemas import plan_columns
 from rocframe.text import format_count, join_first
@@ -72,9 +73,7 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
     layers = [line, dots.encode(**channels, tooltip=list(map(tooltip, plan_columns())))]
     if y == "power":
         layers += [one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(t)) for t in targets]
-    chart = alt.LayerChart(
-        layer=layers, data=inline_data(records), width=CHART_SIDE, height=CHART_SIDE
-    )
+    chart = LayerChart(layer=layers, data=inline_data(records), width=CHART_SIDE, height=CHART_SIDE)
     missing, texts = [], []
     for record in records:
         if record[x] is None or record[y] is None:

@@ -108,22 +108,17 @@ def newcombe(
 
     A limit θ satisfies |area - θ| = z·se(θ), where se(θ) is the standard error of an area of θ.
     """
-
-    def beyond_limit(trial: NDArray[np.float64]) -> NDArray[np.bool_]:
-        beyond = (area - trial) ** 2 > z**2 * newcombe_variance(trial, n_pos, n_neg)
-        return np.asarray(beyond)
-
-    limits = []
-    for end in (0.0, 1.0):
-        near, far = area.copy(), np.full(len(area), end)
-        for _ in range(BISECTION_STEPS):
-            middle = (near + far) / 2
-            beyond = beyond_limit(middle)
-            far = np.where(beyond, middle, far)
-            near = np.where(beyond, near, middle)
-        limits.append(np.where(area == end, end, (near + far) / 2))
-    undefined = np.isnan(area)
-    limits[0][undefined], limits[1][undefined] = np.nan, np.nan
+    if not len(area):
+        return area, area
+    ends = np.array([[0.0], [1.0]])  # a row for the lower limits and a row for the upper limits
+    near, far = np.array([area, area]), np.repeat(ends, len(area), axis=1)
+    for _ in range(BISECTION_STEPS):
+        middle = (near + far) / 2
+        beyond = (area - middle) ** 2 > z**2 * newcombe_variance(middle, n_pos, n_neg)
+        far = np.where(beyond, middle, far)
+        near = np.where(beyond, near, middle)
+    limits = np.where(area == ends, ends, (near + far) / 2)
+    limits[:, np.isnan(area)] = np.nan
     return limits[0], limits[1]
 
 

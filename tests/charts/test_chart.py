@@ -606,6 +606,23 @@ def test_a_chart_can_be_changed_like_any_altair_chart(by_model, tmp_path):
     assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda chart: chart,
+        lambda chart: chart.interactive(),
+        lambda chart: chart.add_params(alt.selection_point(name="point")),
+        lambda chart: chart + alt.Chart().mark_point(),
+        lambda chart: alt.layer(chart, chart) | chart.interactive(),
+        lambda chart: chart.facet("model:N", columns=2).interactive(),
+    ],
+)
+def test_charts_are_equal_to_those_of_the_constructor_of_altair(by_model, change):
+    chart = rf.chart(by_model)
+    equal = alt.LayerChart(**chart._kwds)
+    assert change(chart).to_dict(validate=False) == change(equal).to_dict(validate=False)
+
+
 def test_other_layers_give_equal_values_the_same_colors(by_model):
     chart = rf.chart(by_model)
     points = rf.at(by_model, fpr=0.1)

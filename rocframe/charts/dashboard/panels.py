@@ -17,6 +17,7 @@ from rocframe.charts.dashboard.controls import (
     opacity_if_selected,
 )
 from rocframe.charts.labels import inline_data, one_row, tooltip
+from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.style import BACKGROUND, CHANCE_STROKE, FOREGROUND, GRID, MUTED
 from rocframe.rates import CONFUSION
 
@@ -191,7 +192,7 @@ def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
     )
     # The curves are the first layer, because Vega-Lite uses its axes.
     cost_layers = _lowest_cost(data, x, y) if panel.name == "roc" else []
-    return alt.LayerChart(
+    return LayerChart(
         layer=[line, _chance(panel.name), *cost_layers, current_points, row_points],
         width=PANEL_WIDTH,
         height=PANEL_WIDTH,
@@ -332,7 +333,7 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
     if len(data.records) > 1:
         first_bin = _first_curve(alt.Chart(), data).transform_filter("datum.bin == 0")
         layers.append(_curve_name(first_bin))
-    return alt.LayerChart(
+    return LayerChart(
         data=inline_data(data.bins),
         layer=layers,
         width=PANEL_WIDTH,
@@ -373,7 +374,7 @@ def event_panel(data: DashboardData) -> alt.LayerChart:
     ]
     if _has_one_event_curve(data):
         layers.append(_curve_name(bins.transform_filter("datum.bin == 0")))
-    return alt.LayerChart(
+    return LayerChart(
         data=inline_data(data.bins),
         layer=layers,
         width=PANEL_WIDTH,
@@ -449,7 +450,7 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
     layers = [shade, count.properties(name="matrix"), share]
     if len(data.records) > 1:
         layers.append(_curve_name(first))
-    return alt.LayerChart(
+    return LayerChart(
         layer=layers,
         width=PANEL_WIDTH,
         height=LOW_PANEL_HEIGHT,
@@ -523,7 +524,7 @@ def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart
                 tooltip=alt.Tooltip("label:N"),
             ),
         ]
-    return alt.LayerChart(
+    return LayerChart(
         layer=layers,
         width=width,
         view=alt.ViewBackground(stroke=None),

@@ -1,0 +1,50 @@
+"""A layered chart that is copied once where Altair copies it several times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+# The constructor of `alt.LayerChart` moves these properties of the layers to the chart.
+MOVED = ("params", "width", "height", "view")
+
+
+class LayerChart(alt.LayerChart):
+    """An `alt.LayerChart` whose `+` omits lines of chance that it already contains."""
+
+    def __init__(self, data: Any = alt.Undefined, layer: Sequence[Any] = (), **kwargs: Any) -> None:
+        # To move properties, the constructor copies all layers twice, when a chart is created,
+        # changed, concatenated or written. Most layers have nothing to move.
+        complete = all(_has_nothing_to_move(part, data) for part in layer)
+        super().__init__(data=data, layer=() if complete else layer, **kwargs)
+        if complete:
+            self.layer = list(layer)
+
+    def __iadd__(self, other: alt.typing.ChartType) -> Self:
+        # Altair's `+` and `add_layers` call this method.
+        if isinstance(other, alt.LayerChart):
+            fixed = [layer for layer in self.layer if _has_own_data(layer)]
+            layers = [layer for layer in other.layer if layer not in fixed]
+            if len(layers) < len(other.layer):
+                other = other.copy(deep=False)
+                other.layer = layers
+        return super().__iadd__(other)
+
+
+def _has_nothing_to_move(layer: Any, data: Any) -> bool:
+    """Return whether a layer is a chart without layers, parameters, sizes, and the same data."""
+    has_other_data = data is not alt.Undefined and layer._get("data") is not data
+    return (
+        type(layer) is alt.Chart
+        and (has_other_data or not _has_own_data(layer))
+        and all(layer._get(name) is alt.Undefined for name in MOVED)
+    )
+
+
+def _has_own_data(layer: Any) -> bool:
+    return layer._get("data") is not alt.Undefined
