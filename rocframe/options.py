@@ -1,4 +1,4 @@
-"""Check and convert options, with errors in one form."""
+"""Check and convert the options of functions, and raise errors for wrong options."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ class NotGiven(Enum):
         return "<not given>"
 
 
-# Default of arguments that also accept None, with a meaning other than the default.
+# Default of arguments for which None is an option of its own.
 NOT_GIVEN: Final = NotGiven.NOT_GIVEN
-MAX_INTEGER = 2**53  # Float64 represents every integer up to this one
+MAX_INTEGER = 2**53  # Float64 represents all integers up to this number
 
 
 def check_choice(argument: str, value: object, choices: Iterable[str | None]) -> None:
-    """Check that an option is one of a closed set of values."""
+    """Raise an error if the value of an option is not one of the choices."""
     allowed = list(choices)
     if not (value is None or isinstance(value, str)) or value not in allowed:
         raise UnknownOptionError.compose(argument, value, allowed)
 
 
 def check_flag(argument: str, value: object) -> None:
-    """Check that an option is True or False."""
+    """Raise an error if the value of an option is not True or False."""
     if not isinstance(value, bool):
         hint = f"Use {argument}=True, or leave it out."
         raise OptionValueError.compose(argument, value, "expected True or False", hint)
@@ -110,7 +110,7 @@ def parse_number(
 ) -> float:
     """Return a finite number between `low` and `high`; `closed` says which limits are allowed.
 
-    The hint of the error is `hint`, or else shows `example`.
+    If `hint` is empty, the error suggests the value `example`.
     """
     number = to_float(value)
     above = number is not None and (number >= low if closed != "none" else number > low)
@@ -130,7 +130,7 @@ def parse_number(
 
 
 def parse_fraction(argument: str, value: object, *, example: object) -> float:
-    """Return a number between 0 and 1, exclusive."""
+    """Return a number above 0 and below 1; the error suggests the value `example`."""
     return parse_number(argument, value, low=0, high=1, example=example)
 
 
@@ -143,7 +143,10 @@ def parse_integer(
     example: int = 1000,
     hint: str = "",
 ) -> int:
-    """Return an integer from `low` to `high`."""
+    """Return an integer from `low` to `high`.
+
+    If `hint` is empty, the error suggests the value `example`.
+    """
     number = to_float(value)
     if number is None or isinstance(value, bool) or not low <= number <= high or number % 1:
         limits = f"of at least {low}" if high == MAX_INTEGER else f"from {low} to {high}"
@@ -162,9 +165,10 @@ def parse_numbers(
     single: bool = True,
     example: str,
 ) -> list[float]:
-    """Return a list of numbers without NaN, or one number as a list unless `single` is false.
+    """Return a list of numbers without NaN; the error suggests the value `example`.
 
-    With `bounds`, all numbers must be in this closed range.
+    If `single` is true, a single number is allowed and is returned as a list. With `bounds`, all
+    numbers must be in this closed range.
     """
     numbers = to_floats(value) if single or to_float(value) is None else None
     if numbers is None:
@@ -191,7 +195,10 @@ MAX_GRID_POINTS = 10**7
 def parse_grid(
     grid: object, *, keyword: str | None = None, bounds: tuple[float, float] | None = (0, 1)
 ) -> int | str | list[float]:
-    """Return a number of grid points, the grid values in rising order, or the keyword."""
+    """Return the number of grid points, the increasing grid values, or the string `keyword`.
+
+    Grid values must be in the closed range `bounds`.
+    """
     problem = "expected a number of points or a list of values"
     if keyword is not None:
         problem = f'expected a number of points, a list of values or "{keyword}"'
@@ -210,7 +217,7 @@ def parse_grid(
 
 
 def parse_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return the group columns that `by` names: none, one, or several."""
+    """Return the names of the group columns in `by` as a tuple, which is empty for None."""
     if by is None:
         return ()
     values: list[object] = [by] if isinstance(by, str) or not hasattr(by, "__iter__") else [*by]
@@ -230,7 +237,10 @@ def parse_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
 def check_group_columns(
     by: Sequence[str], available: Iterable[str], table: Sequence[str], argument: str = "by"
 ) -> None:
-    """Check that group columns exist, are given once, and differ from the result columns."""
+    """Raise an error for a group column that is missing, given twice, or also a result column.
+
+    `available` are the columns of the input, and `table` the columns of the result.
+    """
     names = list(available)
     for name in by:
         if name not in names:
@@ -242,7 +252,7 @@ def check_group_columns(
 
 
 def group_dtypes(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
-    """Return the dtypes of the group columns, which must have an order."""
+    """Return the dtypes of the group columns; raise an error for a dtype that cannot be sorted."""
     for name in by:
         if schema[name] == pl.Object:
             hint = "Groups are sorted, and this type has no order. Cast the column first."
@@ -251,7 +261,7 @@ def group_dtypes(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[s
 
 
 def check_text(argument: str, value: object) -> None:
-    """Check that a value is text that UTF-8 supports."""
+    """Raise an error if a value is not text, or if UTF-8 cannot encode the text."""
     if not isinstance(value, str):
         raise OptionValueError.compose(argument, value, "expected text", "Pass a string.")
     try:
@@ -266,7 +276,7 @@ def check_text(argument: str, value: object) -> None:
 
 
 def check_frame(argument: str, value: object) -> None:
-    """Check that a value is a DataFrame or LazyFrame; the error says how to convert the value."""
+    """Raise an error for a value other than a frame; the error says how to convert the value."""
     if isinstance(value, pl.DataFrame | pl.LazyFrame):
         return
     is_array = isinstance(value, Sequence | pl.Series) or type(value).__module__ == "numpy"
@@ -327,7 +337,7 @@ ARGUMENT_ALIASES: dict[str, tuple[str, ...]] = {
     for alias in aliases.split()
 }
 
-# Arguments of other packages that are no arguments here, and what to use instead.
+# Arguments of other packages that have no equivalent in this package, and what to use instead.
 ARGUMENTS_OF_OTHERS = {
     **dict.fromkeys(
         ("title", "width", "height"),
@@ -339,7 +349,7 @@ ARGUMENTS_OF_OTHERS = {
 
 
 def suggest_argument(name: str, arguments: Iterable[str]) -> str | None:
-    """Return the argument that a user probably means by a name; None if none is similar."""
+    """Return the argument that a user probably means by a name; None if no argument is similar."""
     available = list(arguments)
     for argument in ARGUMENT_ALIASES.get(name.lower(), ()):
         if argument in available:
@@ -376,7 +386,8 @@ def public(function: FunctionT) -> FunctionT:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
-            # An error that is raised inside `function` has a longer traceback.
+            # If the call itself is wrong, the traceback has one entry. A TypeError that is raised
+            # inside `function` has more entries, and is not an error of the call.
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
             problem = str(error)

@@ -279,16 +279,19 @@ def sample_size(
     )
 
 
-MAX_CLASS_ROWS = 10**12  # maximum; larger plans have no solution
+MAX_CLASS_ROWS = 10**12  # if a class needs more rows, the plan has no solution
 MIN_CLASS_ROWS = 10  # the normal approximation is poor for fewer rows
 RATIO_ROUNDING = 1e-12  # relative rounding error of `ratio * n_pos`
 
 
 def _smallest_sample(*, ratio: float, power: float, **options: Any) -> PlannedTest | None:
-    """Return the test with the smallest number of positives that reaches a power."""
+    """Return the test with the smallest number of positives whose power is at least `power`.
+
+    Return None if a class would need more than `MAX_CLASS_ROWS` rows.
+    """
 
     def with_n_pos(n_pos: int) -> PlannedTest:
-        # The tolerance corrects products that rounding moved slightly above an integer.
+        # Rounding errors can move the product slightly above an integer.
         n_neg = ceil(ratio * n_pos * (1 - RATIO_ROUNDING))
         return PlannedTest(n_pos=n_pos, n_neg=n_neg, **options)
 
@@ -436,21 +439,26 @@ def detectable_difference(
     )
 
 
-# Fractions of the distance from the null area to 0 or 1, up to the limit of the formulas.
+# Candidate differences, as fractions of the distance from the area under the null hypothesis to 0
+# or 1.
 AREA_GRID = (*(i / 256 for i in range(1, 256)), *(1 - 0.5**i for i in range(9, 30)))
-BISECTIONS = 60  # of a step of the grid: enough for the precision of Float64
+BISECTIONS = 60  # halvings of the interval between two candidates; enough for Float64 precision
 
 
 def _nearest_area(*, power: float, **options: Any) -> PlannedTest | None:
-    """Return the test with the smallest difference that reaches a power."""
+    """Return the test with the smallest difference whose power is at least `power`.
+
+    Return None if no difference has this power.
+    """
     start = options["null"] if options["auc_b"] is None else options["auc_b"]
     end = 0.0 if options["alternative"] == "less" else 1.0
 
     def with_fraction(fraction: float) -> PlannedTest:
         return PlannedTest(auc=start + fraction * (end - start), **options)
 
-    # The power may be lower at a larger difference. So the first step of the grid that reaches the
-    # required power is searched before it is bisected.
+    # The power need not increase with the difference, so bisection alone could miss the smallest
+    # difference. The first candidate with the required power is found first. Bisection then refines
+    # the interval below this candidate.
     near = 0.0
     for far in AREA_GRID:
         if with_fraction(far).power >= power:
@@ -473,9 +481,10 @@ SeAt = Literal["estimate", "null"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedTest:
-    """A test of one area against `null`, or of two areas, with the same rows for both models.
+    """A test of one area against `null`, or of the areas of two models.
 
-    The null hypothesis is that the area is `null`, or that both areas are `auc_b`.
+    The null hypothesis is that the area is `null`, or that both areas are `auc_b`. Each model has
+    `n_pos` positives and `n_neg` negatives.
     """
 
     auc: float
@@ -498,7 +507,7 @@ class PlannedTest:
 
     @property
     def difference(self) -> float:
-        """Assumed difference from the area under the null hypothesis."""
+        """Assumed area minus the area under the null hypothesis."""
         return self.auc - self.null_area
 
     @property
@@ -535,9 +544,10 @@ class PlannedTest:
 
 def planned_binormal_variance(area: float, n_pos: int, n_neg: int) -> float:
     """Return the variance of an estimated area for ratings of normal scores of equal variance."""
-    # The formula omits the covariance of the two parameters of the curve. It therefore exceeds the
-    # variance of the nonparametric area, except for areas near 1/2 and near 1. The rounded
-    # constants, 0.0099 for 1/(32π) and 1.414 for √2, are those of the paper and of other programs.
+    # The formula omits the covariance of the two parameters of the binormal curve. Its value is
+    # therefore larger than the variance of the nonparametric area, except for areas near 1/2 and
+    # near 1. The rounded constants, 0.0099 for 1/(32π) and 1.414 for √2, are those of the paper and
+    # of other programs.
     a = 1.414 * STANDARD_NORMAL.inv_cdf(area)
     factor = (5 * a**2 + 8) / n_pos + (a**2 + 8) / n_neg
     return 0.0099 * exp(-(a**2) / 2) * factor
@@ -546,7 +556,7 @@ def planned_binormal_variance(area: float, n_pos: int, n_neg: int) -> float:
 Numbers: TypeAlias = "float | Sequence[float]"
 Integers: TypeAlias = "int | Sequence[int]"
 
-# Open interval of each number, and an example.
+# For each argument: lower limit and upper limit, both exclusive, and an example.
 OPEN_RANGES: dict[str, tuple[float, float, float]] = {
     "auc": (0, 1, 0.8),
     "null": (0, 1, 0.5),
@@ -561,7 +571,7 @@ OPEN_RANGES: dict[str, tuple[float, float, float]] = {
 def parse_planning_options(
     *, alternative: str, variance: str, se_at: str, null: object, **numbers: object
 ) -> Iterator[dict[str, Any]]:
-    """Check all options, and yield each combination of values; the last option varies fastest."""
+    """Check all options, and yield each combination of values. The last option varies fastest."""
     check_alternative(alternative)
     check_choice("variance", variance, get_args(VarianceFormula))
     check_choice("se_at", se_at, get_args(SeAt))
@@ -599,7 +609,7 @@ def parse_planning_options(
 
 
 def _parse_planning_numbers(argument: str, value: object) -> list[float]:
-    """Return the values of an argument that takes one number or several."""
+    """Return the value or values of an argument as a list of numbers."""
     is_list = not isinstance(value, str | bytes) and hasattr(value, "__iter__")
     values: list[object] = list(value) if is_list else [value]  # type: ignore[call-overload]
     if not values:
@@ -615,7 +625,10 @@ def _parse_planning_numbers(argument: str, value: object) -> list[float]:
 
 
 def _planned_test_row(options: dict[str, Any], test: PlannedTest | None) -> dict[str, Any]:
-    """Return a row of the result; `test` is None if there is no solution."""
+    """Return a row of the result from the options and the test.
+
+    `test` is None if there is no solution.
+    """
     row = {"target" if name == "power" else name: value for name, value in options.items()}
     if test is None:
         note: Note = "no_solution"

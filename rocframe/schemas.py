@@ -1,7 +1,7 @@
 """All types of tables that functions return, with their columns and charts.
 
-A table has its group columns first, then the columns of its type. `TABLES` lists the types. A new
-type needs one record in this list.
+A table has its group columns first, then the columns of its type. `TABLES` is the list of all
+types. A new type of table needs one record in `TABLES`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MEAN_AREA_TITLE = "Area under the averaged curve"
 
 
 def table_of(columns: Sequence[str]) -> Table:
-    """Return the first type of `TABLES` that recognizes these columns, or `OTHER`."""
+    """Return the record of a table with these columns: its type, group columns and kind."""
     recognized = ((table, table.recognize(columns)) for table in (*TABLES, OTHER))
     return next(
         Table(type=table, by=found[0], kind=found[1])
@@ -67,13 +67,13 @@ ROW_COUNTS = integers("n_pos", "n_neg", "n_missing")
 INTERVAL = floats("lower", "upper", "se")
 INTERVAL_INFO = floats("ci_level") | strings("ci_method", "note")
 
-# The last columns of tables of `simplify`, and of `curve` with `max_error`.
+# The last columns of the results of `simplify`, and of `curve` with `max_error`.
 SIMPLIFICATION = floats("error", "area_change")
 
-# The last columns of tables of `at` with `interpolate=True`.
+# The last columns of the results of `at` with `interpolate=True`.
 MIX = floats("threshold_above", "threshold_below", "mix")
 
-# The last columns of tables of `average` with `method="pooled"`.
+# The last columns of the results of `average` with `method="pooled"`.
 POOLED_CURVE = floats("pooled_auc", "mean_auc") | integers("n_curves") | strings("note")
 
 
@@ -130,7 +130,7 @@ OPERATING_POINTS = TableType(
     name="operating_points",
     functions=("at",),
     columns=lambda count: strings("at") | floats("value") | curve_columns(count),
-    # If other columns are between these, `at` and `value` are group columns of a curve.
+    # If `at` and `value` are not next to `threshold`, they are group columns of a curve table.
     recognize=has_columns(*POINT_NAMES, *CURVE_COLUMNS, adjacent=3),
     ties=ROW_TIES,
     drawing="rocframe.charts.operating_point_chart:points_chart",
@@ -231,14 +231,14 @@ TIES = TableType(
 
 
 def mixture_columns(across: tuple[str, pl.DataType] | None = None) -> Schema:
-    """Return the columns of `mix`; `across` are the name and dtype of the column of the models."""
-    owners = {}
+    """Return the columns of `mix`; `across` is the name and the dtype of the model column."""
+    models = {}
     if across is not None:
-        owners = dict.fromkeys((f"{across[0]}_above", f"{across[0]}_below"), across[1])
+        models = dict.fromkeys((f"{across[0]}_above", f"{across[0]}_below"), across[1])
     return (
         strings("at")
         | floats("value", "fpr", "tpr", "mix", "threshold_above", "threshold_below")
-        | owners
+        | models
         | floats(*CONFUSION)
         | strings("note")
     )
@@ -563,7 +563,7 @@ def _area_table(*names: str, ties: str, dots: DotStyle) -> TableType:
         name="area",
         functions=("area",),
         columns=lambda: floats(*names),
-        recognize=ends_with(*names),  # a column `auc` can be in any table
+        recognize=ends_with(*names),  # tables of other types can have a column `auc`, too
         ties=ties,
         drawing=INTERVAL_CHART,
         dots=dots,
@@ -632,7 +632,7 @@ AVERAGE_INFO = (
 
 
 def mean_columns(name: str) -> tuple[str, ...]:
-    """Return the columns of an averaged metric: mean, standard deviation and error, limits."""
+    """Return the column of the mean of a metric, and the columns of its deviation and limits."""
     return name, *(f"{name}_{suffix}" for suffix in MEAN_SUFFIXES)
 
 
@@ -666,7 +666,7 @@ class CurveAverage:
 
     @property
     def fixed(self) -> Literal["x", "y"] | None:
-        """The axis with fixed values; None if both axes were averaged at fixed thresholds."""
+        """The axis with fixed values, or None if both axes are averages at fixed thresholds."""
         if len(self.averaged) == 2:
             return None
         return "x" if self.averaged == (self.kind.y,) else "y"
@@ -682,7 +682,7 @@ class MetricAverage:
 
 
 def curve_average_of(columns: Sequence[str]) -> CurveAverage | None:
-    """Return the record of a table of averaged curves with these columns; None for others."""
+    """Return the `CurveAverage` of a table with these columns; None for other types of table."""
     names = list(columns)
     if not AVERAGE_INFO.keys() <= set(names):
         return None
@@ -700,7 +700,7 @@ def curve_average_of(columns: Sequence[str]) -> CurveAverage | None:
 
 
 def metric_average_of(columns: Sequence[str]) -> MetricAverage | None:
-    """Return the record of a table of averaged metrics with these columns; None for others."""
+    """Return the `MetricAverage` of a table with these columns; None for other types of table."""
     names, info = list(columns), list(AVERAGE_INFO)
     if curve_average_of(names) is not None:
         return None
@@ -744,8 +744,9 @@ METRIC_AVERAGE = replace(
     CURVE_AVERAGE, columns=metric_average_columns, recognize=_recognize_metric_average
 )
 
-# The first type that recognizes a table is its type. Tables of `at` and `operating_point` also have
-# the columns of a curve, so their types are before `CURVE`.
+# The type of a table is the first type in this list that recognizes the columns of the table. The
+# results of `at` and `operating_point` also have the columns of a curve, so their types must come
+# before `CURVE`.
 TABLES = (
     *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
     *(TRANSFER, METRIC_INTERVALS, CONFUSION_MATRICES, MIXTURE),

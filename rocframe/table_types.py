@@ -24,12 +24,12 @@ Recognize: TypeAlias = "Callable[[Sequence[str]], Recognition | None]"
 class DotStyle:
     """The dot plot of a table: its title, its axis, and the columns of its marks.
 
-    The values of the first column in `marks` are drawn as dots, those of the others as hollow
-    marks. `inner` names the columns with the two ends of a dotted box. A dashed line is drawn at
-    each of `references`, and in each row at the value of the column `reference`. `chance` is the
-    expected value for random scores. It has a dashed line if it is near the drawn numbers. `part`
-    is a column that distinguishes rows of the same group. `tests` is true if the table has
-    p-values.
+    The values of the first column in `marks` are drawn as dots, the values of all other columns in
+    `marks` as hollow marks. `inner` contains the two columns with the ends of a dotted box. A
+    dashed line is drawn at each of `references`, and in each row at the value of the column
+    `reference`. `chance` is the expected value for random scores; a dashed line is drawn at
+    `chance` if `chance` is near the drawn numbers. `part` is a column that distinguishes rows of
+    the same group. `tests` is true if the table has p-values.
     """
 
     title: str
@@ -49,13 +49,14 @@ class TableType:
 
     `functions` are the public functions that return tables of this type. `columns` is a function
     that returns the columns right of the group columns, with dtypes. `recognize` is a function of
-    the column names of a table. It returns the group columns and the kind of the curves (None for
-    tables without curves) if the table has this type, and None if the table has another type.
-    `ties` describes how tied scores are counted.
+    the column names of a table. If the table has this type, `recognize` returns the group columns
+    and the kind of the curves (None for tables without curves). If the table has another type,
+    `recognize` returns None. `ties` describes how tied scores are counted.
 
     `drawing` is the function that draws the table, as "module:name", or None if the type has no
-    chart. `dots` is the style of its dot plot. `chart_options` are the options of `chart` that the
-    drawing uses. For a type without a chart, `chart_hint` says what to draw instead.
+    chart. `dots` is the style of the dot plot, for types that are drawn as a dot plot.
+    `chart_options` are the options of `chart` that the drawing uses. For a type without a chart,
+    `chart_hint` says what to draw instead.
     """
 
     name: str
@@ -101,9 +102,9 @@ def strings(*names: str) -> Schema:
 def has_columns(*names: str, adjacent: int = 1, kind: str | None = None) -> Recognize:
     """Return a function that recognizes tables with columns of these names in this order.
 
-    Columns left of `names[0]` are group columns. Other columns may be between the named ones, but
-    not between the first `adjacent` ones. The kind is `kind`, by default the one whose axes are
-    right of `tn`.
+    Columns left of `names[0]` are group columns. Other columns may be between the columns `names`,
+    but not between the first `adjacent` of `names`. `kind` is the kind of the curves; by default,
+    it is the kind whose axes are right of `tn`.
     """
 
     def recognize(columns: Sequence[str]) -> Recognition | None:

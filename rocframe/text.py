@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 MAX_VALUE_CHARACTERS = 100  # longer values are cut off in messages
 
-# A zero-width joiner between two pictographs, which are displayed as one emoji. Python's
-# `isprintable` is false for this character.
+# Matches the character U+200D between two pictographs, which joins them into one emoji. Python's
+# `isprintable` is false for U+200D.
 _SYMBOL = "[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]"
 EMOJI_JOINER = re.compile(f"(?<={_SYMBOL})\u200d(?={_SYMBOL})")
 
@@ -41,7 +41,7 @@ def format_value(value: object) -> str:
 
 
 def format_name(text: str) -> str:
-    """Return text; in quotes if it is blank, or has outer spaces or unprintable characters."""
+    """Return a name, in quotes if it is blank, has outer spaces or has unprintable characters."""
     printable = EMOJI_JOINER.sub("", text).isprintable()
     return text if printable and text == text.strip() != "" else repr(text)
 
