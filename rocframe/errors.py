@@ -1,9 +1,9 @@
 """The exceptions that rocframe raises.
 
 RocframeError
-├── ArgumentError          a call with an unknown argument, or without a required one
+├── ArgumentError          a call with an unknown argument, or without a required argument
 ├── MissingColumnError     a column that an argument names is not in the frame
-├── RepeatedNameError      a name is given twice, or two columns of the result would share it
+├── RepeatedNameError      a name is given twice, or two columns of the result have the same name
 ├── ReservedColumnError    a group column has the name of a column of the result
 ├── UnknownOptionError     an option is not one of a closed set of values
 ├── OptionValueError       an option has a value outside its range
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 
-# Values of options of other packages, and the value with the same meaning in this package.
+# Names of metrics in other packages, and the name of the same metric in this package.
 VALUE_ALIASES = {
     **dict.fromkeys(("roc_auc", "roc_auc_score", "auroc"), "auc"),
     **dict.fromkeys(("ap", "average_precision_score"), "average_precision"),
@@ -70,14 +70,14 @@ VALUE_ALIASES = {
 MAX_FRACTIONAL_LABELS = 10  # a label column with more distinct fractions probably has scores
 
 
-# The constructors take only the message, because polars creates errors that are raised while it
-# resolves a plan a second time, with the message as the only argument.
+# The message is the only argument of a constructor. If an error is raised while polars resolves the
+# schema of a query, polars creates a second error of the same class from the message.
 class RocframeError(Exception):
     """Base class of all errors of rocframe."""
 
 
 class ArgumentError(RocframeError, TypeError):
-    """A call with an unknown argument, or without a required one."""
+    """A call with an unknown argument, or without a required argument."""
 
     @classmethod
     def compose(
@@ -94,12 +94,15 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
     def compose(
         cls, argument: str, column: str, available: Iterable[str], *, noun: str = "column"
     ) -> MissingColumnError:
-        """List the columns of the frame, or its keys, and suggest the most similar name."""
+        """Return an error that lists the columns of the frame, and suggests the most similar name.
+
+        `noun` is the word for the listed names, such as "column" or "key".
+        """
         names = list(available)
         guess = get_close_matches(column, names, n=1)
         return cls(
             f"{argument}={column!r}: the frame has no {noun} of this name.\n"
-            f"It has: {format_list(names, most=30) or f'no {noun}s'}."
+            f"The frame has: {format_list(names, most=30) or f'no {noun}s'}."
             + (f"\nDid you mean {argument}={guess[0]!r}?" if guess else "")
         )
 
@@ -126,7 +129,7 @@ class RepeatedNameError(RocframeError, ValueError):
         """Return an error that lists the columns of the result, one of which has this name."""
         return cls(
             f"{argument}={name!r}: the result has a column of this name.\n"
-            f"Its columns are: {format_list(table, most=30)}.\n{hint}"
+            f"Columns of the result: {format_list(table, most=30)}.\n{hint}"
         )
 
     @classmethod
@@ -136,7 +139,7 @@ class RepeatedNameError(RocframeError, ValueError):
         """Return an error for an expression that has the name of a column of the result."""
         return cls(
             f"{argument}={format_value(expr)}: the expression is named {name!r}, which is a column "
-            f"of the result.\nIts columns are: {format_list(table, most=30)}.\n"
+            f"of the result.\nColumns of the result: {format_list(table, most=30)}.\n"
             'Give it another name with .alias("…").'
         )
 
@@ -151,12 +154,13 @@ class ReservedColumnError(RocframeError, ValueError):
         """Return an error that lists the columns of the result."""
         if column == "model" and "model" in table:
             return cls(
-                f"{argument}='model': several scores are compared, and the result has a key column "
-                f"'model' for them.\nLeave 'model' out of {argument}=, or rename this column first."
+                f"{argument}='model': several scores are compared, and the result has a column "
+                f"'model' with their names.\nLeave 'model' out of {argument}=, or rename this "
+                "column first."
             )
         return cls(
             f"{argument}={column!r}: the result has a column of this name.\n"
-            f"Its columns are: {format_list(table, most=30)}.\n"
+            f"Columns of the result: {format_list(table, most=30)}.\n"
             "Rename the group column first, for example with "
             f".rename({{{column!r}: {column + '_group'!r}}})."
         )
@@ -167,7 +171,7 @@ class UnknownOptionError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls, argument: str, value: object, allowed: Iterable[object]) -> UnknownOptionError:
-        """Return an error that lists the allowed values, and suggests the most similar one."""
+        """Return an error that lists the allowed values, and suggests the most similar value."""
         choices = list(allowed)
         words = [choice for choice in choices if isinstance(choice, str)]
         guess = []
@@ -214,7 +218,7 @@ class AmbiguousCountError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls) -> AmbiguousCountError:
-        """Return an error that names the two values of `count` to choose from."""
+        """Return an error that states the two possible values of `count`."""
         return cls(
             "count: the frame has a column named 'count', which may hold the number of rows that "
             'each row represents.\nPass count="count" if it does, or count=None if it does not.'
@@ -228,7 +232,7 @@ class LabelError(RocframeError, ValueError):
     def unknown_positive(
         cls, column: str, dtype: object, values: Iterable[object], example: object
     ) -> LabelError:
-        """Return an error for labels without a default positive class."""
+        """Return an error for labels that require `positive=`; `example` is a label."""
         found = list(values)
         are_scores = isinstance(example, float) and len(found) > MAX_FRACTIONAL_LABELS
         return cls(
@@ -236,7 +240,7 @@ class LabelError(RocframeError, ValueError):
             "Boolean and 0/1 labels have a default.\n"
             f"Found: {format_list(found) or 'no labels'}.\n"
             + (
-                "These look like scores: check that label and score are not swapped."
+                "The labels look like scores. Check that label= and score= are not exchanged."
                 if are_scores
                 else f"Use, for example, positive={example!r}."
             )
@@ -272,7 +276,7 @@ class LabelError(RocframeError, ValueError):
         return cls(
             f"label={column!r}: these labels have no score: {format_list(labels)}.\n"
             f"Classes with a score: {format_list(classes)}.\n"
-            f"Add them to {argument}=, or remove these rows with .filter()."
+            f"Add these classes to {argument}=, or remove these rows with .filter()."
         )
 
 
@@ -281,7 +285,7 @@ class ScoreError(RocframeError, ValueError):
 
     @classmethod
     def no_probability(cls, argument: str, problem: str, hint: str) -> ScoreError:
-        """Return an error for scores outside [0, 1]."""
+        """Return an error for scores that are not probabilities, such as scores above 1."""
         return cls(f"{argument}: {problem}.\n{hint}")
 
     @classmethod
@@ -289,7 +293,7 @@ class ScoreError(RocframeError, ValueError):
         """Return an error with an example of a score that the conversion changes."""
         return cls(
             f"score={column!r}: {dtype} value {example} changes when it becomes Float64, so two "
-            "scores might become one threshold.\nScale or rank the scores first, "
+            "scores might become equal.\nScale or rank the scores first, "
             f"for example with pl.col({column!r}).rank('dense')."
         )
 
@@ -327,7 +331,7 @@ class MassError(RocframeError, ValueError):
         """Return an error for a sum of weights or counts above a limit."""
         return cls(
             f"{argument}={column!r}: the {argument}s add up to more than {limit}.\n"
-            "Divide them by a common factor first; rates do not change."
+            f"Divide all {argument}s by a common factor first. Rates do not change."
         )
 
 
@@ -340,7 +344,8 @@ class MissingValuesError(RocframeError, ValueError):
     ) -> MissingValuesError:
         """Return an error with the number of rows with missing values, and values of `missing`.
 
-        `where` names the first group with missing values. `worst` is true for `missing="worst"`.
+        `where` is a text that names the first group with missing values. `worst` is true if the
+        caller passed `missing="worst"`.
         """
         drop = 'Use missing="drop" to leave these rows out'
         if worst:

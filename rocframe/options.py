@@ -178,9 +178,7 @@ def parse_numbers(
         )
     for number in numbers:
         if isnan(number):
-            raise OptionValueError.compose(
-                argument, value, "one of the values is NaN", "Remove it."
-            )
+            raise OptionValueError.compose(argument, value, "a value is NaN", "Remove NaN.")
         if bounds is not None and not bounds[0] <= number <= bounds[1]:
             problem = f"{number:g} is outside the range from {bounds[0]:g} to {bounds[1]:g}"
             raise OptionValueError.compose(

@@ -124,7 +124,7 @@ REFUSED = [
         log(score=[2**53 + 1, 0, 3, 3]),
         {},
         "score='score': Int64 value 9007199254740993 changes when it becomes Float64, so two "
-        "scores might become one threshold.\n"
+        "scores might become equal.\n"
         "Scale or rank the scores first, for example with pl.col('score').rank('dense').",
         id="an Int64 score that Float64 cannot hold",
     ),
@@ -132,7 +132,7 @@ REFUSED = [
         log(score=pl.Series([2**64 - 1, 0, 3, 3], dtype=pl.UInt64)),
         {},
         "score='score': UInt64 value 18446744073709551615 changes when it becomes Float64, so two "
-        "scores might become one threshold.\n"
+        "scores might become equal.\n"
         "Scale or rank the scores first, for example with pl.col('score').rank('dense').",
         id="a UInt64 score that Float64 cannot hold",
     ),
@@ -144,7 +144,7 @@ REFUSED = [
         ),
         {},
         "score='score': Decimal(precision=38, scale=20) value 0.12345678901234567890 changes when "
-        "it becomes Float64, so two scores might become one threshold.\n"
+        "it becomes Float64, so two scores might become equal.\n"
         "Scale or rank the scores first, for example with pl.col('score').rank('dense').",
         id="a Decimal score that Float64 cannot hold",
     ),
@@ -312,21 +312,21 @@ REFUSED = [
         log(w=[1e308] * 4),
         {"weight": "w"},
         "weight='w': the weights add up to more than 1e+150.\n"
-        "Divide them by a common factor first; rates do not change.",
+        "Divide all weights by a common factor first. Rates do not change.",
         id="weights whose sum overflows",
     ),
     pytest.param(
         log(w=[1e200] * 4),
         {"weight": "w"},
         "weight='w': the weights add up to more than 1e+150.\n"
-        "Divide them by a common factor first; rates do not change.",
+        "Divide all weights by a common factor first. Rates do not change.",
         id="weights whose squares overflow",
     ),
     pytest.param(
         log(w=[1e149] * 4, n=[10**9] * 4),
         {"weight": "w", "count": "n"},
         "weight='w': the weights add up to more than 1e+150, each multiplied by its count.\n"
-        "Divide them by a common factor first; rates do not change.",
+        "Divide all weights by a common factor first. Rates do not change.",
         id="weights whose sum overflows when rows repeat",
     ),
     pytest.param(
@@ -352,7 +352,7 @@ REFUSED = [
         log(n=[2**62] * 4),
         {"count": "n"},
         "count='n': the counts add up to more than half of the maximum of Int64.\n"
-        "Divide them by a common factor first; rates do not change.",
+        "Divide all counts by a common factor first. Rates do not change.",
         id="counts whose sum overflows",
     ),
     pytest.param(
@@ -366,14 +366,16 @@ REFUSED = [
     pytest.param(
         log(region=[1, 1, 2, 2]),
         {"by": "regoin"},
-        "by='regoin': the frame has no column of this name.\nIt has: 'label', 'score', 'region'.\n"
+        "by='regoin': the frame has no column of this name.\n"
+        "The frame has: 'label', 'score', 'region'.\n"
         "Did you mean by='region'?",
         id="a missing column, with a guess",
     ),
     pytest.param(
         log(),
         {"weight": "importance"},
-        "weight='importance': the frame has no column of this name.\nIt has: 'label', 'score'.",
+        "weight='importance': the frame has no column of this name.\n"
+        "The frame has: 'label', 'score'.",
         id="a missing column that resembles none",
     ),
     pytest.param(
@@ -413,7 +415,8 @@ def test_an_eager_error_is_its_text_and_no_plan():
     with pytest.raises(rf.RocframeError) as caught:
         rf.auc(pl.DataFrame(log()), "label", "scroe")
     assert str(caught.value) == (
-        "score='scroe': the frame has no column of this name.\nIt has: 'label', 'score'.\n"
+        "score='scroe': the frame has no column of this name.\n"
+        "The frame has: 'label', 'score'.\n"
         "Did you mean score='score'?"
     )
 
@@ -825,7 +828,7 @@ def test_a_group_column_named_like_a_column_of_the_table_raises(frame, verb, nam
             verb(frame(log(**{name: [1, 1, 2, 2]})), by=name).lazy().collect()
         assert text_of(caught) == (
             f"by={name!r}: the result has a column of this name.\n"
-            f"Its columns are: {', '.join(map(repr, names))}.\n"
+            f"Columns of the result: {', '.join(map(repr, names))}.\n"
             "Rename the group column first, for example with "
             f".rename({{{name!r}: '{name}_group'}})."
         )

@@ -100,7 +100,7 @@ TEXTS = {
     "a missing column": (
         rf.MissingColumnError.compose("by", "modle", ["model", "fold"]),
         (
-            "by='modle': the frame has no column of this name.\nIt has: 'model', 'fold'.\n"
+            "by='modle': the frame has no column of this name.\nThe frame has: 'model', 'fold'.\n"
             "Did you mean by='model'?"
         ),
     ),
@@ -108,7 +108,7 @@ TEXTS = {
         rf.MissingColumnError.compose("by", "z", map(str, range(40))),
         (
             f"by='z': the frame has no column of this name.\n"
-            f"It has: {', '.join(repr(str(i)) for i in range(30))} and 10 more."
+            f"The frame has: {', '.join(repr(str(i)) for i in range(30))} and 10 more."
         ),
     ),
     "a repeated name": (
@@ -119,7 +119,7 @@ TEXTS = {
         rf.ReservedColumnError.compose("tp", ["threshold", "tp"]),
         (
             "by='tp': the result has a column of this name.\n"
-            "Its columns are: 'threshold', 'tp'.\n"
+            "Columns of the result: 'threshold', 'tp'.\n"
             "Rename the group column first, for example with .rename({'tp': 'tp_group'})."
         ),
     ),
@@ -178,7 +178,7 @@ TEXTS = {
         rf.ScoreError.inexact("s", pl.Int64(), 2**53 + 1),
         (
             "score='s': Int64 value 9007199254740993 changes when it becomes Float64, so two "
-            "scores might become one threshold.\n"
+            "scores might become equal.\n"
             "Scale or rank the scores first, for example with pl.col('s').rank('dense')."
         ),
     ),
@@ -193,7 +193,7 @@ TEXTS = {
         rf.MassError.overflow("count", "n", "the maximum of Int64"),
         (
             "count='n': the counts add up to more than the maximum of Int64.\n"
-            "Divide them by a common factor first; rates do not change."
+            "Divide all counts by a common factor first. Rates do not change."
         ),
     ),
     "missing scores": (

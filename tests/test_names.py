@@ -205,7 +205,7 @@ def test_a_missing_column_of_any_name_is_named(frame):
                         rf.auc(like(frame, PREDICTIONS), "label", score).lazy().collect()
                     assert str(caught.value).startswith(
                         f"score={name!r}: the frame has no column of this name.\n"
-                        "It has: 'label', 'score', 'g', 'w', 'pp'."
+                        "The frame has: 'label', 'score', 'g', 'w', 'pp'."
                     )
 
 
@@ -313,7 +313,7 @@ def test_a_group_called_like_a_column_of_the_table_raises(frame, verb, options, 
         with pytest.raises(rf.ReservedColumnError) as caught:
             verb(like(frame, PREDICTIONS.rename({"g": name})), by=name, **roles).lazy().collect()
         assert str(caught.value).startswith(
-            f"by={name!r}: the result has a column of this name.\nIts columns are: "
+            f"by={name!r}: the result has a column of this name.\nColumns of the result: "
         )
 
 
@@ -322,8 +322,8 @@ def test_several_scores_make_the_key_model_themselves(frame):
     with pytest.raises(rf.ReservedColumnError) as caught:
         rf.auc(rows, "label", ["score"], by="model").lazy().collect()
     assert str(caught.value).startswith(
-        "by='model': several scores are compared, and the result has a key column 'model' for "
-        "them.\nLeave 'model' out of by=, or rename this column first."
+        "by='model': several scores are compared, and the result has a column 'model' with "
+        "their names.\nLeave 'model' out of by=, or rename this column first."
     )
 
 

@@ -70,7 +70,7 @@ PASS_RESULT = "Pass a table that rocframe returned, such as the result of .roc.c
 UNGROUPED = "Pass the table itself, and the group columns as by=."
 WHERE = "Use exactly one of threshold, fpr, tpr, alert_rate, tnr, fnr, such as fpr=[0.01, 0.05]."
 KINDS = "Choose one of: 'roc', 'precision_recall', 'pr', 'det', 'gain', 'lift', 'lift_chart'."
-TABLE = "Its columns are: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
+TABLE = "Columns of the result: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
 
 COMPARED = "Choose one of: 'delong', 'delong_unpaired', 'bootstrap', 'permutation', 'venkatraman'."
 AREAS = (
@@ -158,7 +158,7 @@ WRONG = [
     (lambda: curve(thresholds=0.5), f"thresholds=0.5: {EDGES}"),
     (lambda: curve(thresholds=[0.5, None]), f"thresholds=[0.5, None]: {EDGES}"),
     (lambda: curve(thresholds=["0.5"]), f"thresholds=['0.5']: {EDGES}"),
-    (lambda: curve(thresholds=[nan]), "thresholds=[nan]: one of the values is NaN.\nRemove it."),
+    (lambda: curve(thresholds=[nan]), "thresholds=[nan]: a value is NaN.\nRemove NaN."),
     (lambda: curve(beta="2"), f"beta='2': {BETA}"),
     (lambda: curve(beta=0), f"beta=0: {BETA}"),
     (lambda: curve(beta=inf), f"beta=inf: {BETA}"),
@@ -239,7 +239,8 @@ WRONG = [
         lambda: curve(metrics=(pl.col("tpp") * 2).alias("twice")),
         (
             "metrics='tpp': the frame has no column of this name.\n"
-            "It has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'.\nDid you mean metrics='tp'?"
+            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'.\n"
+            "Did you mean metrics='tp'?"
         ),
     ),
     (at, f"at: no threshold or rate is given.\n{WHERE}"),
@@ -249,8 +250,8 @@ WRONG = [
         lambda: at(alert_rate=[0.1, -0.5]),
         f"alert_rate=[0.1, -0.5]: -0.5 is outside the range from 0 to 1.\n{RATES}",
     ),
-    (lambda: at(fpr=nan), "fpr=nan: one of the values is NaN.\nRemove it."),
-    (lambda: at(threshold=nan), "threshold=nan: one of the values is NaN.\nRemove it."),
+    (lambda: at(fpr=nan), "fpr=nan: a value is NaN.\nRemove NaN."),
+    (lambda: at(threshold=nan), "threshold=nan: a value is NaN.\nRemove NaN."),
     (
         lambda: at(threshold="5"),
         (

@@ -330,7 +330,7 @@ WRONG_ROLES = {
         {"score": pl.col("smv") * 2},
         (
             "score='smv': the frame has no column of this name.\n"
-            "It has: 'day', 'label', 'svm', 'tree', 'importance', 'n'.\n"
+            "The frame has: 'day', 'label', 'svm', 'tree', 'importance', 'n'.\n"
             "Did you mean score='svm'?"
         ),
     ),
@@ -338,7 +338,7 @@ WRONG_ROLES = {
         {"score": pl.col("svm", "tre")},
         (
             "score='tre': the frame has no column of this name.\n"
-            "It has: 'day', 'label', 'svm', 'tree', 'importance', 'n'.\n"
+            "The frame has: 'day', 'label', 'svm', 'tree', 'importance', 'n'.\n"
             "Did you mean score='tree'?"
         ),
     ),
@@ -346,7 +346,7 @@ WRONG_ROLES = {
         {"count": "count"},
         (
             "count='count': the frame has no column of this name.\n"
-            "It has: 'day', 'label', 'svm', 'tree', 'importance', 'n'."
+            "The frame has: 'day', 'label', 'svm', 'tree', 'importance', 'n'."
         ),
     ),
 }
@@ -366,7 +366,7 @@ def test_a_frame_without_columns_says_so(frame):
         rf.auc(frame(), "label", "score").lazy().collect()
     assert (
         text_of(caught)
-        == "label='label': the frame has no column of this name.\nIt has: no columns."
+        == "label='label': the frame has no column of this name.\nThe frame has: no columns."
     )
 
 

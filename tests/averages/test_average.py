@@ -532,7 +532,7 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
         ),
         (
             {"over": "flod"},
-            "over='flod': the frame has no key of this name.\nIt has: 'fold'.",
+            "over='flod': the frame has no key of this name.\nThe frame has: 'fold'.",
         ),
         (
             {"interval": "t", "test_per_train": 0.1},
@@ -746,6 +746,6 @@ def test_the_error_of_a_missing_default_key_lists_the_keys():
     with pytest.raises(rf.MissingColumnError) as caught:
         rf.average(by_model)
     assert str(caught.value) == (
-        "over='fold': the frame has no key of this name.\nIt has: 'model'.\n"
+        "over='fold': the frame has no key of this name.\nThe frame has: 'model'.\n"
         'The default is over="fold". Pass the column of the folds as over=.'
     )

@@ -387,31 +387,37 @@ WRONG = [
         {"metrics": ["tpr", pl.col("tp").alias("tpr_sd")]},
         (
             "metrics='tpr_sd': the result has a column of this name.\n"
-            "Its columns are: 'fpr', 'tpr', 'tpr_sd', "
+            "Columns of the result: 'fpr', 'tpr', 'tpr_sd', "
         ),
     ),
     (
         {"metrics": pl.col("tp").alias("note")},
         (
             "metrics='note': the result has a column of this name.\n"
-            "Its columns are: 'fpr', 'note', 'note_sd', 'note_se', 'note_lower', 'note_upper', "
-            "'ci_level', 'n_curves', 'threshold_mean', 'threshold_sd'.\n"
+            "Columns of the result: 'fpr', 'note', 'note_sd', 'note_se', 'note_lower', "
+            "'note_upper', 'ci_level', 'n_curves', 'threshold_mean', 'threshold_sd'.\n"
             "Leave it out, or give it another name with .alias()."
         ),
     ),
     (
         {"fixed": pl.col("tp").alias("f1_se"), "metrics": "f1"},
-        "fixed='f1_se': the result has a column of this name.\nIts columns are: 'f1_se', 'f1', ",
+        (
+            "fixed='f1_se': the result has a column of this name.\n"
+            "Columns of the result: 'f1_se', 'f1', "
+        ),
     ),
     (
         {"fixed": pl.col("tp").alias("note"), "metrics": "f1"},
-        "fixed='note': the result has a column of this name.\nIts columns are: 'note', 'f1', ",
+        (
+            "fixed='note': the result has a column of this name.\n"
+            "Columns of the result: 'note', 'f1', "
+        ),
     ),
     (
         {"fixed": pl.col("tpr")},
         (
             "fixed='tpr': the frame has no column of this name.\n"
-            "It has: 'threshold', 'tp', 'fp', 'fn', 'tn'."
+            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn'."
         ),
     ),
     (
@@ -433,7 +439,7 @@ WRONG = [
     ),
     (
         {"fixed": "threshold", "metrics": "f1", "grid": [nan]},
-        "grid=[nan]: one of the values is NaN.\nRemove it.",
+        "grid=[nan]: a value is NaN.\nRemove NaN.",
     ),
     (
         {"fixed": "accuracy", "metrics": "precision", "interval": "binomial"},

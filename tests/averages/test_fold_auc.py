@@ -261,13 +261,15 @@ def test_an_unknown_fold_column_raises(frame, verb):
     with pytest.raises(rf.MissingColumnError) as caught:
         verb(frame(TABLE), "label", "score", over="flod").lazy().collect()
     assert str(caught.value).startswith(
-        "over='flod': the frame has no column of this name.\nIt has: 'fold', 'label', 'score'.\n"
+        "over='flod': the frame has no column of this name.\n"
+        "The frame has: 'fold', 'label', 'score'.\n"
         "Did you mean over='fold'?"
     )
     with pytest.raises(rf.MissingColumnError) as caught:
         verb(frame(TABLE).drop("fold"), "label", "score").lazy().collect()
     assert str(caught.value).startswith(
-        "over='fold': the frame has no column of this name.\nIt has: 'label', 'score'.\n"
+        "over='fold': the frame has no column of this name.\n"
+        "The frame has: 'label', 'score'.\n"
         'The default is over="fold". Pass the column of the folds as over=.'
     )
     with pytest.raises(rf.OptionValueError) as caught:

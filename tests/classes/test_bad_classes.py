@@ -49,14 +49,14 @@ STRANGE = MELTED.with_columns(truth=pl.col("truth").replace("a", "z"))
 ODD = 2**53 + pl.Series([0, 1, 0])
 LARGE = WIDE.select("truth", a=ODD, b=2**53, c=2**53)
 LARGE_ROWS = MELTED.head(3).with_columns(p=ODD)
-INEXACT = "value 9007199254740993 changes when it becomes Float64, so two scores might become one"
+INEXACT = "value 9007199254740993 changes when it becomes Float64, so two scores might become equal"
 
 # Table, arguments, error, and how its text starts.
 # fmt: off
 BOTH = [
     (WIDE, ("truth", ["a", "b"]), {}, rf.LabelError,
      ("label='truth': these labels have no score: 'c'.\nClasses with a score: 'a', 'b'.\n"
-     "Add them to scores=, or remove these rows with .filter().")),
+     "Add these classes to scores=, or remove these rows with .filter().")),
     (WIDE.with_columns(truth=pl.date(2026, 1, "day")), ("truth", ABC), {}, rf.ColumnTypeError,
      ("label='truth': the column has type Date.\n"
      "Classes must be Boolean, numbers, String, Categorical or Enum: convert the column first.")),
@@ -104,7 +104,7 @@ BOTH = [
     (WIDE, ("truth", ABC), {"id": ["day", "day"]}, rf.RepeatedNameError,
      "id='day': the name is given more than once.\n"),
     (WIDE.rename({"day": "score"}), ("truth", ABC), {}, rf.RepeatedNameError,
-     "keep='score': the result has a column of this name.\nIts columns are: "),
+     "keep='score': the result has a column of this name.\nColumns of the result: "),
     (WIDE.rename({"day": "label"}), ("truth", ABC), {"id": "label"}, rf.RepeatedNameError,
      "id='label': the result has a column of this name.\n"),
     (WIDE.rename({"day": "id"}), ("truth", ABC), {}, rf.OptionValueError,
@@ -125,7 +125,7 @@ BOTH = [
      "The row where key=9 has [0.1].\nCorrect such rows, or remove them with .filter().")),
     (LISTS.head(2), ("truth", "p"), {"classes": ["a", "c"]}, rf.LabelError,
      ("label='truth': these labels have no score: 'b'.\nClasses with a score: 'a', 'c'.\n"
-     "Add them to classes=, or")),
+     "Add these classes to classes=, or")),
     (LISTS.head(2).with_columns(pl.col("p").list.to_array(2)), ("truth", "p"), {"classes": ABC},
      rf.OptionValueError,
      "classes=['a', 'b', 'c']: column 'p' has 2 scores per row.\nPass one class for each score."),

@@ -148,7 +148,7 @@ WRONG = {
         {"between": "modle", "id": "id"},
         (
             "between='modle': the frame has no column of this name.\n"
-            "It has: 'id', 'g', 'label', 'w', 'user', 'model', 'score'.\n"
+            "The frame has: 'id', 'g', 'label', 'w', 'user', 'model', 'score'.\n"
             "Did you mean between='model'?\n"
             "In a long table, between= names the column of models. For models side by side, pass "
             'their score columns, such as score=["a", "b"].'
@@ -182,7 +182,7 @@ WRONG = {
         {"id": ["id", "dya"]},
         (
             "id='dya': the frame has no column of this name.\n"
-            "It has: 'id', 'g', 'label', 'w', 'user', 'model', 'score'."
+            "The frame has: 'id', 'g', 'label', 'w', 'user', 'model', 'score'."
         ),
     ),
     "an id that is a number": (

@@ -171,7 +171,7 @@ NOT_MONOTONE = (
             {"benefit": "benefit", "count": "n"},
             (
                 "benefit='benefit': the benefits add up to more than 1e+150, each multiplied by "
-                "its count.\nDivide them by a common factor first; rates do not change."
+                "its count.\nDivide all benefits by a common factor first. Rates do not change."
             ),
         ),
     ],
