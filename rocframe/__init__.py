@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.auc_covariance import auc_covariance
     from rocframe.comparisons.compare import compare
     from rocframe.comparisons.contrast import contrast
+    from rocframe.comparisons.hull_shares import hull_shares
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
     from rocframe.curves.simplify import simplify
@@ -130,6 +131,7 @@ __all__ = [
     "fold_auc",
     "h_measure",
     "hull",
+    "hull_shares",
     "intervals",
     "iso_lines",
     "mix",

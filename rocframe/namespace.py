@@ -137,6 +137,7 @@ class RocFrame(Namespace):
     smooth = LazyMethod("rocframe.bands.smooth")
     compare = LazyMethod("rocframe.comparisons.compare")
     contrast = LazyMethod("rocframe.comparisons.contrast")
+    hull_shares = LazyMethod("rocframe.comparisons.hull_shares")
     auc_covariance = LazyMethod("rocframe.comparisons.auc_covariance")
     auc_test = LazyMethod("rocframe.significance.auc_test")
     h_measure = LazyMethod("rocframe.decisions.h_measure")

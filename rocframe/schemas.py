@@ -513,6 +513,31 @@ AUC_COVARIANCE = TableType(
     chart_options=(),
 )
 
+
+def hull_share_columns(model: pl.DataType) -> Schema:
+    """Return the columns of `hull_shares`; `model` is the dtype of the models."""
+    return (
+        {MODEL: model}
+        | floats("share_on_hull")
+        | integers("n_vertices", "n_pos", "n_neg", "n_boot")
+        | strings("note")
+    )
+
+
+HULL_SHARES = TableType(
+    name="hull_shares",
+    functions=("hull_shares",),
+    columns=hull_share_columns,
+    recognize=has_columns("share_on_hull", "n_vertices", "n_boot"),  # `model` is a key
+    ties=ROW_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title="Share of resamples on the common hull",
+        axis="Share of resamples",
+        marks=("share_on_hull",),
+    ),
+)
+
 CONTRAST = TableType(
     name="contrast",
     functions=("contrast",),
@@ -753,7 +778,7 @@ TABLES = (
     *(CONVEX_HULL, EQUAL_COST_LINES, TIES, COST_CURVES, DECISION_CURVES, CURVE),
     *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
     *(POOLING_GAP, PLAN),
-    *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND, SMOOTH_CURVES),
+    *(COMPARISON, AUC_COVARIANCE, HULL_SHARES, CONTRAST, BAND, SMOOTH_CURVES),
     *(AREA, PARTIAL_AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA, LIFT_AREA),
 )
 

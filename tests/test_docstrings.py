@@ -124,7 +124,7 @@ def test_examples_run_and_show_a_result():
 
 
 PLAN = ["power", "sample_size", "detectable_difference"]
-COMPARE = ["compare", "contrast", "auc_covariance"]
+COMPARE = ["compare", "contrast", "auc_covariance", "hull_shares"]
 
 
 def test_functions_that_measure_cite_where_they_come_from():
@@ -202,8 +202,9 @@ def test_functions_that_compare_explain_their_parameters_in_the_same_words():
     every = [documented(FUNCTIONS[name]) for name in COMPARE]
     for parameter in set.union(*map(set, every)) - {"fpr", "tpr", "adjust", "unmatched"}:
         assert len({words[parameter] for words in every if parameter in words}) == 1, parameter
-    contrast, covariance = every[1:]
+    contrast, covariance, hull_shares = every[1:]
     assert all(contrast[name] == covariance[name] for name in ("fpr", "tpr", "unmatched"))
+    assert hull_shares["unmatched"] == covariance["unmatched"]
     auc = documented(rf.auc)
     assert all(auc[name] == every[0][name] for name in ("cluster", "seed", "standardize"))
 

@@ -108,6 +108,9 @@ VERBS = {
     "covariance of models": lambda frame, by: rf.auc_covariance(
         frame, "label", ["score", "other"], by=by
     ),
+    "hull shares of models": lambda frame, by: rf.hull_shares(
+        frame, "label", ["score", "other"], by=by, n_boot=5, seed=1
+    ),
     "fold auc": lambda frame, by: rf.fold_auc(frame, "label", "score", over="w", by=by),
     "pooling gap": lambda frame, by: rf.pooling_gap(frame, "label", "score", over="w", by=by),
     "at": lambda frame, by: curve(frame, by).roc.at(fpr=[0.1, 0.5]),

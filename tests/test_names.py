@@ -301,6 +301,11 @@ TABLES = {
     ),
     "contrast": (rf.contrast, {"score": ["score"]}, ["n_models", "n_paired", "p_value"]),
     "auc covariance": (rf.auc_covariance, {"score": ["score"]}, ["model_b", "n_neg", "covariance"]),
+    "hull shares": (
+        rf.hull_shares,
+        {"score": ["score"], "n_boot": 2},
+        ["share_on_hull", "n_vertices"],
+    ),
     "band": (rf.band, {}, ["fpr", "tpr", "fpr_lower", "upper", "scope", "band", "note"]),
     "smooth": (rf.smooth, {}, ["fpr", "tpr", "auc", "a", "b", "note"]),
 }

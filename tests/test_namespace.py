@@ -32,6 +32,7 @@ VERBS = [
     "fold_auc",
     "h_measure",
     "hull",
+    "hull_shares",
     "intervals",
     "iso_lines",
     "mix",

@@ -191,6 +191,8 @@ def test_the_metadata_contain_the_meaning_of_ties(tmp_path):
     ):
         table = verb(LOG.rename({"model": "m"}), "label", {"a": "score", "b": "score"}, by="m")
         assert metadata_of(tmp_path, table) == (name, None, ["m"], "a tie counts one half")
+    shares = rf.hull_shares(LOG, "label", {"a": "score", "b": "score"}, n_boot=2)
+    assert metadata_of(tmp_path, shares) == ("hull_shares", None, ["model"], "a tie is one row")
     band = rf.band(LOG, "label", "score", by="model", grid=3)
     assert metadata_of(tmp_path, band) == ("band", None, ["model"], "a tie is one row")
 

@@ -18,12 +18,15 @@ from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.metrics.points import PointSearch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from numpy.typing import NDArray
 
     from rocframe.comparisons.hypothesis import PairedComparison, Quantity
+    from rocframe.comparisons.pairing import Instances, ModelBatch
     from rocframe.kernel.codec import Codec
     from rocframe.kernel.resample import RandomDraws
-    from rocframe.kernel.scan import Scannable
+    from rocframe.kernel.scan import Scan, Scannable
 
 
 def bootstrap_test(comparison: PairedComparison) -> list[dict[str, Any]]:
@@ -43,30 +46,23 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
     scans = list(model_scans(instances, batch))
     codecs = [scan.rows.codec for scan in scans]
     values = [_value(scan, quantity, codec) for scan, codec in zip(scans, codecs, strict=True)]
+
+    def sample_values(resamples: list[ReplicateCounts]) -> NDArray[np.float64]:
+        resample_scans = (resample.scan(corners=True) for resample in resamples)
+        columns = zip(resample_scans, codecs, strict=True)
+        return np.stack([_value(scan, quantity, codec) for scan, codec in columns], axis=1)
+
     a, b = (batch.models.index(model) for model in pair)
     size = len(batch.groups)
     variance = np.full(size, np.nan)
     n_paired, redrawn, n_pos, n_neg = np.zeros((4, size), np.int64)
-    # The scans number rows as clusters, so that both models use the same draws of each row.
-    row_numbers = np.arange(len(batch.rows))
-    ends = zip(batch.starts, batch.middle, batch.starts[1:], strict=False)
-    for group, (start, middle, end) in enumerate(ends):
-        rows = batch.rows[start:end]
-        cluster = None
-        if instances.cluster is not None:
-            cluster = np.unique(instances.cluster[rows], return_inverse=True)[1]
-        sample = _PairedSample(
-            populations=[GroupRows.from_scan(scan, group, row_numbers) for scan in scans],
-            codecs=codecs,
-            n_pos=int(middle - start),
-            count=np.ones(len(rows), int) if instances.count is None else instances.count[rows],
-            cluster=cluster,
-        )
+    for group, sample in enumerate(paired_samples(instances, batch, scans)):
         n_paired[group] = sample.count.sum()
         n_pos[group], n_neg[group] = sample.units
         if min(sample.units) < 2:  # resamples of a single row or cluster do not vary
             continue
-        samples, redrawn[group] = sample.draw(quantity, draws, draws.keys[batch.groups[group]])
+        key = draws.keys[batch.groups[group]]
+        samples, redrawn[group] = sample.resample(sample_values, draws, key)
         difference = bootstrap_interval(
             samples[:, a] - samples[:, b], 0.0, None, hypothesis.level, bounds=(-1.0, 1.0)
         )
@@ -88,14 +84,13 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _PairedSample:
+class PairedSample:
     """The rows of one group, positives first, with their order by the scores of each model.
 
     `count` is the number of rows that each row represents, `cluster` the number of its cluster.
     """
 
     populations: list[GroupRows]
-    codecs: list[Codec]
     n_pos: int
     count: NDArray[np.int64]
     cluster: NDArray[np.int64] | None
@@ -108,19 +103,31 @@ class _PairedSample:
             return int(self.count[pos].sum()), int(self.count[neg].sum())
         return len(np.unique(self.cluster[pos])), len(np.unique(self.cluster[neg]))
 
-    def draw(
-        self, quantity: Quantity, draws: RandomDraws, key: tuple[int, ...]
-    ) -> tuple[NDArray[np.float64], int]:
-        """Return a row per resample with the value of each model, and the number of redraws."""
+    def replicates(self, times: NDArray[np.int64]) -> list[ReplicateCounts]:
+        """Return the resamples of each model; `times` states how often each row occurs in each."""
+        return [
+            ReplicateCounts(
+                population=population,
+                pos=times[:, population.pos.cluster],
+                neg=times[:, population.neg.cluster],
+            )
+            for population in self.populations
+        ]
 
-        def resample(stream: np.random.Generator, size: int) -> tuple[NDArray[np.float64], int]:
+    def resample(
+        self,
+        statistic: Callable[[list[ReplicateCounts]], NDArray[Any]],
+        draws: RandomDraws,
+        key: tuple[int, ...],
+    ) -> tuple[NDArray[Any], int]:
+        """Return a row of values per resample, and the number of redraws.
+
+        `statistic` computes the rows of several resamples from their counts for each model.
+        """
+
+        def resample(stream: np.random.Generator, size: int) -> tuple[NDArray[Any], int]:
             times, redrawn = self._draw_times(stream, size)
-            values = []
-            for population, codec in zip(self.populations, self.codecs, strict=True):
-                pos, neg = (times[:, side.cluster] for side in (population.pos, population.neg))
-                scan = ReplicateCounts(population=population, pos=pos, neg=neg).scan(corners=True)
-                values.append(_value(scan, quantity, codec))
-            return np.stack(values, axis=1), redrawn
+            return statistic(self.replicates(times)), redrawn
 
         return batched_replicates(
             resample,
@@ -142,6 +149,26 @@ class _PairedSample:
         sides = self.cluster[pos], self.cluster[neg]
         times, redrawn = draw_clusters(stream, size, int(self.cluster.max()) + 1, sides)
         return times[:, self.cluster], redrawn
+
+
+def paired_samples(
+    instances: Instances, batch: ModelBatch, scans: Sequence[Scan]
+) -> Iterator[PairedSample]:
+    """Yield the rows of each group of a batch; `scans` are those of its models."""
+    # The scans number rows as clusters, so that all models use the same draws of each row.
+    row_numbers = np.arange(len(batch.rows))
+    ends = zip(batch.starts, batch.middle, batch.starts[1:], strict=False)
+    for group, (start, middle, end) in enumerate(ends):
+        rows = batch.rows[start:end]
+        cluster = None
+        if instances.cluster is not None:
+            cluster = np.unique(instances.cluster[rows], return_inverse=True)[1]
+        yield PairedSample(
+            populations=[GroupRows.from_scan(scan, group, row_numbers) for scan in scans],
+            n_pos=int(middle - start),
+            count=np.ones(len(rows), int) if instances.count is None else instances.count[rows],
+            cluster=cluster,
+        )
 
 
 def _value(scan: Scannable, quantity: Quantity, codec: Codec) -> NDArray[np.float64]:

@@ -46,13 +46,18 @@ Unmatched = Literal["raise", "drop"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairingOptions:
-    """Options of the pairing of rows; `min_models` is the minimum number of score columns."""
+    """Options of the pairing of rows.
+
+    `min_models` is the minimum number of score columns. `unpaired` is the option, as text, for
+    models that scored different rows.
+    """
 
     between: str
     id: Column | Sequence[Column] | None
     unmatched: Unmatched
     paired: bool
     min_models: int
+    unpaired: str
 
     @classmethod
     def parse(
@@ -64,6 +69,7 @@ class PairingOptions:
         unmatched: Unmatched,
         paired: bool = True,
         min_models: int = 2,
+        unpaired: str = 'method="delong_unpaired"',
     ) -> PairingOptions:
         """Check the options."""
         check_choice("unmatched", unmatched, get_args(Unmatched))
@@ -85,7 +91,12 @@ class PairingOptions:
         if id is not None and not isinstance(id, str | pl.Expr) and hasattr(id, "__iter__"):
             id = list(id)  # noqa: A001
         return cls(
-            between=between, id=id, unmatched=unmatched, paired=paired, min_models=min_models
+            between=between,
+            id=id,
+            unmatched=unmatched,
+            paired=paired,
+            min_models=min_models,
+            unpaired=unpaired,
         )
 
     @property
@@ -182,7 +193,7 @@ def bind_pairing(
             options.id,
             "this method pairs the rows of the models, and no column identifies the instances",
             'Pass the column that identifies them, such as id="id", or pass models side by side as '
-            'score=["a", "b"]. If the models scored different rows, use method="delong_unpaired".',
+            f'score=["a", "b"]. If the models scored different rows, use {options.unpaired}.',
         )
     private = private_names(["between", *(f"id {i}" for i in range(len(id_columns)))], bound.by)
     sources = [("between", between, column(between), schema[between])]
@@ -275,7 +286,7 @@ def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> tuple[pl.Series
 def _take_cases(cases: Cases, rows: NDArray[np.int64]) -> Cases:
     optional = {
         name: None if values is None else values[rows]
-        for name in ("state", "count", "weight")
+        for name in ("state", "count", "weight", "cluster")
         for values in [getattr(cases, name)]
     }
     return replace(

@@ -37,6 +37,23 @@ def hull_vertices(
     return np.concatenate(blocks) if blocks else np.zeros(0, bool)
 
 
+def common_vertices(
+    tp: NDArray[Any], fp: NDArray[Any], group: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Mark the vertices of the upper hull of all points of each group, which are in any order.
+
+    If several points are the same vertex, all of them are marked.
+    """
+    order = np.lexsort((tp, fp, group))
+    x, y, key = fp[order], tp[order], group[order]
+    is_new = np.any([np.diff(values, prepend=-1) != 0 for values in (key, x, y)], axis=0)
+    starts = np.flatnonzero(np.diff(key[is_new], prepend=-1))
+    marked = hull_vertices(y[is_new], x[is_new], np.append(starts, np.count_nonzero(is_new)))
+    is_vertex = np.zeros(len(tp), bool)
+    is_vertex[order] = marked[np.cumsum(is_new) - 1]
+    return is_vertex
+
+
 def _block_vertices(
     tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]
 ) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rocframe.curves.convex_hull import hull_vertices
+from rocframe.curves.convex_hull import common_vertices, hull_vertices
 from rocframe.curves.table import check_new_columns, curve_layout, read_curves
 from rocframe.errors import MissingColumnError
 from rocframe.frames import (
@@ -218,13 +218,13 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
         if not _have_equal_totals(group[takes_part], pos[takes_part], neg[takes_part]):
             with np.errstate(divide="ignore", invalid="ignore"):
                 tp, fp = (np.nan_to_num(tp / pos[curve]), np.nan_to_num(fp / neg[curve]))
+        is_vertex = common_vertices(tp, fp, group[curve])
+        row, curve, tp, fp = (values[is_vertex] for values in (row, curve, tp, fp))
         order = np.lexsort((curve, tp, fp, group[curve]))
-        row, curve, tp, fp = (values[order] for values in (row, curve, tp, fp))
-        is_new = np.any([np.diff(x, prepend=-1) != 0 for x in (group[curve], tp, fp)], axis=0)
-        row, curve, tp, fp = (values[is_new] for values in (row, curve, tp, fp))
-        starts = np.searchsorted(group[curve], np.arange(n_groups + 1))
-        is_vertex = hull_vertices(tp, fp, starts)
-        row, curve = row[is_vertex], curve[is_vertex]
+        is_new = np.any(
+            [np.diff(x[order], prepend=-1) != 0 for x in (group[curve], tp, fp)], axis=0
+        )
+        row, curve = row[order[is_new]], curve[order[is_new]]
     return CommonHulls(
         keys=keys,
         row=row,

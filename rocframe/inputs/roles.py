@@ -127,7 +127,7 @@ def bind_roles(
     """
     by = parse_names(roles.by)
     scores, models = _parse_scores(plan, roles, roles.score, schema)
-    if models is not None and MODEL in table:
+    if models is not None and keyed and MODEL in table:
         rest = [name for name in table if name != MODEL]
         raise RepeatedNameError.in_result("metrics", MODEL, (MODEL, *rest))
     key = (MODEL,) if models is not None and keyed else ()

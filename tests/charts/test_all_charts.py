@@ -75,6 +75,9 @@ TABLE_FUNCTIONS = {
     "covariance": lambda table, by: rf.auc_covariance(
         table, "label", "score", id="id", between="m", by=by
     ),
+    "hull shares": lambda table, by: rf.hull_shares(
+        table, "label", "score", id="id", between="m", by=by, n_boot=5, seed=1
+    ),
     "band": lambda table, by: rf.band(table, "label", "score", by=by, grid=5),
     "band both ways": lambda table, by: rf.band(table, "label", "score", by=by, method="threshold"),
     "smooth": lambda table, by: rf.smooth(table, "label", "score", by=by),
@@ -226,6 +229,6 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
         "average, at, operating_point, intervals, confusion_matrix, mix, hull, cost_curve, "
         "decision_curve, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
-        "sample_size, detectable_difference, compare, auc_covariance, band, smooth, "
+        "sample_size, detectable_difference, compare, auc_covariance, hull_shares, band, smooth, "
         "theoretical_curve or area."
     )

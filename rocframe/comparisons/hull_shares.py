@@ -1,0 +1,425 @@
+"""`hull_shares`: how often each model is on the common convex hull of bootstrap resamples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from rocframe.comparisons.bootstrap_test import paired_samples
+from rocframe.comparisons.paired_areas import merge_identical_rows, model_scans
+from rocframe.comparisons.pairing import (
+    PairingOptions,
+    model_batches,
+    plan_comparison,
+    read_instances,
+    read_models,
+)
+from rocframe.curves.convex_hull import common_vertices, hull_vertices
+from rocframe.decisions.hull import merge_groups
+from rocframe.frames import build_table
+from rocframe.inference.bootstrap import batched_replicates
+from rocframe.inference.confidence import parse_n_boot
+from rocframe.inference.notes import class_notes
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import RowGroups, scale_weights
+from rocframe.kernel.resample import (
+    GroupRows,
+    GroupSampler,
+    RandomDraws,
+    ReplicateCounts,
+    Seed,
+    stream_keys,
+)
+from rocframe.kernel.scan import Scan
+from rocframe.options import NOT_GIVEN, check_flag, check_supported, public
+from rocframe.schemas import MODEL, hull_share_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.comparisons.pairing import PairingColumns, Unmatched
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.kernel.resample import ReplicateScan
+
+MAX_COMMON = 2.0**30  # products of two common denominators up to this one are exact in Int64
+
+
+@public
+def hull_shares(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    between: str = MODEL,
+    id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
+    by: By = None,
+    paired: bool = True,
+    unmatched: Unmatched = "raise",
+    n_boot: int = 2000,
+    seed: int | None = None,
+    cluster: Column | None = None,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Compute the share of bootstrap resamples in which each model is on the common convex hull.
+
+    A model is on the hull if one of its thresholds is a vertex of the convex hull of the ROC curves
+    of all models. This threshold is then the best one for some costs. A model with a share near 0
+    is not the best model for any costs.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side.
+    between : str, default "model"
+        Column with the name of the model, for a long table with one row per instance and model.
+    id : str or sequence of str, default None
+        Columns that identify the instance of a row. Each instance occurs once per model and group,
+        in any row order.
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    paired : bool, default True
+        Whether a resample has the same instances for all models. False: the models scored different
+        instances, and are resampled independently.
+    unmatched : {"raise", "drop"}, default "raise"
+        Handling of instances that only some of the models have: `"raise"` an error, or `"drop"`
+        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
+        the rows of the other models are also left out and counted in `note`, without an error.
+    n_boot : int, default 2000
+        Number of bootstrap resamples.
+    seed : int, default None
+        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
+        a group depend only on the seed and the group's key.
+    cluster : str or Expr, default None
+        Column or expression that identifies clusters of dependent rows, such as all rows of one
+        user. Different clusters are assumed to be independent.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times. If the table has a column named
+        `count`, pass `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
+        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
+        negative is a false positive at every threshold.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by`, `model, share_on_hull, n_vertices, n_pos, n_neg, n_boot, note`; one row per group and
+        model, sorted by group and model.
+
+        `share_on_hull` (Float64) is the share of the resamples in which the model has a vertex of
+        the common hull. `n_vertices` (Int64) is the number of vertices of the model on the hull of
+        the data. The thresholds at which no scored row, or every scored row, is predicted positive
+        are vertices for all models; they do not count. If several models have the same vertex, it
+        counts for each of them. `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of rows and
+        of resamples.
+
+        `share_on_hull` is null if a class has fewer than two rows or clusters. `n_vertices` is null
+        if a class has no rows. `note` (String) is null, or the first of these values that applies:
+        `no_rows, no_positives, no_negatives, one_positive, one_negative, redrawn, unmatched`.
+        `redrawn:12` means that 12 resamples had no row of one class and were drawn again.
+        `unmatched:3` means that 3 rows were left out.
+
+    Raises
+    ------
+    PairingError
+        If rows cannot be paired: `id` is not given for a long table, an id is null or is repeated
+        within a model and group, only some models have a row, or an id has different labels.
+    RocframeError
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
+
+    See Also
+    --------
+    hull : The vertices of the common hull of the data.
+    compare : Test the difference of the AUC of two models.
+
+    Notes
+    -----
+    Each resample has as many rows of each class as the data. With `cluster`, complete clusters are
+    drawn. The random error of a share p has the standard deviation √(p(1 - p)/n_boot).
+
+    Models with equal curves have equal shares. The share is not the probability that the model is
+    best: several models can be on the hull of the same resample, and one vertex that is optimal for
+    a small range of costs is enough.
+
+    Counts of integers are compared exactly. With weights, and for independent models with large and
+    different numbers of rows, rates are compared as floats.
+
+    References
+    ----------
+    F. Provost, T. Fawcett (2001), "Robust classification for imprecise environments", Machine
+    Learning 42(3), 203-231. doi:10.1023/A:1007601015854
+
+    A. C. Davison, D. V. Hinkley (1997), Bootstrap Methods and their Application, Cambridge
+    University Press, chapter 2. doi:10.1017/CBO9780511802843
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> votes = rf.datasets.vote()
+    >>> shares = rf.hull_shares(votes, "label", "score", id="id", n_boot=200, seed=1)
+    >>> shares.select("model", "share_on_hull", "n_vertices")
+    shape: (6, 3)
+    ┌─────────────────────┬───────────────┬────────────┐
+    │ model               ┆ share_on_hull ┆ n_vertices │
+    │ ---                 ┆ ---           ┆ ---        │
+    │ str                 ┆ f64           ┆ i64        │
+    ╞═════════════════════╪═══════════════╪════════════╡
+    │ decision_tree       ┆ 0.945         ┆ 2          │
+    │ linear_svm          ┆ 1.0           ┆ 9          │
+    │ logistic_regression ┆ 0.99          ┆ 4          │
+    │ naive_bayes         ┆ 0.82          ┆ 1          │
+    │ nearest_neighbours  ┆ 0.915         ┆ 2          │
+    │ random_forest       ┆ 0.315         ┆ 0          │
+    └─────────────────────┴───────────────┴────────────┘
+    """
+    check_flag("paired", paired)
+    check_supported("id", id, "paired=False", supported=paired)
+    roles = Roles(
+        label=label,
+        score=score,
+        by=by,
+        positive=positive,
+        weight=weight,
+        count=count,
+        missing=missing,
+        cluster=cluster,
+    )
+    pairing = PairingOptions.parse(
+        roles,
+        between=between,
+        id=id,
+        unmatched=unmatched,
+        paired=paired,
+        min_models=1,
+        unpaired="paired=False",
+    )
+    n_draws, parsed_seed = parse_n_boot("n_boot", n_boot), Seed.parse(seed)
+    shares = _paired_shares if paired else _independent_shares
+
+    return plan_comparison(
+        predictions,
+        roles,
+        pairing,
+        lambda frame, columns: share_table(
+            shares(frame, columns, n_draws, parsed_seed), columns.model
+        ),
+        schema=hull_share_columns,
+        anchor="n_pos",
+        independent_groups=True,
+    )
+
+
+class ModelShares(NamedTuple):
+    """Columns of the result; `group` and `model` are positions in `keys` and `models`."""
+
+    models: pl.Series
+    keys: pl.DataFrame
+    columns: dict[str, NDArray[Any]]
+
+
+def share_table(shares: ModelShares, model: pl.DataType) -> pl.DataFrame:
+    """Return the table, sorted by group and model."""
+    schema = hull_share_columns(model)
+    if not shares.columns:
+        return build_table(shares.keys[:0], {}, schema)
+    order = np.lexsort((shares.columns[MODEL], shares.columns["group"]))
+    result: dict[str, Any] = {name: values[order] for name, values in shares.columns.items()}
+    result[MODEL] = shares.models[result[MODEL]]
+    result["note"] = result["note"].tolist()
+    return build_table(shares.keys, result, schema, rows=result["group"])
+
+
+def _paired_shares(
+    frame: pl.DataFrame, columns: PairingColumns, n_boot: int, seed: Seed
+) -> ModelShares:
+    """Return the shares of models that scored the same instances."""
+    instances = read_instances(frame, columns)
+    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
+    draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(groups.keys))
+    parts = []
+    for batch in model_batches(instances, groups, columns.options, together=True):
+        merged, batch_rows = merge_identical_rows(instances, batch)
+        scans = list(model_scans(merged, batch_rows))
+        samples = paired_samples(merged, batch_rows, scans)
+        for group, unmatched, sample in zip(batch.groups, batch.unmatched, samples, strict=True):
+            shape, n_pos = len(batch.models), int(sample.count[: sample.n_pos].sum())
+            n_neg, redrawn = int(sample.count.sum()) - n_pos, 0
+            share, n_vertices = np.full((2, shape), np.nan)
+            if n_pos and n_neg:
+                (n_vertices,) = vertex_counts(sample.replicates(sample.count[None, :]))
+            if min(sample.units) > 1:
+                values, redrawn = sample.resample(vertex_counts, draws, draws.keys[group])
+                share = (values > 0).mean(axis=0)
+            one = np.ones(shape, np.int64)
+            note = class_notes(
+                *(units * one for units in sample.units),
+                redrawn=redrawn * one,
+                unmatched=unmatched * one,
+            )
+            parts.append(
+                {
+                    "group": group * one,
+                    MODEL: np.array(batch.models),
+                    "share_on_hull": share,
+                    "n_vertices": n_vertices,
+                    "n_pos": n_pos * one,
+                    "n_neg": n_neg * one,
+                    "n_boot": n_boot * one,
+                    "note": note,
+                }
+            )
+    combined = {name: np.concatenate([part[name] for part in parts]) for name in (parts or [{}])[0]}
+    return ModelShares(instances.models, groups.keys, combined)
+
+
+def _independent_shares(
+    frame: pl.DataFrame, columns: PairingColumns, n_boot: int, seed: Seed
+) -> ModelShares:
+    """Return the shares of models that scored different instances."""
+    models, model_cases = read_models(frame, columns)
+    schema = {str(i): dtype for i, dtype in enumerate(columns.bound.keys.values())}
+    scans = [Scan.from_cases(scale_weights(cases)) for cases in model_cases]
+    heights = [len(scan.totals.pos_rows) for scan in scans]
+    curves = [(model, row) for model, height in enumerate(heights) for row in range(height)]
+    keys = pl.concat([pl.DataFrame(schema=schema), *(scan.rows.keys for scan in scans)])
+    groups, group_of = merge_groups(keys, len(curves))
+    draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(groups))
+    n_pos, n_neg = (
+        np.array([getattr(scans[model].totals, name)[row] for model, row in curves], np.int64)
+        for name in ("pos_rows", "neg_rows")
+    )
+    share, n_vertices = np.full((2, len(curves)), np.nan)
+    units = np.stack([n_pos, n_neg])
+    redrawn = np.zeros(len(curves), np.int64)
+    by_group = np.argsort(group_of, kind="stable")
+    by_group = by_group[(n_pos[by_group] > 0) & (n_neg[by_group] > 0)]
+    for members in np.split(by_group, np.flatnonzero(np.diff(group_of[by_group])) + 1):
+        if not len(members):
+            continue
+        populations = [
+            GroupRows.from_scan(scans[model], row, model_cases[model].cluster)
+            for model, row in (curves[i] for i in members)
+        ]
+        observed = [ReplicateCounts.observed(population) for population in populations]
+        (n_vertices[members],) = vertex_counts(observed)
+        if columns.bound.roles.cluster is not None:
+            units[:, members] = [
+                [len(np.unique(getattr(population, side).cluster)) for population in populations]
+                for side in ("pos", "neg")
+            ]
+        key = draws.keys[group_of[members[0]]]
+        values, redrawn[members] = _resample_models(populations, draws, key)
+        share[members] = (values > 0).mean(axis=0)
+    share[(units < 2).any(axis=0)] = np.nan
+    result = {
+        "group": group_of,
+        MODEL: np.repeat(np.arange(len(scans)), heights),
+        "share_on_hull": share,
+        "n_vertices": n_vertices,
+        "n_pos": n_pos,
+        "n_neg": n_neg,
+        "n_boot": np.full(len(curves), n_boot),
+        "note": class_notes(*units, redrawn=redrawn),
+    }
+    return ModelShares(models, groups, result)
+
+
+def _resample_models(
+    populations: Sequence[GroupRows], draws: RandomDraws, key: tuple[int, ...]
+) -> tuple[NDArray[np.int64], int]:
+    """Return the numbers of vertices in each resample, in which all models are independent."""
+    samplers = [GroupSampler.from_group(population) for population in populations]
+
+    def resample(stream: np.random.Generator, size: int) -> tuple[NDArray[np.int64], int]:
+        resamples = [sampler.draw(stream, size, stratified=True) for sampler in samplers]
+        return vertex_counts(resamples), sum(resample.n_redrawn for resample in resamples)
+
+    return batched_replicates(
+        resample,
+        n_boot=draws.n_draws,
+        batch_size=min(sampler.batch for sampler in samplers),
+        seed=draws.seed,
+        key=key,
+    )
+
+
+def vertex_counts(resamples: Sequence[ReplicateCounts]) -> NDArray[np.int64]:
+    """Return the number of vertices of each model on the common hull: a row per resample.
+
+    `resamples` has the counts of the same resamples for each model.
+    """
+    scans = [resample.scan(corners=True) for resample in resamples]
+    pos, neg = (
+        _common_denominators([getattr(scan.totals, name) for scan in scans])
+        for name in ("pos", "neg")
+    )
+    parts = [_curve_vertices(scan, *scales) for scan, *scales in zip(scans, pos, neg, strict=True)]
+    sample, tp, fp, is_trivial = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    model = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
+    counted = common_vertices(tp, fp, sample) & ~is_trivial
+    shape = len(scans[0].totals.pos), len(scans)
+    cell = sample[counted] * shape[1] + model[counted]
+    return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def _curve_vertices(
+    scan: ReplicateScan, pos_scale: NDArray[Any], neg_scale: NDArray[Any]
+) -> tuple[NDArray[Any], ...]:
+    """Return the vertices of the hull of each resample of one model.
+
+    The arrays are the resample, the multiplied counts of true and false positives, and whether no
+    scored row, or every scored row, is predicted positive.
+    """
+    size = len(scan.totals.pos)
+    tp, fp = (counts.reshape(size, -1) for counts in (scan.block.tp, scan.block.fp))
+    tp, fp = (np.concatenate([np.zeros_like(x, shape=(size, 1)), x], axis=1) for x in (tp, fp))
+    is_trivial = ((tp == 0) & (fp == 0)) | ((tp == tp[:, -1:]) & (fp == fp[:, -1:]))
+    fp = fp + scan.totals.unscored_neg[:, None]
+    row = np.flatnonzero(hull_vertices(tp.ravel(), fp.ravel(), np.arange(size + 1) * tp.shape[1]))
+    sample = row // tp.shape[1]
+    return (
+        sample,
+        tp.ravel()[row] * pos_scale[sample],
+        fp.ravel()[row] * neg_scale[sample],
+        is_trivial.ravel()[row],
+    )
+
+
+def _common_denominators(totals: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Return factors that turn the counts of each model into rates with the same denominator.
+
+    `totals` has an array per model with the number of rows of a class in each resample. The factors
+    are integers if their products with counts are small.
+    """
+    if all(np.array_equal(total, totals[0]) for total in totals):
+        return [np.ones_like(totals[0])] * len(totals)
+    if totals[0].dtype.kind == "i" and np.prod(np.array(totals, float), axis=0).max() < MAX_COMMON:
+        common = np.lcm.reduce(totals)
+        return [common // total for total in totals]
+    return [1 / total for total in totals]
