@@ -39,8 +39,8 @@ def parse_metric(
 ) -> Rate:
     """Return the record of a metric, which is given by name or as a named expression.
 
-    `others` are names that the argument accepts in addition to metrics. They are only used in the
-    error for an unknown name.
+    The error for an unknown name lists the metrics and `others`, which are further names that the
+    argument accepts.
     """
     if isinstance(value, pl.Expr):
         return user_metric(argument, value)
@@ -50,7 +50,10 @@ def parse_metric(
 
 
 def check_metric_name(argument: str, value: object, names: Iterable[str]) -> None:
-    """Check that a value is the name of a metric of single rows of a curve."""
+    """Raise an error if a value is not in `names`.
+
+    If the value is the name of a statistic of complete curves, the error names `intervals`.
+    """
     name = VALUE_ALIASES.get(value, value) if isinstance(value, str) else value
     if name in CURVE_STATISTIC_NAMES:
         area = "rf.auc(…) or " if name == "auc" else ""
@@ -80,7 +83,7 @@ def user_metric(argument: str, expr: pl.Expr) -> Rate:
 
 
 def expression_name(argument: str, expr: pl.Expr) -> str:
-    """Return the name of the one column that an expression returns."""
+    """Return the name of the column that an expression returns; raise an error for several."""
     name = expr.meta.output_name(raise_if_undetermined=False)
     if name is None:
         problem = "the expression returns several columns"
@@ -116,7 +119,7 @@ def parse_metrics(
 def check_metric_settings(
     names: Iterable[str], *, beta: float, costs: Mapping[str, float] | None
 ) -> None:
-    """Raise an error if `costs` or `beta` is set, and no metric depends on it."""
+    """Raise an error if `costs` or `beta` is set and no metric in `names` uses the option."""
     metrics = set(names)
     for option, value, default, metric in (
         ("costs", costs, None, "expected_cost"),
@@ -127,9 +130,9 @@ def check_metric_settings(
             raise OptionValueError.compose(option, value, "no metric uses it", hint)
 
 
-# Rows on which user-defined expressions are tested. They are unsorted and include a duplicate and
-# nulls. If an expression combines rows, its values for all rows together differ from its values for
-# single rows.
+# Rows for a test of user-defined expressions. An expression that combines rows, such as a sum, has
+# other values for the table of all rows than for tables of one row each. The rows are unsorted and
+# include a duplicate and nulls, so that the values differ for most such expressions.
 TEST_ROWS: tuple[tuple[float | None, ...], ...] = (
     (0.3, 3.0, 7.0, 2.0, 11.0),
     (0.7, 1.0, 0.0, 4.0, 18.0),
@@ -142,7 +145,7 @@ TEST_ROWS: tuple[tuple[float | None, ...], ...] = (
 
 
 def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
-    """Raise an error if an expression is not numeric, or if its value depends on several rows."""
+    """Raise an error if an expression is not numeric, or if a value depends on other rows."""
     frame = pl.DataFrame(TEST_ROWS, schema=dict.fromkeys(VARIABLES, pl.Float64), orient="row")
     try:
         in_table = _column_of(frame, expr)

@@ -1,4 +1,7 @@
-"""The namespace `.roc` on DataFrame, LazyFrame and Expr; its methods are imported on first use."""
+"""The namespace `.roc` on DataFrame, LazyFrame and Expr.
+
+The module of a method is imported when the method is first used.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,10 @@ NAME_HINTS = {
 
 
 class LazyMethod:
-    """A method that calls the function of its name in a module, which is imported on first use."""
+    """A method that calls the function of the same name in a module.
+
+    The module is imported when the method is first used.
+    """
 
     def __init__(self, module: str) -> None:
         self.module = module
@@ -75,7 +81,7 @@ class LazyMethod:
 
 
 class Namespace:
-    """A namespace whose methods call functions with `_subject` as the first argument."""
+    """A namespace whose methods pass `_subject`, a frame or an expression, to functions."""
 
     _subject: Any
 
@@ -90,15 +96,16 @@ class Namespace:
 
 
 def lazy_methods(namespace: type[Namespace]) -> dict[str, str]:
-    """Return the methods of a namespace, and the modules of their functions."""
+    """Return the names of the methods of a namespace, each with the module of its function."""
     members = vars(namespace).items()
     return {name: value.module for name, value in members if isinstance(value, LazyMethod)}
 
 
 def suggest_name(name: str, names: Iterable[str], prefix: str) -> str:
-    """Return a line that suggests a function instead of an unknown name; empty if none is similar.
+    """Return a line that suggests a function for an unknown name.
 
-    `names` are the available functions. `prefix` is written in front of the suggested function.
+    `names` are the available functions. `prefix` is written in front of the suggested function. The
+    line is empty if no function is similar.
     """
     key = name.lower()
     if key in NAME_HINTS:
@@ -126,8 +133,9 @@ class RocFrame(Namespace):
 
     @property
     def _subject(self) -> pl.DataFrame | pl.LazyFrame:
-        # polars stores the accessor in the frame, and the accessor refers to the frame. Python
-        # would keep such a cycle in memory until the garbage collector runs.
+        # polars stores the namespace in the frame, and the namespace refers to the frame. Such a
+        # cycle of references keeps the frame in memory until the garbage collector runs, so the
+        # stored namespace is removed.
         vars(self._frame).pop("roc", None)
         return self._frame
 

@@ -62,7 +62,7 @@ class Settings:
 
     @property
     def counts(self) -> Counts:
-        """The counts as expressions, rescaled if `prevalence` is set."""
+        """The four counts as expressions; if `prevalence` is set, reweighted to this prevalence."""
         if self.prevalence is None:
             return COUNT_COLUMNS
         tp, fp, fn, tn = COUNT_COLUMNS
@@ -75,9 +75,11 @@ class Settings:
 def prevalence_weights(
     pos: NDArray[Any], neg: NDArray[Any], prevalence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weights of positives and negatives that change the prevalence to a given value.
+    """Return a weight for positives and a weight for negatives that set the prevalence.
 
-    The weighted total is pos + neg. Both weights are 0 without positives or without negatives.
+    `pos` and `neg` are the numbers of positives and negatives. With the weights, the share of
+    positives is `prevalence`, and the total remains pos + neg. Both weights are 0 if there are no
+    positives or no negatives.
     """
     total, defined = pos + neg, (pos > 0) & (neg > 0)
     pos_weight, neg_weight = np.zeros((2, *np.shape(total)))
@@ -89,7 +91,10 @@ def prevalence_weights(
 def prevalence_weight_exprs(
     pos: pl.Expr, neg: pl.Expr, prevalence: float
 ) -> tuple[pl.Expr, pl.Expr]:
-    """Return `prevalence_weights` as expressions; null without positives or without negatives."""
+    """Return the weights of `prevalence_weights` as expressions.
+
+    Both weights are null if there are no positives or no negatives.
+    """
     total, defined = pos + neg, (pos > 0) & (neg > 0)
     return (
         pl.when(defined).then(total * prevalence / pos),
@@ -115,7 +120,11 @@ TOTALS = (("tp", "fn"), ("fp", "tn"), ("tp", "fp", "fn", "tn"))
 
 @dataclass(frozen=True, slots=True)
 class CountRatio:
-    """A ratio of two sums of counts; the denominator is 1 if `denominator` is empty."""
+    """A ratio of two sums of counts, such as tp / (tp + fn).
+
+    `numerator` and `denominator` are the names of the counts in the sums. If `denominator` is
+    empty, the ratio is divided by 1.
+    """
 
     numerator: tuple[str, ...]
     denominator: tuple[str, ...] = ()
@@ -139,7 +148,10 @@ class CountRatio:
 
     @property
     def rising(self) -> bool | None:
-        """Whether the ratio rises (True) or falls along every curve; None if it may do both."""
+        """Whether the ratio always rises (True) or always falls as the threshold is lowered.
+
+        None if the ratio can rise and fall.
+        """
         if self.denominator and self.denominator not in TOTALS:
             return None
         are_alerts = {name in {"tp", "fp"} for name in self.numerator}
@@ -148,7 +160,7 @@ class CountRatio:
 
 @dataclass(
     frozen=True, slots=True, kw_only=True, eq=False
-)  # == of two expressions is not a Boolean
+)  # eq=False: `==` of two expressions is an expression, not a Boolean
 class Rate:
     """A metric of a confusion matrix: its name, formula and properties.
 
@@ -172,16 +184,16 @@ class Rate:
         Which row of a curve is used if several rows have the same value of the metric: the row with
         the highest threshold (`"first"`) or with the lowest threshold (`"last"`).
     extends : bool
-        Whether complete curves have points at values of the metric below the first row and above
-        the last row; these points have the counts of that row.
+        Whether the metric has a point below its value in the first row, with the counts of the
+        first row, and a point above its value in the last row, with the counts of the last row.
     needs_alerts : bool
-        Whether the metric is undefined where no row is predicted positive.
+        Whether the metric is undefined if no row is predicted positive.
     column : str
         Name of the column; by default, `name`.
     settings : Settings
         Parameters of the formula.
     function_of : tuple of CountRatio and callable
-        A proportion p and an increasing function f, if the metric equals f(p); None otherwise.
+        A proportion p and an increasing function f such that the metric is f(p), or None.
     """
 
     name: str
@@ -212,26 +224,32 @@ class Rate:
 
     @property
     def count_ratio(self) -> CountRatio | None:
-        """The formula if it is a ratio of counts; None otherwise, or at a given prevalence."""
+        """The formula if the metric is a ratio of counts of the data, otherwise None.
+
+        None too if the metric is computed at a given prevalence.
+        """
         if self.at_given_prevalence or not isinstance(self.formula, CountRatio):
             return None
         return self.formula
 
     @property
     def rising(self) -> bool | None:
-        """Whether the metric rises (True) or falls along every curve; None if it may do both."""
+        """Whether the metric always rises (True) or always falls as the threshold is lowered.
+
+        None if the metric can rise and fall.
+        """
         return self.formula.rising if isinstance(self.formula, CountRatio) else None
 
     @property
     def monotone(self) -> bool:
-        """Whether the metric rises or falls along every curve."""
+        """Whether the metric always rises or always falls as the threshold is lowered."""
         return self.rising is not None
 
     @property
     def proportion_of(self) -> tuple[str, ...]:
-        """The counts in the denominator, if their total is the same in all rows of a curve.
+        """The counts in the denominator, if their sum is the same in all rows of a curve.
 
-        A metric that is computed at a given prevalence has no such denominator.
+        Otherwise, and if the metric is computed at a given prevalence, the result is empty.
         """
         ratio = self.count_ratio
         return ratio.denominator if ratio is not None and ratio.denominator in TOTALS else ()
@@ -248,11 +266,14 @@ class Rate:
         return self.formula(counts, settings).cast(pl.Float64).alias(self.column or self.name)
 
     def with_settings(self, settings: Settings) -> Rate:
-        """Return the metric with these settings."""
+        """Return a copy of the metric with these settings."""
         return replace(self, settings=settings)
 
     def at_prevalence(self, prevalence: float | None) -> Rate:
-        """Return the metric at a prevalence, unless its settings already contain a prevalence."""
+        """Return a copy of the metric at a prevalence.
+
+        If the settings already contain a prevalence, that prevalence is used.
+        """
         settings = self.settings or Settings()
         if prevalence is None or settings.prevalence is not None:
             return self
@@ -360,7 +381,7 @@ def expected_cost(c: Counts, s: Settings) -> pl.Expr:
 
 
 def net_benefit(c: Counts, _: Settings) -> pl.Expr:
-    """Return the net benefit per row: tp minus fp multiplied by the odds of the threshold."""
+    """Return the net benefit per row: (tp - fp * odds) / n, with the odds of the threshold."""
     threshold = pl.col("threshold")
     benefit = (c.tp - c.fp * (threshold / (1 - threshold))) / c.n
     return (

@@ -111,7 +111,7 @@ def summary(
 
     Notes
     -----
-    Probabilities of 0 and 1 are replaced by 2⁻⁵² and 1 - 2⁻⁵² in the logarithmic loss.
+    In the logarithmic loss, scores of 0 and 1 are replaced by 2⁻⁵² and 1 - 2⁻⁵².
 
     References
     ----------
@@ -154,7 +154,7 @@ def summary(
 
 
 def summary_table(cases: Cases) -> pl.DataFrame:
-    """Return one row per group: its key, then the statistics."""
+    """Return one row per group: the group columns, then the statistics."""
     scan = Scan.from_cases(scale_weights(cases))
     totals = scan.totals
     auc = count_pairs(scan).areas[0]
@@ -181,7 +181,10 @@ def summary_table(cases: Cases) -> pl.DataFrame:
 
 
 def probability_losses(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the Brier score and the logarithmic loss of each group; NaN where undefined."""
+    """Return the Brier score and the logarithmic loss of each group.
+
+    Both are NaN for a group with a score that is missing or outside [0, 1].
+    """
 
     def losses(block: Block) -> list[NDArray[np.float64]]:
         p = scan.rows.codec.decode(block.codes)

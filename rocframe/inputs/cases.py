@@ -40,8 +40,9 @@ class Cases:
     """The predictions of one model: arrays with one element per row, in the order of the frame.
 
     `state` has values of `RowState`, or is None if all rows are used. `model` is the name of the
-    model if several scores are given. `count`, `weight` and `cluster` are None if the call does not
-    name such a column. `cluster` numbers the clusters in sorted order.
+    model if several scores are given. `keys` are the group columns. `count`, `weight` and `cluster`
+    are None if the call does not name such a column. `cluster` has the number of the cluster of
+    each row, in the sorted order of clusters.
     """
 
     model: str | None
@@ -55,7 +56,7 @@ class Cases:
 
 
 def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
-    """Yield the cases of each model of a collected frame."""
+    """Check the values of a collected frame, and yield the `Cases` of each model."""
     columns = {role: frame.get_column(name) for role, name in bound.private.items()}
     keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(bound.by))
     positive = is_positive(columns["label"], bound.positive, bound.names["label"])
@@ -118,7 +119,7 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
             negative=negative,
             score=score.fill_null(0).to_numpy(),
             state=state,
-            # A row with a missing count is left out, and adds 1 to `n_missing`.
+            # A row with a missing count is left out, and is counted as one missing row.
             count=None if count is None else count.fill_null(1).to_numpy(),
             weight=None if weight is None else np.nan_to_num(weight.fill_null(0).to_numpy()),
             cluster=None
@@ -130,7 +131,7 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
 def _incomplete_rows(
     required: Mapping[str, pl.Series | None], frame: pl.DataFrame, bound: BoundRoles
 ) -> pl.Series:
-    """Return which rows lack a required value; raise an error unless missing rows are dropped."""
+    """Return which rows lack a required value; raise an error unless `missing` is "drop"."""
     incomplete = pl.Series([False]).new_from_index(0, frame.height)
     for role, values in required.items():
         if values is not None and values.null_count():
@@ -154,7 +155,7 @@ def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
             )
         return label == 1
     try:
-        # polars compares named categories with a value in expressions, but not in Series.
+        # polars compares a Categorical with a string in expressions, but not in Series.
         is_equal = pl.nth(0) == positive_literal(positive, label.dtype)
         result = label.to_frame().select(is_equal).to_series()
     except (
@@ -176,7 +177,7 @@ def _distinct_labels(label: pl.Series) -> list[object]:
 
 
 def _rarest_label(label: pl.Series) -> object:
-    """Return the rarest label as an example of `positive`; of equally rare ones, the largest."""
+    """Return the rarest label as an example of `positive`; of several, the largest."""
     counts = label.drop_nulls().rename("label").value_counts(name="rows")
     if counts.is_empty():
         return "yes"
@@ -200,7 +201,7 @@ def scores_as_floats(score: pl.Series, name: str) -> pl.Series:
             changed = (back.is_null() & score.is_not_null()) | (back != score).fill_null(False)
             if changed.any():
                 raise ScoreError.inexact(name, dtype, score.filter(changed)[0])
-    # numpy's minimum is NaN if any value is NaN. Computing it is faster than `is_nan().any()`.
+    # numpy's minimum is NaN if any value is NaN, and is faster than `is_nan().any()`.
     if len(as_float) and np.isnan(as_float.fill_null(0).to_numpy().min()):
         return as_float.fill_nan(None)
     return as_float
@@ -255,7 +256,7 @@ def _weights_of_class(
 def _missing(
     argument: str, role: str, rows: pl.Series, frame: pl.DataFrame, bound: BoundRoles
 ) -> MissingValuesError:
-    """Return an error that names the first group with missing values."""
+    """Return the error for missing values in a column, which names the first affected group."""
     first = rows.arg_max()
     where = ""
     if bound.by and first is not None:

@@ -29,13 +29,16 @@ def plan_table(
     finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
     over: int = 0,
 ) -> pl.LazyFrame:
-    """Return the plan of a table that `compute` returns for the cases of each model.
+    """Return the query plan that computes a table from predictions.
 
-    The table has the key columns of the cases, then `columns`, and is sorted by key. `more` are the
-    names of columns that the caller adds to the table later. `anchor` is the name of a column that
-    is never null. `finish` transforms the table of all models. It may combine values of several
-    groups, so polars must not apply filters on group columns before it. The last `over` group
-    columns are not in the result, because `compute` combines their groups.
+    `compute` returns the table of one model from its cases: the group columns, then `columns`. The
+    tables of all models are concatenated and sorted by group. `more` are the names of columns that
+    the caller adds to the table later. `anchor` is the name of a column that is never null. The
+    last `over` group columns are not in the result, because `compute` combines the groups that
+    differ only in these columns.
+
+    `finish` is applied to the table of all models. It may combine values of several groups.
+    Therefore, with `finish`, polars must not apply filters on group columns before the computation.
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:

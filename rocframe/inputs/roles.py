@@ -47,7 +47,7 @@ Count: TypeAlias = Column | NotGiven | None
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Roles:
-    """The arguments of a function that name the columns of predictions."""
+    """The arguments of a public function that determine which columns are read, and how."""
 
     label: Column
     score: Scores
@@ -89,10 +89,11 @@ class Roles:
 class BoundRoles:
     """The columns of predictions, after a check of their names and dtypes.
 
-    `inputs` are the expressions of all columns to read. For each role, `private` has the name of
-    its column in the frame of `inputs`, and `names` has its name in error messages. `models` are
-    the names of several scores, or None for a single score. `keys` are the dtypes of the group
-    columns.
+    `inputs` are the expressions of all columns to read. A role is a use of a column, such as
+    "label" or "weight". `private` maps each role to the name of the column in the frame of
+    `inputs`. `names` maps each role to the name of the column in error messages. `models` are the
+    names of the models if several scores are given, otherwise None. `keys` are the dtypes of the
+    group columns.
     """
 
     roles: Roles
@@ -119,11 +120,11 @@ def bind_roles(
     keyed: bool = True,
     over: int = 0,
 ) -> BoundRoles:
-    """Return the columns of all roles, after a check of their names and dtypes.
+    """Check the names and dtypes of the columns of predictions, and return the columns.
 
-    No group column may have the name of a column in `table`, the columns of the result. If several
-    scores are given and `keyed` is true, the result also has the key column `model`. The last
-    `over` names in `by` are those that the user passed as `over=`.
+    `table` are the columns of the result; a group column with one of these names raises an error.
+    If several scores are given and `keyed` is true, the result also has the group column `model`.
+    The last `over` names in `roles.by` are the columns that the user passed as `over=`.
     """
     by = parse_names(roles.by)
     scores, models = _parse_scores(plan, roles, roles.score, schema)
@@ -178,9 +179,10 @@ def bind_roles(
 
 
 def check_repeated_columns(arguments: Sequence[tuple[str, Column]]) -> None:
-    """Check that no other argument names the label column, and no group column is a score.
+    """Raise an error if a group column is the label or a score, or if the label has two roles.
 
-    `arguments` are pairs of an argument and its column; expressions are not checked.
+    `arguments` are pairs of the name of an argument and a column. Only columns that are given by
+    name are compared, not expressions.
     """
     columns = [(argument, name) for argument, name in arguments if isinstance(name, str)]
     for argument, name in columns:
@@ -208,7 +210,7 @@ def _check_no_values(argument: str, value: object) -> None:
 def _parse_scores(
     plan: pl.LazyFrame, roles: Roles, score: Scores, schema: pl.Schema
 ) -> tuple[list[Column], tuple[str, ...] | None]:
-    """Return the score columns, and the names of the models or None for a single score."""
+    """Return the score columns, and the names of the models; None for a single score."""
     _check_no_values("score", score)
     if isinstance(score, Mapping):
         _check_score_mapping(score)
@@ -258,14 +260,15 @@ def _expand_scores(
             )
     if cs.is_selector(score):
         return [column(name) for name in names], _check_model_names(names)
-    # `struct.field` treats `^…$` as a pattern, so the fields are renamed to numbers.
+    # `struct.field` treats a name of the form `^…$` as a regular expression, so the fields are
+    # renamed to numbers.
     fields = [str(i) for i in range(len(names))]
     struct = pl.struct(score).struct.rename_fields(fields)
     return [struct.struct.field(field) for field in fields], _check_model_names(names)
 
 
 def _check_score_mapping(scores: Mapping[str, Column]) -> None:
-    """Check that a mapping is not empty and that its keys are strings."""
+    """Raise an error if a mapping of scores is empty, or if a key is not a string."""
     if not scores:
         raise OptionValueError.compose("score", scores, "expected at least one column", SCORE_HINT)
     for name in scores:
@@ -295,7 +298,7 @@ def _check_model_names(names: Iterable[str]) -> tuple[str, ...]:
 def resolve_column(
     plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: Column
 ) -> tuple[str, pl.Expr, pl.DataType]:
-    """Return name, expression and dtype of a column given by name or as an expression."""
+    """Return the name, expression and dtype of a column that is given by name or expression."""
     if isinstance(source, str) and source not in schema:
         raise MissingColumnError.compose(argument, source, schema)
     expr = column_expression(argument, source)
@@ -331,11 +334,11 @@ def column_expression(argument: str, source: Column) -> pl.Expr:
 def output_columns(
     plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: pl.Expr
 ) -> pl.Schema:
-    """Return names and dtypes of the columns that an expression returns."""
+    """Return the names and dtypes of the columns that an expression returns."""
     try:
         return plan.select(source).collect_schema()
     except pl.exceptions.ColumnNotFoundError as error:
-        # The names in selectors are not root names, but the message of polars contains the name.
+        # `root_names` omits names in selectors. The message of polars contains the missing name.
         roots = [name for name in source.meta.root_names() if name not in schema]
         name = (roots or [*str(error).split('"')[1:2], str(source)])[0]
         raise MissingColumnError.compose(argument, name, schema) from None
@@ -437,7 +440,8 @@ def check_positive(positive: object, name: str, dtype: pl.DataType) -> object:
 def _is_temporal_value(value: object, dtype: pl.DataType) -> bool:
     """Return whether a Python value can be equal to a value of this temporal dtype.
 
-    A time zone is required if the dtype has one, and the value must be a multiple of the time unit.
+    If the dtype has a time zone, the value must have a time zone. The value must also be a multiple
+    of the time unit of the dtype.
     """
     if type(value) is date:
         fits = dtype == pl.Date
@@ -456,8 +460,8 @@ def _is_temporal_value(value: object, dtype: pl.DataType) -> bool:
 def positive_literal(positive: object, dtype: pl.DataType) -> pl.Expr:
     """Return the positive value as an expression that can be compared with labels of this dtype.
 
-    polars compares times of different units in the coarser unit, so the value is converted to the
-    unit of the labels.
+    polars compares times of different units in the coarser unit, which can make different times
+    equal. Therefore the value is converted to the unit of the labels.
     """
     literal = pl.lit(positive)
     return literal.cast(dtype) if dtype.is_temporal() else literal
