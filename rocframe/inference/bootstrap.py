@@ -1,8 +1,9 @@
 """Bootstrap replicates of a statistic: standard error, percentile, basic and BCa limits.
 
 Percentile, basic and BCa limits follow Davison and Hinkley (1997) and Efron (1987). The p-quantile
-of n replicates in rising order is the replicate at position p·(n + 1), interpolated linearly. It is
-the first replicate for positions below 1, and the last replicate for positions above n.
+of n replicates in increasing order is the replicate at position p·(n + 1), interpolated linearly.
+At positions below 1, the p-quantile is the smallest replicate. At positions above n, the p-quantile
+is the largest replicate.
 
 References
 ----------
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
 
 
 BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
-ROUNDING_ERROR = 1e-12  # relative difference of equal sums that were added in different orders
+ROUNDING_ERROR = (
+    1e-12  # largest relative difference of two floats that are equal up to rounding errors
+)
 Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
@@ -50,11 +53,12 @@ Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 class Statistic:
     """A statistic that can be bootstrapped, and the range of its values.
 
-    `influence` returns two arrays of empirical influence values, of positives and of negatives. An
-    influence value is the derivative of the statistic with respect to the weight at a step. The
-    last value of an array is that of unscored rows. It is None for a statistic without BCa limits.
-    `supremum` is given for a statistic that is a supremum over thresholds. Its replicates have the
-    columns that `supremum_limits` requires.
+    `influence` returns two arrays of empirical influence values: one for positives and one for
+    negatives. The influence value of a distinct score is the derivative of the statistic with
+    respect to the weight of the rows with this score. The last value of each array is the influence
+    of unscored rows. `influence` is None for a statistic without BCa limits. `bounds` are the
+    lowest and the highest possible value. If the statistic is a supremum over thresholds,
+    `supremum` returns the replicates with the columns that `supremum_limits` requires.
     """
 
     replicate: ReplicateStatistic
@@ -64,9 +68,10 @@ class Statistic:
 
 
 class BootstrapInterval(NamedTuple):
-    """Standard error and limits of one statistic; NaN where undefined.
+    """Standard error and confidence limits of one statistic; NaN if undefined.
 
-    `constant` is True if all replicates are equal. `n_undefined` is the number of NaN replicates.
+    `constant` is True if all replicates are equal. `n_undefined` is the number of replicates that
+    are NaN.
     """
 
     se: float
@@ -77,7 +82,7 @@ class BootstrapInterval(NamedTuple):
 
 
 class BootstrapIntervals(NamedTuple):
-    """Standard error and limits of each group; NaN where undefined.
+    """Standard error and confidence limits of each group; NaN if undefined.
 
     `constant` is True if all replicates of a group are equal. `n_redrawn` is the number of
     resamples that were drawn again, or omitted because the statistic was undefined.
@@ -100,7 +105,7 @@ def bootstrap_intervals(
     level: float,
     groups: NDArray[np.bool_],
 ) -> BootstrapIntervals:
-    """Return the interval of a statistic in each group that the mask `groups` selects."""
+    """Return the bootstrap interval of a statistic in each group where `groups` is True."""
     size = len(estimates)
     se, lower, upper = (np.full(size, nan) for _ in range(3))
     constant, n_redrawn = np.zeros(size, bool), np.zeros(size, np.int64)
@@ -127,10 +132,11 @@ def batched_replicates(
     seed: Seed,
     key: tuple[int, ...],
 ) -> tuple[NDArray[Any], int]:
-    """Return all replicates, a row per replicate, and the number of resamples drawn again.
+    """Return all replicates, one row each, and the number of resamples that were drawn again.
 
-    `draw` returns the same for a batch of a given size. Batches are drawn in parallel, each from
-    its own random stream, so results do not depend on the number of threads.
+    `draw` returns the replicates of one batch and the number of resamples of the batch that were
+    drawn again. Batches are drawn in parallel, each from a separate random stream, so results do
+    not depend on the number of threads.
     """
 
     def batch(number: int) -> tuple[NDArray[Any], int]:
@@ -150,9 +156,10 @@ def bootstrap_interval(
     bounds: tuple[float, float],
     acceleration: Callable[[], float] = lambda: 0.0,
 ) -> BootstrapInterval:
-    """Return standard error and limits from the replicates that are not NaN.
+    """Return the standard error and the limits from the replicates that are not NaN.
 
-    `ci=None` returns the standard error only. `acceleration` is called for BCa limits.
+    If `ci` is None, only the standard error is computed. `acceleration` returns the acceleration,
+    and is called for BCa limits only.
     """
     values = np.sort(replicates[~np.isnan(replicates)])
     n_undefined = len(replicates) - len(values)
@@ -163,7 +170,7 @@ def bootstrap_interval(
         return BootstrapInterval(nan, nan, nan, True, n_undefined)
     se = nan
     if isfinite(values[0]) and isfinite(values[-1]):
-        # Dividing by a power of 2 is exact and keeps the squares within the range of Float64.
+        # A division by a power of 2 is exact. The squares of the quotients do not overflow.
         power = frexp(max(abs(values[0]), abs(values[-1])))[1]
         se = float(np.ldexp(np.ldexp(values, -power).std(ddof=1), power))
     if ci is None:
@@ -175,10 +182,11 @@ def bootstrap_interval(
 
 
 def _scale(values: NDArray[np.float64], bounds: tuple[float, float]) -> float:
-    """Return the magnitude of the replicates, to which their rounding errors are proportional.
+    """Return a number to which the rounding errors of the replicates are proportional.
 
-    The magnitude of a difference of two rates is 1, because both rates have rounding errors even if
-    their difference is nearly 0.
+    The result is the largest absolute value of the replicates. If negative values are possible, the
+    statistic is a difference of two rates, and the result is 1: both rates have rounding errors
+    even if the difference is nearly 0.
     """
     if -inf < bounds[0] < 0:
         return 1.0
@@ -186,7 +194,7 @@ def _scale(values: NDArray[np.float64], bounds: tuple[float, float]) -> float:
 
 
 def nearly_equal(a: Any, b: Any, *, scale: Any = 1.0) -> Any:
-    """Return whether numbers of magnitude `scale` are equal up to rounding."""
+    """Return whether two numbers differ by no more than rounding errors of numbers near `scale`."""
     with np.errstate(invalid="ignore"):
         near = abs(a - b) <= ROUNDING_ERROR * np.fmax(scale, abs(b))
     return (a == b) | (near & np.isfinite(a) & np.isfinite(b))
@@ -201,7 +209,7 @@ def bootstrap_limits(
     *,
     scale: float = 1.0,
 ) -> tuple[float, float]:
-    """Return the limits from sorted replicates.
+    """Return the lower and upper limit from sorted replicates.
 
     `a` is the acceleration. BCa limits are NaN if all replicates are above the estimate, or all are
     below it.
@@ -224,25 +232,26 @@ def bootstrap_limits(
 def supremum_limits(
     replicates: NDArray[np.float64], estimate: float, level: float
 ) -> tuple[float, float]:
-    """Return the limits of a supremum of a process D over thresholds, at least 0.
+    """Return confidence limits of the largest value of a function D of the threshold, at least 0.
 
-    With D* as the process of a resample, the columns of `replicates` are sup D*, sup (D* - D) and
-    sup (2·D - D*). The lower limit is sup D minus the quantile of the second column. The upper
-    limit is the quantile of the third column.
+    D is computed from the data, and D* from a resample. The columns of `replicates` are sup D*, sup
+    (D* - D) and sup (2·D - D*), where sup is the largest value over all thresholds. `estimate` is
+    sup D. The lower limit is sup D minus the (1 + level) / 2 quantile of the second column. The
+    upper limit is the (1 + level) / 2 quantile of the third column.
     """
     _, excess, reflected = replicates[~np.isnan(replicates[:, 0])].T
     margin, upper = (
         replicate_quantile(np.sort(values), (1 + level) / 2) for values in (excess, reflected)
     )
-    # Rounding errors must not move a lower limit of 0.
+    # If the exact lower limit is 0, rounding errors must not change it.
     lower = 0.0 if nearly_equal(estimate, margin) else max(estimate - margin, 0.0)
     return lower, min(upper, 1.0)
 
 
 def replicate_quantile(values: NDArray[np.float64], p: float) -> float:
-    """Return the p-quantile of n sorted values, at position p·(n + 1), interpolated linearly."""
+    """Return the p-quantile of n sorted values: the value at position p·(n + 1), interpolated."""
     position = min(max(p * (len(values) + 1), 1.0), float(len(values))) - 1
-    # Rounding may leave an integer position slightly too small.
+    # Rounding errors can make a position slightly smaller than an integer.
     nearest = round(position)
     at_value = abs(position - nearest) < 1e-9
     index, fraction = (nearest, 0.0) if at_value else divmod(position, 1.0)
@@ -253,15 +262,15 @@ def replicate_quantile(values: NDArray[np.float64], p: float) -> float:
 
 
 def replicate_limits(values: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-    """Return the percentile limits of each column of finite replicates, in any order."""
+    """Return the percentile limits of each column of replicates, which must be finite."""
     probabilities = [(1 - level) / 2, (1 + level) / 2]
-    # In numpy, "weibull" is the quantile at position p·(n + 1).
+    # numpy's method "weibull" interpolates at position p·(n + 1), as `replicate_quantile` does.
     limits: NDArray[np.float64] = np.quantile(values, probabilities, axis=0, method="weibull")
     return limits
 
 
 def _bca_probability(p: float, bias: float, a: float) -> float:
-    """Return the BCa-adjusted probability of a limit."""
+    """Return the probability of the quantile that is the BCa limit for the tail probability p."""
     z = bias + STANDARD_NORMAL.inv_cdf(p)
     denominator = 1 - a * z
     return STANDARD_NORMAL.cdf(bias + z / denominator if denominator > 0 else z * inf)
@@ -274,7 +283,8 @@ def acceleration(
 ) -> float:
     """Return BCa's acceleration, ΣL³ / (6·(ΣL²)^(3/2)) over rows or clusters.
 
-    Each influence value L belongs to `rows` identical rows. `cluster` numbers the clusters from 0.
+    `influence` has the influence value L of each kind of row, and `rows` the number of identical
+    rows of this kind. `cluster` has the number of the cluster of each kind, from 0.
     """
     if cluster is not None:
         influence = np.bincount(cluster, rows * influence).astype(np.float64)
@@ -289,7 +299,7 @@ def acceleration(
 def sample_acceleration(
     population: GroupRows, influence: Callable[[ReplicateScan], Influences] | None
 ) -> float:
-    """Return the acceleration of a statistic of one group."""
+    """Return BCa's acceleration of a statistic from the rows of one group."""
     assert influence is not None
     sides = (population.pos, population.neg)
     influences = influence(ReplicateCounts.observed(population).scan(corners=False))
@@ -304,7 +314,10 @@ def sample_acceleration(
 
 
 def _row_influence(side: ClassRows, influence: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the influence of each row: its weight times the influence of weight 1."""
+    """Return the influence of each kind of row of a class, from the influence of each score.
+
+    With weights, the influence of a row is proportional to its weight.
+    """
     steps = np.searchsorted(side.n_above, np.arange(len(side.rows)), "right")
     values: NDArray[np.float64] = influence[steps]
     return values if side.weight is None else values * side.weight

@@ -35,9 +35,11 @@ AUCIntervalMethod = Literal[
 FULL_AREA_METHODS = ("newcombe", "hanley_mcneil", "hanley_mcneil_exponential")
 
 STANDARD_NORMAL = NormalDist()
-MAX_RESAMPLES = 10**8  # the replicates of one statistic take 0.8 GB
-AREA_ROUNDING = 1e-12  # rounding error of areas of weighted rows
-BISECTION_STEPS = 60  # halves [0, 1] to less than the precision of Float64
+MAX_RESAMPLES = 10**8  # this many replicates of one statistic need 0.8 GB
+AREA_ROUNDING = 1e-12  # largest rounding error of the area of weighted rows
+BISECTION_STEPS = (
+    60  # after 60 halvings, the interval [0, 1] is shorter than the precision of Float64
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,7 @@ class Confidence:
         seed: int | None,
         methods: Sequence[str] = get_args(AUCIntervalMethod),
     ) -> Confidence:
-        """Check the options; `methods` are the values that `ci` may have besides None."""
+        """Check and convert the options; the allowed values of `ci` are `methods` and None."""
         if ci in ("wilson", "clopper_pearson") and ci not in methods:
             problem = "this method is for proportions of rows, such as the TPR at a threshold"
             hint = f'For these, use rf.intervals(…, ci={ci!r}). For areas, use ci="{methods[0]}".'
@@ -79,17 +81,20 @@ def parse_n_boot(argument: str, value: object) -> int:
 
 
 def normal_quantile(level: float) -> float:
-    """Return z such that estimate ± z standard errors is a Wald interval of this level."""
+    """Return z, the (1 + level) / 2 quantile of the standard normal distribution."""
     return STANDARD_NORMAL.inv_cdf((1 + level) / 2)
 
 
 def wald(area: NDArray[np.float64], se: NDArray[np.float64], z: float, maximum: float) -> Limits:
-    """Return Wald limits, clipped to [0, maximum]."""
+    """Return the Wald limits area ± z * se, clipped to [0, maximum]."""
     return np.clip(area - z * se, 0, maximum), np.clip(area + z * se, 0, maximum)
 
 
 def logit(area: NDArray[np.float64], se: NDArray[np.float64], z: float, maximum: float) -> Limits:
-    """Return limits from the Wald interval of logit(area / maximum); NaN at 0 and maximum."""
+    """Return the Wald limits of logit(area / maximum), transformed back to the scale of the area.
+
+    The limits are NaN if the area is 0 or `maximum`, because the logit is then infinite.
+    """
     share = area / maximum
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         middle = np.log(share / (1 - share))
@@ -106,7 +111,8 @@ def newcombe(
 ) -> Limits:
     """Return Newcombe's (2006) limits of an AUC, by bisection.
 
-    A limit θ satisfies |area - θ| = z·se(θ), where se(θ) is the standard error of an area of θ.
+    A limit θ satisfies |area - θ| = z·se(θ), where se(θ) is the standard error if the true area is
+    θ.
     """
     if not len(area):
         return area, area
@@ -125,7 +131,10 @@ def newcombe(
 def newcombe_variance(
     area: NDArray[np.float64], n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return Newcombe's (2006) variance of an AUC, his method 5 with (n_pos + n_neg) / 2."""
+    """Return the variance of an AUC by method 5 of Newcombe (2006).
+
+    The two class sizes in parts of the formula are replaced by the mean, (n_pos + n_neg) / 2.
+    """
     pairs = n_pos.astype(np.float64) * n_neg
     extra = (n_pos + n_neg) / 2 - 1
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -142,19 +151,20 @@ def is_perfect(area: NDArray[np.float64]) -> NDArray[np.bool_]:
 def perfect_area_limits(
     area: NDArray[np.float64], n_pos: NDArray[np.int64], n_neg: NDArray[np.int64], level: float
 ) -> Limits:
-    """Return Newcombe's limits of areas of 0 and of 1, for which all resamples are equal."""
+    """Return Newcombe's limits of areas that are 0 or 1."""
     return newcombe(np.round(area), n_pos, n_neg, normal_quantile(level))
 
 
 def wilson(count: NDArray[np.float64], total: NDArray[Any], level: float) -> Limits:
-    """Return Wilson's limits of the proportion count / total; NaN where total is 0."""
+    """Return Wilson's limits of the proportion count / total; NaN if the total is 0."""
     z2 = normal_quantile(level) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         share, shrunk = count / total, z2 / total
         middle = share + shrunk / 2
         half = np.sqrt(shrunk * (share * (1 - share) + shrunk / 4))
         lower, upper = (middle - half) / (1 + shrunk), (middle + half) / (1 + shrunk)
-    # Rounding errors must not move a limit of 0 or 1, or move a limit across the estimate.
+    # Without these corrections, rounding errors could make a limit of 0 or 1 inexact, or an upper
+    # limit smaller than the estimate.
     lower = np.where(count == 0, 0.0, np.minimum(lower, share))
     upper = np.where(count == total, 1.0, np.maximum(upper, share))
     return _defined(lower, upper, total)
@@ -180,7 +190,7 @@ def proportion_difference(
 
 
 def clopper_pearson(count: NDArray[np.float64], total: NDArray[np.float64], level: float) -> Limits:
-    """Return Clopper and Pearson's exact limits of a proportion; NaN where total is 0."""
+    """Return Clopper and Pearson's limits of the share count / total; NaN if the total is 0."""
     from scipy.special import betaincinv
 
     tail = (1 - level) / 2

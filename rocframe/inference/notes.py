@@ -1,4 +1,4 @@
-"""The values of the column `note`: the reason why a value is null, or the number of omissions."""
+"""The values of the column `note`: why a value is null, or how many rows were left out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# In order of precedence: the note of a row is the first one that applies.
+# If several notes apply to a row, the row has the first of them in this order.
 Note = Literal[
     "no_rows",
     "no_positives",
@@ -30,17 +30,18 @@ Note = Literal[
     "lacks_rows",
     "fewer",
 ]
-SEPARATOR = "; "  # between the notes of a row that has several
+SEPARATOR = "; "  # between two notes of the same row
 
 
 def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray[np.object_]:
     """Return the first note that applies to each group, or None.
 
-    `applies` maps each note to a Boolean per group, or to a count per group. A count above 0 is
-    appended to the note: `redrawn:12`.
+    `applies` maps each note to an array with a Boolean or a count for each group. A note applies to
+    a group if its Boolean is True or its count is above 0. The count is appended to the note, as in
+    `redrawn:12`.
     """
     result = np.full(len(next(iter(applies.values()))), None, object)
-    for note in reversed(get_args(Note)):  # a note overwrites the notes after it
+    for note in reversed(get_args(Note)):  # an earlier note replaces later notes
         values = applies.get(note, np.zeros(0, bool))
         groups = np.flatnonzero(values)
         result[groups] = note
@@ -52,7 +53,7 @@ def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray
 def absent_classes(
     n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]
 ) -> dict[Note, NDArray[np.bool_ | np.int64]]:
-    """Return the notes of groups without positives or without negatives, for `first_notes`."""
+    """Return, for `first_notes`, to which groups the notes about absent classes apply."""
     return {
         "no_rows": (n_pos == 0) & (n_neg == 0),
         "no_positives": n_pos == 0,
@@ -69,10 +70,10 @@ def class_notes(
     redrawn: NDArray[np.int64] | None = None,
     unmatched: NDArray[np.int64] | None = None,
 ) -> NDArray[np.object_]:
-    """Return the first note that applies to each group, or None, for two classes.
+    """Return the first note that applies to each group, or None.
 
-    The other arguments have a Boolean or a count per group, as in `first_notes`. None: the note
-    applies to no group.
+    `n_pos` and `n_neg` are the class sizes of the groups. Each other argument has a Boolean or a
+    count for each group, as in `first_notes`, or is None if the note applies to no group.
     """
     applies: dict[Note, NDArray[np.bool_ | np.int64] | None] = {
         **absent_classes(n_pos, n_neg),

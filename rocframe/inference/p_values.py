@@ -16,7 +16,7 @@ Alternative = Literal["two-sided", "greater", "less"]
 
 
 def check_alternative(alternative: str) -> None:
-    """Check the option `alternative`."""
+    """Raise an error if `alternative` is not one of the three alternatives."""
     check_choice("alternative", alternative, get_args(Alternative))
 
 
@@ -25,12 +25,13 @@ def normal_p_value(
     alternative: Alternative,
     df: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the p-value of a standard normal statistic, or of a t statistic with `df` degrees."""
+    """Return p-values of standard normal statistics, or of t statistics with `df` degrees."""
     from scipy.special import ndtr, stdtr
 
     def lower_tail(value: NDArray[np.float64]) -> NDArray[np.float64]:
         probability: NDArray[np.float64] = ndtr(value) if df is None else stdtr(df, value)
-        # If the difference and its variance are 0, the statistic is 0 and `df` is NaN.
+        # If a difference and its variance are 0, the statistic is 0 and `df` is NaN. The p-value is
+        # then defined as that of the statistic 0.
         return np.where(value == 0, 0.5, probability)
 
     if alternative == "two-sided":
@@ -41,7 +42,10 @@ def normal_p_value(
 def is_as_extreme(
     drawn: NDArray[Any], observed: NDArray[Any] | int, alternative: Alternative
 ) -> NDArray[np.bool_]:
-    """Return which permutation statistics, with mean 0, are at least as extreme as `observed`."""
+    """Return which statistics of permutations are at least as extreme as the observed statistic.
+
+    The mean of the statistic over all permutations is 0.
+    """
     if alternative == "two-sided":
         extreme: NDArray[np.bool_] = np.abs(drawn) >= np.abs(observed)
     else:
@@ -52,9 +56,9 @@ def is_as_extreme(
 def permutation_p_value(
     n_extreme: NDArray[np.int64], n_permutations: NDArray[np.int64], exact: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return the share of permutations that are at least as extreme as the data.
+    """Return the share of permutations whose statistic is at least as extreme as that of the data.
 
-    Where not all permutations were enumerated (`exact` is False), the data count as one more
+    If the permutations are a random sample (`exact` is False), the data count as one more
     permutation, so that no p-value is 0 (Phipson and Smyth, 2010).
     """
     data = np.where(exact, 0, 1)
@@ -67,7 +71,7 @@ Adjust = Literal["holm", "bh"]
 
 
 def check_adjust(adjust: str | None) -> None:
-    """Check the option `adjust`."""
+    """Raise an error if `adjust` is not the name of an adjustment method or None."""
     check_choice("adjust", adjust, (*get_args(Adjust), None))
 
 
@@ -76,7 +80,8 @@ def adjust_p_values(
 ) -> NDArray[np.float64]:
     """Adjust p-values within families by Holm's or Benjamini and Hochberg's method.
 
-    `families` numbers the family of each test. NaN values are not tests, and remain NaN.
+    `families` has the number of the family of each test. P-values that are NaN are not counted as
+    tests, and remain NaN.
     """
     result = np.full(len(p_values), np.nan)
     tests = np.flatnonzero(~np.isnan(p_values))
@@ -100,12 +105,15 @@ def adjust_p_values(
 
 
 def _running_maximum(values: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the running maximum within each family."""
+    """Return, for each value, the maximum of this and all earlier values of the same family.
+
+    `starts` are the positions of the first values of the families.
+    """
     result = values.copy()
     ends = np.append(starts[1:], len(values))
     step, longest = 1, int((ends - starts).max())
     position = np.arange(len(values)) - np.repeat(starts, ends - starts)
-    while step < longest:  # each pass doubles the number of values in each maximum
+    while step < longest:  # each iteration doubles the number of values that a maximum covers
         has_previous = position >= step
         before = np.flatnonzero(has_previous) - step
         result[has_previous] = np.maximum(result[has_previous], result[before])

@@ -1,4 +1,4 @@
-"""`intervals`: any metrics of each group, with their confidence intervals."""
+"""The function `intervals`: metrics of each group with confidence intervals."""
 
 from __future__ import annotations
 
@@ -104,11 +104,10 @@ def intervals(
 ) -> FrameT:
     """Compute metrics of each group with confidence intervals.
 
-    Each row is a metric of a complete curve, or of one point of a curve. Points are at given
-    thresholds, at the thresholds that `at` returns for given rates, or at the threshold that
-    `operating_point` returns for a rule. At a given rate or by a rule, the bootstrap determines the
-    threshold again in every resample, so that the interval includes the uncertainty of the
-    threshold.
+    Each row is a metric of a complete curve, or of one point of a curve. A point is at a given
+    threshold, at the threshold that `at` returns for a given rate, or at the threshold that
+    `operating_point` returns for a rule. For a rate or a rule, the bootstrap determines the
+    threshold again in every resample. The interval then includes the uncertainty of the threshold.
 
     Parameters
     ----------
@@ -130,17 +129,17 @@ def intervals(
     threshold : float or sequence of float, default None
         One or more thresholds; rows with `score >= threshold` are predicted positive.
     fpr : float or sequence of float, default None
-        One or more false positive rates. The point of each is at the lowest threshold whose FPR
-        does not exceed it.
+        One or more false positive rates. The point of each rate is at the lowest threshold whose
+        FPR is at most this rate.
     tpr : float or sequence of float, default None
-        One or more true positive rates. The point of each is at the highest threshold whose TPR is
-        at least this rate.
+        One or more true positive rates. The point of each rate is at the highest threshold whose
+        TPR is at least this rate.
     alert_rate : float or sequence of float, default None
-        One or more proportions of rows that are predicted positive. The point of each is at the
-        lowest threshold whose alert rate does not exceed it.
+        One or more proportions of rows that are predicted positive. The point of each proportion is
+        at the lowest threshold whose alert rate is at most this proportion.
     rule : str or Expr, default None
-        The rule that chooses the point: a rule of `operating_point` other than `"bayes"`. Of
-        equally good thresholds, the highest one is the point.
+        The rule that chooses the threshold of the point: a rule of `operating_point` other than
+        `"bayes"`. If several thresholds are equally good, the highest threshold is used.
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
     ci : str or None, optional
@@ -203,10 +202,10 @@ def intervals(
         score of the point. For metrics of complete curves, `at`, `value` and `threshold` are null.
         `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows. All other numbers are Float64.
 
-        `estimate` is null if the point does not exist, or if the metric is 0/0. If the estimate is
-        null, `lower`, `upper` and `se` are null too. `se` and bootstrap limits are also null if all
-        resamples have the same value of the metric, or if a class has fewer than two rows and no
-        threshold is given.
+        `estimate` is null if no threshold has the given rate or meets the constraints, or if the
+        metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. `se` and
+        bootstrap limits are also null if all resamples have the same value of the metric, or if a
+        class has fewer than two rows and no threshold is given.
 
         If the AUC is 0 or 1, all resamples have equal metrics. The limits of AUC, Gini and KS are
         then computed by Newcombe's methods; the limits of EER, average precision and `pr_auc` are
@@ -236,9 +235,9 @@ def intervals(
     -----
     For metrics that depend only on TPR and FPR, each resample has as many rows of each class as the
     data. For all other metrics, such as precision, and for expressions of the caller, rows are
-    drawn from both classes together. This is also the case at the point of a rule that depends on
-    such a metric. With `cluster`, complete clusters are drawn. The p-quantile of
-    n replicates in rising order is the replicate at position p·(n + 1), counted from 1 and
+    drawn from both classes together. Rows are also drawn together if the point is that of a rule
+    which depends on such a metric. With `cluster`, complete clusters are drawn. The p-quantile of n
+    replicates in increasing order is the replicate at position p·(n + 1), counted from 1 and
     interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the influence values of
     single rows (infinitesimal jackknife).
 
@@ -246,8 +245,8 @@ def intervals(
     the lower limit of `"bootstrap_supremum"` is KS minus the (1 + level) / 2 quantile of
     sup (D* - D). The upper limit is the (1 + level) / 2 quantile of sup (2·D - D*).
 
-    A rule has its best value in the data that determine the threshold. At this point, the estimate
-    of a metric is therefore optimistic, and its interval does not correct this.
+    The same data determine the threshold of a rule and the metrics at this threshold. The estimates
+    of these metrics are therefore optimistic. The intervals do not correct this bias.
 
     The value of an expression in a row must not depend on other rows. `prevalence` is not available
     for `"average_precision"` and `"pr_auc"`. `net_benefit` uses the given threshold.
@@ -289,7 +288,7 @@ def intervals(
     │ precision ┆ threshold ┆ 0.5   ┆ 1.0      ┆ 0.34238 ┆ 1.0      ┆ 0.7       │
     └───────────┴───────────┴───────┴──────────┴─────────┴──────────┴───────────┘
 
-    The limits of the threshold with the highest Youden index, and of the rates there:
+    The limits of the threshold with the highest Youden index, and of the rates at this threshold:
 
     >>> votes = rf.datasets.vote().filter(model="naive_bayes")
     >>> at_best = rf.intervals(
@@ -396,7 +395,7 @@ def _parse_metric(metric: object, settings: Settings) -> tuple[str, Statistic | 
 
 
 def _check_points(metrics: Mapping[str, Statistic | Rate], points: Mapping[str, object]) -> None:
-    """Check that points are given if, and only if, a metric is computed at points."""
+    """Raise an error if a metric requires a point and none is given, or the other way around."""
     at_points = [name for name, metric in metrics.items() if isinstance(metric, Rate)]
     given = [(name, value) for name, value in points.items() if value is not None]
     if at_points and not given:
@@ -416,7 +415,10 @@ def _check_points(metrics: Mapping[str, Statistic | Rate], points: Mapping[str, 
 
 
 def _parse_points(points: dict[str, Any]) -> tuple[str | None, Sequence[float | None]]:
-    """Return the name and the values of the argument that determines the points, if any."""
+    """Return the name and the values of the argument that determines the points.
+
+    If no argument is given, the name is None and there are no values.
+    """
     given = [name for name, value in points.items() if value is not None]
     if not given:
         return None, []
@@ -429,11 +431,16 @@ def _check_method(
     axis: str | None,
     columns: Mapping[str, object],
 ) -> None:
-    """Check that all metrics have intervals by this method."""
+    """Raise an error if the interval method `ci` does not support one of the metrics.
+
+    `axis` is the argument that determines the points. `columns` are the arguments `weight` and
+    `cluster`.
+    """
     for name, metric in metrics.items():
         if ci == "bootstrap_supremum" and (isinstance(metric, Rate) or metric.supremum is None):
             problem = f"this method supports only 'ks', not {name!r}"
-            raise OptionValueError.compose("ci", ci, problem, 'Use ci="bootstrap" for it.')
+            hint = f'Use ci="bootstrap" for {name!r}.'
+            raise OptionValueError.compose("ci", ci, problem, hint)
     hint = 'Use ci="bootstrap", or pass threshold=.'
     is_estimated = axis not in {None, "threshold"}
     if ci == "bootstrap_bca" and is_estimated:
@@ -449,10 +456,13 @@ def _check_method(
     for metric_name, metric in metrics.items():
         if isinstance(metric, Statistic) or metric.count_ratio is None:
             problem = f"{metric_name!r} is not a proportion of rows"
-            hint = f'Use ci="bootstrap" for it. Proportions of rows are: {", ".join(PROPORTIONS)}.'
+            hint = (
+                f'Use ci="bootstrap" for {metric_name!r}. '
+                f"Proportions of rows are: {', '.join(PROPORTIONS)}."
+            )
             if isinstance(metric, Rate) and isinstance(metric.formula, CountRatio):
                 problem = f"with prevalence= {metric_name!r} is not a proportion of rows"
-                hint = 'Use ci="bootstrap" for it, or leave out prevalence=.'
+                hint = f'Use ci="bootstrap" for {metric_name!r}, or leave out prevalence=.'
             raise OptionValueError.compose("ci", ci, problem, hint)
     for name, column in columns.items():
         check_supported(name, column, f"ci={ci!r}", hint='Use ci="bootstrap".')
@@ -467,10 +477,11 @@ def _default_method(metric: Statistic | Rate, axis: str | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IntervalOptions:
-    """The metrics, the axis and values that determine the points, and the interval options.
+    """The options of `intervals` after they were checked.
 
-    `rule` is the rule that determines the point, or None. `methods` has the interval method of each
-    metric.
+    `axis` is the name of the argument that determines the points, such as "fpr", and `values` are
+    its values. `rule` is the rule that determines the point, or None. `methods` has the interval
+    method of each metric.
     """
 
     metrics: Mapping[str, Statistic | Rate]
@@ -481,7 +492,7 @@ class IntervalOptions:
     methods: Mapping[str, str | None]
 
     def search(self, scan: Scan, unit: float) -> PointSearch | RuleSearch | None:
-        """Return the search for the points; None without points."""
+        """Return the search for the points of each curve; None if no point is needed."""
         if self.rule is not None:
             (rule,), constraints = self.rule.at_prevalence(None)
             return RuleSearch(rule=rule, constraints=constraints, codec=scan.rows.codec, unit=unit)
@@ -504,7 +515,10 @@ class IntervalOptions:
 
     @property
     def lines(self) -> list[tuple[str, int | None]]:
-        """The rows of each group: the name of a metric, and the index of the value of its point."""
+        """The rows of each group in the result, as pairs of a metric and an index in `values`.
+
+        The index is None for a metric of the complete curve.
+        """
         indices = range(len(self.values))
         return [
             (name, index)
@@ -514,10 +528,10 @@ class IntervalOptions:
 
 
 class IntervalResults:
-    """Columns of the table, as arrays with a row per line and a column per group.
+    """Columns of the result, as arrays with one row per item of `lines` and one column per group.
 
-    `constant` is True where all replicates are equal; `n_redrawn` counts resamples that were drawn
-    again or omitted.
+    `constant` is True if all replicates are equal. `n_redrawn` is the number of resamples that were
+    drawn again or omitted.
     """
 
     def __init__(self, lines: int, groups: int) -> None:
@@ -529,7 +543,7 @@ class IntervalResults:
 
 
 def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
-    """Return one row per group, metric and point: its key, then the columns of the table."""
+    """Return the result of `intervals` for the cases of one model."""
     weight, unit = cases.weight, 1.0
     cases = scale_weights(cases)
     if weight is not None and cases.weight is not None and weight.any():
@@ -590,13 +604,14 @@ def _bootstrap(
 ) -> None:
     """Compute the bootstrap intervals.
 
-    At least two rows, or clusters, of each class are required, because all resamples of a single
-    row are equal. Metrics at a given threshold may depend on one class only. Their intervals are
-    computed in all groups.
+    A group needs at least two rows, or clusters, of each class, because all resamples of a single
+    row are equal. This condition does not apply to metrics at a given threshold, because such a
+    metric may depend on one class only.
     """
     enough = (sizes[0] > 1) & (sizes[1] > 1)
     at_threshold = options.axis == "threshold"
-    # Metrics whose resamples are drawn in the same way use the same points of these resamples.
+    # Metrics with the same sampling scheme use the same resamples. The points of a resample are
+    # computed once for all of these metrics.
     rates: dict[bool, list[Rate]] = {}
     for rate in options.rates:
         of_points = search is not None and search.depends_on_prevalence
@@ -609,8 +624,8 @@ def _bootstrap(
         for name, statistic in options.curve_statistics.items()
     ]
     if search is not None:
-        # A resample may not contain the score of a point. Its threshold is then another score,
-        # which is searched only if a metric uses the threshold.
+        # A resample may lack rows with the score of a point. The threshold of the point is then
+        # another score of the resample. This score is computed only if a metric uses the threshold.
         scores = any(rate.uses_threshold for rate in options.rates)
         points_of = partial(search.points, scores=scores)
         statistics += [
@@ -657,7 +672,10 @@ def _metric_replicates(
     rates: Mapping[bool, Sequence[Rate]],
     search: PointSearch | RuleSearch | None,
 ) -> dict[str, tuple[NDArray[np.float64], int]]:
-    """Return the replicates of each metric, a column per value, and the number of redraws."""
+    """Return the replicates of each metric, and how many resamples were drawn again.
+
+    The replicates of a metric have one row per resample and one column per point.
+    """
     pairs = list(zip(resamples.values, resamples.n_redrawn, strict=True))
     replicates = {
         name: (values.reshape(len(values), -1), redrawn)
@@ -677,7 +695,7 @@ def _acceleration(
     search: PointSearch | RuleSearch | None,
     index: int | None,
 ) -> float:
-    """Return the acceleration of a metric of a whole curve, or at a given threshold."""
+    """Return BCa's acceleration of a metric of a complete curve, or at a given threshold."""
     if isinstance(metric, Statistic):
         return sample_acceleration(population, metric.influence)
     assert isinstance(search, PointSearch)
@@ -688,7 +706,10 @@ def _acceleration(
 def _replace_limits_of_perfect_curves(
     scan: Scan, options: IntervalOptions, results: IntervalResults, sizes: ClassSizes
 ) -> None:
-    """Use the limits of `PERFECT_LIMITS` for an AUC of 0 or 1, where all resamples are equal."""
+    """Set the limits of statistics of curves with an AUC of 0 or 1, by `PERFECT_LIMITS`.
+
+    All resamples of such a curve are equal, so there are no bootstrap limits.
+    """
     if not options.curve_statistics:
         return
     perfect = is_perfect(count_pairs(scan).areas[0])
@@ -716,8 +737,8 @@ def _limits_of_proportions(
 ) -> None:
     """Compute Wilson's or Clopper and Pearson's limits of proportions at given thresholds.
 
-    `degenerate_only` selects the proportions of 0 and 1 whose replicates are all equal, and
-    includes metrics that are functions of a proportion.
+    If `degenerate_only` is true, limits are computed only if the proportion is 0 or 1 and all
+    replicates are equal. Metrics that are functions of a proportion, such as F1, are then included.
     """
     if points is None or options.axis != "threshold":
         return
@@ -752,7 +773,7 @@ def _limits_of_proportions(
 def _table(
     scan: Scan, options: IntervalOptions, results: IntervalResults, sizes: ClassSizes
 ) -> pl.DataFrame:
-    """Return the table, in which the rows of a group are consecutive."""
+    """Return the result of `intervals`; the rows of a group are next to each other."""
     lines, totals = options.lines, scan.totals
     groups = len(totals.pos)
     note = [

@@ -1,4 +1,4 @@
-"""Confusion matrices at given thresholds or rates, and metrics of them."""
+"""Confusion matrices of curves at given thresholds or rates, and their metrics."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class CurvePoints(NamedTuple):
-    """A row of the curve for each group and value: its threshold and counts.
+    """Points of curves: arrays with a row for each group and a column for each given value.
 
-    `missing` is True where the curve has no point for the value.
+    `missing` is True if the curve of the group has no point for the value.
     """
 
     threshold: NDArray[np.float64]
@@ -42,10 +42,11 @@ class CurvePoints(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PointSearch:
-    """Search for the rows of curves at given values of one axis.
+    """Search for the rows of curves at given thresholds or at given values of a rate.
 
-    For thresholds, `limits` are the codes of the lowest scores at or above each threshold, or None
-    if all scores are below it. `unit` is the number by which the weights of the scan were divided.
+    `axis` is "threshold" or the name of the rate. For each threshold, `limits` has the code of the
+    lowest score that is at or above the threshold, or None if all scores are below the threshold.
+    `unit` is the number by which the weights of the rows were divided.
     """
 
     axis: str
@@ -56,12 +57,12 @@ class PointSearch:
 
     @property
     def depends_on_prevalence(self) -> bool:
-        """Whether the points depend on the ratio of the classes."""
+        """Whether the thresholds of the points depend on the share of positives."""
         return self.axis == "alert_rate"
 
     @classmethod
     def from_scan(cls, scan: Scan, axis: str, values: Sequence[float], unit: float) -> PointSearch:
-        """Prepare the search; thresholds are located among the scores of all groups."""
+        """Return the search; for thresholds, find `limits` among the scores of all groups."""
         codec = scan.rows.codec
         limits: list[Any] = [None] * len(values)
         if axis == "threshold":
@@ -77,18 +78,19 @@ class PointSearch:
         return cls(axis=axis, values=values, codec=codec, limits=limits, unit=unit)
 
     def single(self, index: int) -> PointSearch:
-        """Return the search for one of the values."""
+        """Return a search for only one of the values."""
         return replace(self, values=self.values[index : index + 1], limits=[self.limits[index]])
 
     def is_alert(self, codes: Any, index: int) -> NDArray[np.bool_]:
-        """Return which scores are at or above a given threshold."""
+        """Return which of the encoded scores are at or above the threshold `values[index]`."""
         limit = self.limits[index]
         return np.zeros(len(codes), bool) if limit is None else codes <= limit
 
     def points(self, scan: Scannable, *, scores: bool = True) -> CurvePoints:
         """Return the points of each group.
 
-        With `scores=False`, the threshold may be a lower score with the same counts.
+        In a resample, several scores can have the same counts. If `scores` is true, the threshold
+        of a point is the highest of these scores; otherwise it may be any of them, which is faster.
         """
         shape = (len(self.values), len(scan.totals.pos))
         tp, fp = (np.zeros(shape, scan.totals.pos.dtype) for _ in range(2))
@@ -96,8 +98,8 @@ class PointSearch:
         parts = scan.map(lambda block: self._block_points(scan, block, scores=scores))
         for piece, block_points in zip(scan.ranges, parts, strict=True):
             for i, part in enumerate(block_points):
-                # The point of a TPR is the first step with at least this value. On other axes, it
-                # is the last step that does not exceed the value.
+                # For a given TPR, the point is the first row with at least this TPR. For other
+                # rates, the point is the last row whose rate is at most the value.
                 better = part.exists
                 if self.axis == "tpr":
                     better = better & ~exists[i][piece.groups]
@@ -108,18 +110,19 @@ class PointSearch:
         return self._curve_points(scan, tp, fp, code, exists)
 
     def _block_points(self, scan: Scannable, block: Block, *, scores: bool) -> list[_BlockPoints]:
-        """Return the steps of a block that are the points of its groups, for each value."""
+        """Return, for each value, the points of the groups in a block of scores."""
         starts, ends = block.starts[:-1], block.starts[1:]
         result = []
         for index in range(len(self.values)):
-            # All steps before `split` lie on one side of the value, all later steps on the other.
+            # The rates of all scores before `split` are on one side of the value, and the rates of
+            # all later scores on the other side.
             split = grouped_bisect(self._is_before(scan, block, index), starts, ends - 1)
             exists = split < ends if self.axis == "tpr" else split > starts
             step = np.clip(split if self.axis == "tpr" else split - 1, starts, ends - 1)
             score = step
             if scores and self.axis in {"fpr", "alert_rate"}:
-                # Scores that are not in a resample add steps without rows. Use the first step with
-                # the same counts.
+                # Scores that do not occur in a resample have the counts of the previous score. Use
+                # the first score with the same counts.
                 n_alerts = block.tp[step] + block.fp[step]
                 score = grouped_bisect(
                     partial(_has_fewer_alerts, block, n_alerts), starts, step - 1
@@ -134,7 +137,7 @@ class PointSearch:
     def _is_before(
         self, scan: Scannable, block: Block, index: int
     ) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
-        """Return a predicate for `grouped_bisect`: whether a step precedes the value."""
+        """Return a function for `grouped_bisect`: whether a score is before the value."""
         value, totals = self.values[index], scan.totals
         if self.axis == "threshold":
             return lambda step: self.is_alert(block.codes[step], index)
@@ -150,7 +153,8 @@ class PointSearch:
         return before
 
     def _rate(self, tp: Any, fp: Any, pos: Any, neg: Any) -> NDArray[np.float64]:
-        # The formula of curve tables is used, so that rates are identical to theirs.
+        # Curve tables use the same formula, so that the rates are bit for bit those of curve
+        # tables.
         ratio = NAMES[self.axis].count_ratio
         assert ratio is not None
         return ratio.evaluate({"tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp})
@@ -163,14 +167,14 @@ class PointSearch:
         code: NDArray[Any],
         exists: NDArray[np.bool_],
     ) -> CurvePoints:
-        """Return the points; a point may be the row above all scores."""
+        """Return the points, including points at the threshold `inf`, above all scores."""
         totals = scan.totals
         is_alert = exists & ((tp > 0) | (fp > 0))
         threshold = np.where(is_alert, self.codec.decode(np.where(is_alert, code, 0)), np.inf)
         unscored = totals.unscored_neg.astype(tp.dtype)
         missing = np.zeros(tp.shape, bool)
         if self.axis != "threshold":
-            # The steps do not include the row above all scores.
+            # The blocks do not include the row of the curve at the threshold `inf`.
             above = self._rate(np.zeros_like(unscored), unscored, totals.pos, totals.neg)
             for i, value in enumerate(self.values):
                 if self.axis == "tpr":
@@ -194,7 +198,7 @@ def _has_fewer_alerts(
 
 
 class _BlockPoints(NamedTuple):
-    """The step of each group of a block; `exists` is False for groups without a point."""
+    """The point of each group in a block; `exists` is False for groups without a point."""
 
     exists: NDArray[np.bool_]
     tp: NDArray[Any]
@@ -203,7 +207,10 @@ class _BlockPoints(NamedTuple):
 
 
 def stack_points(points: CurvePoints) -> NDArray[np.float64]:
-    """Return threshold and counts of points, with axes group, value, column; NaN for no point."""
+    """Return thresholds and counts as one array with the axes group, value and column.
+
+    The numbers are NaN if there is no point.
+    """
     columns = [points.threshold, *(getattr(points, name) for name in CONFUSION)]
     return np.stack([np.where(points.missing, np.nan, column) for column in columns], axis=2)
 
@@ -211,7 +218,10 @@ def stack_points(points: CurvePoints) -> NDArray[np.float64]:
 def rates_at(
     points: NDArray[np.float64], metrics: Sequence[Rate], search: PointSearch | RuleSearch
 ) -> dict[str, NDArray[np.float64]]:
-    """Return metrics at stacked points: a row per group, a column per value, NaN if undefined."""
+    """Return each metric at points from `stack_points`; NaN if undefined.
+
+    The arrays have one row per group and one column per value.
+    """
     shape = points.shape[:2]
     columns = {name: points[:, :, i].ravel() for i, name in enumerate(CURVE_COLUMNS)}
     if (
@@ -227,7 +237,7 @@ def rates_at(
     }
 
 
-RELATIVE_STEP = 1e-4  # of numerical derivatives with respect to counts
+RELATIVE_STEP = 1e-4  # relative change of a count in numerical derivatives
 
 
 def influence_at(
@@ -264,10 +274,12 @@ def influence_at(
 def _mean_slopes(
     slopes: NDArray[np.float64], cells: NDArray[np.float64], *, by_class: bool
 ) -> NDArray[np.float64]:
-    """Return the mean slope over all rows, or over the rows of each class, for each count.
+    """Return, for each of the four counts, the mean slope that is subtracted from its slope.
 
-    All resamples have the same number of rows, or of rows of each class. Therefore, the mean slope
-    is subtracted from the influence values.
+    `slopes` are the derivatives of a metric with respect to the counts, and `cells` are the counts.
+    The mean is over all rows or, if `by_class` is true, over the rows of the class of the count.
+    The mean is subtracted because all resamples have the same number of rows, or the same number of
+    rows of each class.
     """
     if not by_class:
         return np.full(4, (slopes * cells).sum() / cells.sum())

@@ -618,10 +618,15 @@ def test_any_number_of_threads_gives_the_same_table(number, monkeypatch):
 
 
 POINTS = "threshold, fpr, tpr, alert_rate, rule"
-NO_SHARE = (
-    "is not a proportion of rows.\n"
-    f'Use ci="bootstrap" for it. Proportions of rows are: {", ".join(PROPORTIONS)}.'
-)
+
+
+def no_share(name):
+    return (
+        f'{name!r} is not a proportion of rows.\nUse ci="bootstrap" for {name!r}. '
+        f"Proportions of rows are: {', '.join(PROPORTIONS)}."
+    )
+
+
 WRONG = [
     (
         {"metrics": "aucc"},
@@ -696,13 +701,13 @@ WRONG = [
     ),
     (
         {"metrics": ["tpr", "f1"], "threshold": 1, "ci": "clopper_pearson"},
-        f"ci='clopper_pearson': 'f1' {NO_SHARE}",
+        f"ci='clopper_pearson': {no_share('f1')}",
     ),
     (
         {"metrics": ["precision"], "threshold": 1, "ci": "wilson", "prevalence": 0.5},
         (
             "ci='wilson': with prevalence= 'precision' is not a proportion of rows.\n"
-            'Use ci="bootstrap" for it, or leave out prevalence=.'
+            "Use ci=\"bootstrap\" for 'precision', or leave out prevalence=."
         ),
     ),
     (
@@ -720,7 +725,7 @@ WRONG = [
         {"metrics": ["ks", "auc"], "ci": "bootstrap_supremum"},
         (
             "ci='bootstrap_supremum': this method supports only 'ks', not 'auc'.\n"
-            'Use ci="bootstrap" for it.'
+            "Use ci=\"bootstrap\" for 'auc'."
         ),
     ),
     (
