@@ -5,9 +5,9 @@ bits encode the score: a higher score has a smaller code. If the codes are sorte
 sorted by falling score, with the positives of a tie first. Two rows are tied if their codes are
 equal except for the lowest bit.
 
-Scores are not rounded. Nonnegative IEEE floats have the same order as their bit patterns. Codes do
-not use the bit patterns between zero and the smallest magnitude of the scores, so that there are
-enough codes for both signs and both labels.
+Scores are not rounded. Nonnegative IEEE floats have the same order as their bit patterns. Scores of
+both signs and labels would need more codes than there are bit patterns. Therefore the bit patterns
+between zero and the smallest magnitude of the scores are left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ENCODED_ROWS = 1 << 16
 
 
 class ReservedCode(IntEnum):
-    """Codes of rows without a threshold, counted down from the largest code."""
+    """Codes of rows that are not used as scored rows, as distances from the largest code."""
 
     LEFT_OUT = 0
     ABSENT = 1
@@ -45,10 +45,13 @@ class Codec:
     """Encoding of one column of scores.
 
     The code of a score is `top - rank`. The rank is an integer that increases with the score, and
-    `top` is the rank of the highest score. Without negative scores, the rank is the bit pattern of
-    the score. With negative scores (`signed`), it has the sign of the score. The smallest
-    magnitude, whose bit pattern is `least`, then has the rank 1, and infinity the rank `infinity`.
-    If `table`, the sorted distinct scores, is not None, the rank is the position in this array.
+    `top` is the rank of the highest score. There are three kinds of rank:
+
+    - Without negative scores, the rank is the bit pattern of the score.
+    - With negative scores (`signed`), the rank has the sign of the score. The smallest magnitude,
+      whose bit pattern is `least`, has the rank 1, and infinity has the rank `infinity`.
+    - If `table` is not None, it has the sorted distinct scores, and the rank of a score is its
+      position in `table`.
     """
 
     floats: np.dtype[Any]
@@ -69,12 +72,12 @@ class Codec:
         return np.dtype(f"u{self.floats.itemsize}")
 
     def reserved(self, kind: ReservedCode) -> int:
-        """Return the code, without its label bit, of one kind of rows without a threshold."""
+        """Return the code of a kind of unused row, without the label bit."""
         return int(np.iinfo(self.codes).max >> 1) - int(kind)
 
     @property
     def first_reserved(self) -> Any:
-        """The smallest code of a row that has no threshold."""
+        """The smallest reserved code; scored rows have smaller codes."""
         return self.codes.type(self.reserved(max(ReservedCode)) << 1)
 
     def encode(self, scores: Floats, negative: NDArray[np.bool_]) -> Codes:
@@ -92,7 +95,7 @@ class Codec:
         return codes
 
     def decode(self, codes: Codes) -> NDArray[np.float64]:
-        """Return the scores that these codes, without the label bit, encode."""
+        """Return the scores of codes without the label bit."""
         rank = self.top - codes.view(self.integers)
         if self.table is not None:
             scores = self.table[rank]
@@ -120,7 +123,7 @@ class Codec:
 
 
 def fit_codec(scores: Floats) -> Codec:
-    """Return the codec for scores without NaN."""
+    """Return a codec that can encode these scores, which must not contain NaN."""
     floats = scores.dtype
     room = int(np.iinfo(f"i{floats.itemsize}").max) - len(ReservedCode)
     low, high = (scores.min(), scores.max()) if len(scores) else (0.0, 0.0)
@@ -145,7 +148,10 @@ def fit_codec(scores: Floats) -> Codec:
 
 
 def encode_rows(cases: Cases) -> tuple[Codec, Codes]:
-    """Return the codes of all cases; the cases without a threshold have the largest codes."""
+    """Return the codec and the codes of all cases.
+
+    Rows that are unscored, left out or absent have the largest codes.
+    """
     codec = fit_codec(cases.score)
     scores = cases.score.astype(codec.floats, copy=False)
     codes = np.empty(len(scores), codec.codes)
@@ -167,7 +173,7 @@ def _float_bits(value: Any, floats: np.dtype[Any]) -> int:
 
 
 def _magnitude_range(scores: Floats) -> tuple[int, int]:
-    """Return the bit patterns of the smallest magnitude above 0 and the largest finite one."""
+    """Return bit patterns: of the smallest magnitude above 0 and the largest finite magnitude."""
     bits = np.abs(scores).view(f"i{scores.dtype.itemsize}")
     small = int(bits.min())
     large = int(bits.max())

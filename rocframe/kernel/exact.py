@@ -19,24 +19,27 @@ MAX_EXACT_FLOAT = 2**53
 def exact_sums(
     weight: NDArray[Any], value: NDArray[Any], starts: NDArray[np.int64], *, power: int = 1
 ) -> NDArray[Any]:
-    """Return the sum of `weight * value ** power` over each of the segments that begin at `starts`.
+    """Return the sums of `weight * value ** power` over segments; `starts` are their first rows.
 
-    Sums of integers are exact: they are Python integers if they may exceed Int64.
+    Sums of integers are exact. If they may exceed Int64, they are Python integers.
     """
     if weight.dtype.kind == "f":
         return np.add.reduceat(weight * value**power, starts)
     total, largest = int(weight.sum()), int(value.max())
     if total * largest**power <= MAX_INT64:
         return np.add.reduceat(weight * value**power, starts)
-    # Divide values into limbs with so few bits that sums of products of limbs do not exceed Int64.
+    # Each value is divided into parts of `bits` bits, which are its digits in base 2**bits. With so
+    # few bits, sums of products of digits do not exceed Int64.
     bits = max(1, (62 - total.bit_length()) // power)
     if total << (bits * power) > MAX_INT64:
         return np.add.reduceat(weight.astype(object) * value.astype(object) ** power, starts)
-    limbs = [(value >> shift) & ((1 << bits) - 1) for shift in range(0, largest.bit_length(), bits)]
+    digits = [
+        (value >> shift) & ((1 << bits) - 1) for shift in range(0, largest.bit_length(), bits)
+    ]
     if power == 1:
-        products = [(limb, i) for i, limb in enumerate(limbs)]
+        products = [(digit, i) for i, digit in enumerate(digits)]
     else:
-        products = [(a * b, i + j) for i, a in enumerate(limbs) for j, b in enumerate(limbs)]
+        products = [(a * b, i + j) for i, a in enumerate(digits) for j, b in enumerate(digits)]
     result = np.zeros(len(starts), object)
     for product, i in products:
         result += np.add.reduceat(weight * product, starts).astype(object) * (1 << (bits * i))
@@ -44,12 +47,12 @@ def exact_sums(
 
 
 def exact_fraction(number: float) -> Fraction:
-    """Return a number as the shortest decimal that is read as this number: 0.1 is 1/10."""
+    """Return the shortest decimal that is read as this float, as a fraction: 0.1 gives 1/10."""
     return Fraction(str(float(number)))
 
 
 def exact_quotient(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:
-    """Return correctly rounded quotients of integers; NaN where the denominator is 0."""
+    """Return quotients, which are correctly rounded for integers; NaN if the denominator is 0."""
     result = np.full(len(denominator), np.nan)
     defined = np.array(denominator > 0, bool)
     if denominator.dtype.kind == "f":
@@ -67,7 +70,7 @@ def exact_quotient(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArra
 
 
 def exact_product(*factors: NDArray[Any]) -> NDArray[Any]:
-    """Return the products of arrays; as Python integers if integers may exceed Int64."""
+    """Return the product of arrays, as Python integers if integers may exceed Int64."""
     if not any(factor.dtype.kind == "f" for factor in factors):
         bound = math.prod(int(abs(factor).max()) if len(factor) else 0 for factor in factors)
         if bound > MAX_INT64:
@@ -79,9 +82,9 @@ def exact_product(*factors: NDArray[Any]) -> NDArray[Any]:
 
 
 def scale_to_unit(*parts: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Multiply floats by a common power of two, so that the largest of them is at most 1.
+    """Multiply all arrays by the same power of two, so that the largest number is at most 1.
 
-    The products are exact, and ratios do not change. Integers are returned unchanged.
+    The products of floats are exact, and ratios do not change. Integers are returned unchanged.
     """
     if not any(part.dtype.kind == "f" for part in parts):
         return parts

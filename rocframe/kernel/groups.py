@@ -1,4 +1,4 @@
-"""Sort rows by group and falling score."""
+"""Sort rows by group, and by falling score within each group."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 class SortedRows:
     """The sorted cases of all groups, one group after the other.
 
-    The rows of group i with a threshold are `starts[i]` to `ends[i]`, and its rows without a
-    threshold are `ends[i]` to `starts[i + 1]`. `weights` is None if rows have no weights and no
-    counts. `row` is the position of each row in the frame, or None if it was not requested.
+    The scored rows of group i are `starts[i]` to `ends[i]`. Its other rows, which are unscored,
+    left out or absent, are `ends[i]` to `starts[i + 1]`. `codes` encode the score and the label of
+    each row. `weights` is None if rows have no weights and no counts. `row` is the position of each
+    row in the frame, or None if it was not requested.
     """
 
     codec: Codec
@@ -42,7 +43,11 @@ class SortedRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowGroups:
-    """The groups of a frame: their keys, their starts, and the order that sorts rows by group."""
+    """The groups of a frame.
+
+    `keys` has one row per group. `order` are the positions of the rows sorted by group, and group i
+    has the rows `order[starts[i]]` to `order[starts[i + 1] - 1]`.
+    """
 
     keys: pl.DataFrame
     starts: NDArray[np.int64]
@@ -56,11 +61,11 @@ class RowGroups:
 
 
 def scale_weights(cases: Cases, *, by_class: bool = False) -> Cases:
-    """Multiply the weights by a power of two, so that the largest is at most 1.
+    """Multiply the weights by a power of two, so that the largest weight is at most 1.
 
     Products of two sums of weights then do not overflow. With `by_class`, each class has its own
     factor if the largest weights of the classes differ by a factor of `2**100` or more. Products of
-    small weights then do not underflow. Areas under ROC curves do not depend on these factors.
+    small weights then do not underflow. The factors do not change areas under ROC curves.
     """
     if cases.weight is None:
         return cases
@@ -88,7 +93,10 @@ def sort_rows(cases: Cases, *, with_positions: bool = False) -> SortedRows:
 
 
 def sort_grouped_rows(cases: Cases, groups: RowGroups) -> SortedRows:
-    """Sort cases that are already in the order of `groups`, and add the positions of rows."""
+    """Sort the rows within groups; `cases` are already sorted by group, as in `groups`.
+
+    The result includes the position of each row in `cases`.
+    """
     codec, codes = encode_rows(cases)
     columns: dict[str, NDArray[Any] | None] = {
         "codes": codes,
@@ -106,7 +114,7 @@ def _sort_within_groups(
     starts: NDArray[np.int64],
     columns: Mapping[str, NDArray[Any] | None],
 ) -> SortedRows:
-    """Sort the codes of each group, and bring counts, weights and positions into this order."""
+    """Sort the codes of each group, and apply the same order to counts, weights and positions."""
     codes, count, weight, row = map(columns.get, ("codes", "count", "weight", "row"))
     assert codes is not None
     weights = None
@@ -156,10 +164,10 @@ def _group_rows(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnscoredTotals:
-    """Totals of the rows of each group that have no threshold.
+    """Totals of the rows of each group that are unscored, left out, or absent (`RowState`).
 
-    `length` is the number of these rows, where a row with a count is one row. `n_missing` is the
-    number of rows that are left out or have no score. The other fields are totals of the unscored
+    `length` is the number of these rows; a row with a count is one row. `n_missing` is the number
+    of rows that are left out or unscored, with counts. The other fields are totals of the unscored
     rows of each class: number of rows, sum of row weights, and sum of count times squared weight.
     """
 
@@ -174,7 +182,7 @@ class UnscoredTotals:
 
     @classmethod
     def none(cls, groups: int) -> UnscoredTotals:
-        """Return the totals of groups without such rows, which are all 0."""
+        """Return totals of 0, for groups in which all rows have a score."""
         zeros = np.zeros(groups, np.int64)
         return cls(**dict.fromkeys((field.name for field in fields(cls)), zeros))
 
@@ -220,8 +228,8 @@ class RowWeights:
     """Counts, weights and cumulative sums of the sorted rows.
 
     `row_weight` is count times weight. `tp` and `fp` are the cumulative sums of the row weights of
-    positives and negatives. They start at 0 in each group, so that rounding errors in one group do
-    not affect another group.
+    positives and negatives. Each group has separate cumulative sums, so that rounding errors in one
+    group do not affect another group.
     """
 
     count: NDArray[np.int64]
@@ -239,7 +247,7 @@ class RowWeights:
         order: NDArray[np.int64],
         starts: NDArray[np.int64],
     ) -> RowWeights:
-        """Bring counts and weights into the order of the sorted codes, and compute the sums."""
+        """Sort counts and weights in the order of the codes, and compute cumulative sums."""
         counts = np.ones(len(order), np.int64) if count is None else count[order]
         weights = None if weight is None else weight[order]
         row_weight = counts if weights is None else counts * weights

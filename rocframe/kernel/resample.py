@@ -1,4 +1,8 @@
-"""Draw bootstrap replicates as counts of rows, with a random stream for each group."""
+"""Draw bootstrap replicates: how often each row is drawn, with a random stream per group.
+
+A step is a distinct score of the group. Rows of a class with the same score, weight and cluster are
+one kind of row. A replicate is stored as the number of rows of each kind.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +26,19 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Result, Scan
 
 
-# Rows of a class with the same score, weight and cluster are one kind of row. With more rows per
-# kind than this, drawing the number of rows of each kind is faster than drawing single rows.
+# If the mean number of rows per kind is larger than this, multinomial draws of the numbers of rows
+# of all kinds are faster than draws of single rows.
 MULTINOMIAL_RATIO = 32
 REUSED_BYTES = 1 << 24  # freed memory up to this size is reused for the next batch
-MAX_STORED_NUMBERS = 1 << 19  # values of all replicates and groups that are in memory together
+MAX_STORED_NUMBERS = (
+    1 << 19
+)  # maximum number of values in memory, of all replicates of the groups of a chunk
 RowCounts: TypeAlias = "NDArray[np.int64]"  # a matrix with a row per replicate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplicateScan:
-    """A scan of the replicates of one group; each replicate has the role of a group."""
+    """A scan of the replicates of one group: each replicate is treated as a separate group."""
 
     population: GroupRows
     totals: GroupTotals
@@ -66,7 +72,10 @@ class ReplicateCounts:
         )
 
     def scan(self, *, corners: bool) -> ReplicateScan:
-        """Return the counts at all scores, or with `corners` at possible corners of ROC curves."""
+        """Return the scan of the replicates.
+
+        With `corners`, the scan has only the scores at which the ROC curve can have a corner.
+        """
         population = self.population
         steps = population.corners if corners else None
         tp0, tp, pos = _cumulative_counts(population.pos, self.pos, steps)
@@ -98,9 +107,11 @@ class ReplicateCounts:
 def _cumulative_counts(
     side: ClassRows, counts: RowCounts, steps: NDArray[np.int64] | None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the cumulative weights of a class before and after each step, and the totals.
+    """Return the weight of a class above each score, the weight including the score, and totals.
 
-    The cumulative weights have a row, and the totals a value, for each replicate.
+    The first two arrays have one row per replicate and one column per score in `steps`, or all
+    scores for None. The totals have one value per replicate. Without weights, each row has the
+    weight 1.
     """
     weights = counts if side.weight is None else counts * side.weight
     sums = np.empty((len(weights), weights.shape[1] + 1), weights.dtype)
@@ -113,7 +124,12 @@ def _cumulative_counts(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowSampler:
-    """Draw rows of a class with replacement; `rows` is the number of rows of each kind."""
+    """Draws rows of a class with replacement.
+
+    `rows` is the number of rows of each kind, and `total` the number of all rows. Single rows are
+    drawn if `chances` is None; `kind` is then the kind of each row, or None if each row is a kind.
+    Otherwise `chances` are the probabilities of the kinds in multinomial draws.
+    """
 
     rows: NDArray[np.int64]
     total: int
@@ -122,7 +138,7 @@ class RowSampler:
 
     @classmethod
     def from_counts(cls, rows: NDArray[np.int64]) -> RowSampler:
-        """Choose the faster method: to draw single rows, or multinomial numbers of rows."""
+        """Return a sampler that draws single rows or multinomial numbers, whichever is faster."""
         total, kinds = int(rows.sum()), len(rows)
         if total > MULTINOMIAL_RATIO * kinds:
             return cls(rows=rows, total=total, kind=None, chances=rows / total)
@@ -161,7 +177,7 @@ class RowSampler:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupSampler:
-    """Draw replicates of one group."""
+    """Draws replicates of one group."""
 
     population: GroupRows
     pos: RowSampler
@@ -169,13 +185,13 @@ class GroupSampler:
 
     @classmethod
     def from_group(cls, population: GroupRows) -> GroupSampler:
-        """Prepare both classes of a group."""
+        """Return a sampler of the rows of both classes of a group."""
         pos, neg = (RowSampler.from_counts(side.rows) for side in (population.pos, population.neg))
         return cls(population=population, pos=pos, neg=neg)
 
     @property
     def batch(self) -> int:
-        """The number of replicates in a batch: as many as fit into a block."""
+        """The number of replicates in a batch, such that a batch has about `BLOCK_ROWS` numbers."""
         population = self.population
         size = max(self.pos.size + self.neg.size, len(population.codes))
         if population.clusters is not None:
@@ -185,9 +201,9 @@ class GroupSampler:
     def draw(self, stream: np.random.Generator, size: int, *, stratified: bool) -> ReplicateCounts:
         """Draw a batch of replicates.
 
-        If `stratified` is true, each class is drawn separately and keeps its size. Otherwise, rows
-        are drawn from both classes together. If the rows have clusters, complete clusters are drawn
-        in both cases. A replicate without rows of a class is drawn again.
+        If `stratified` is true, each class is drawn separately, with as many rows as in the data.
+        Otherwise, rows are drawn from both classes together. If the rows have clusters, complete
+        clusters are drawn in both cases. A replicate without rows of a class is drawn again.
         """
         if self.population.clusters is not None:
             return self._draw_clusters(stream, size, self.population.clusters)
@@ -223,12 +239,14 @@ def draw_clusters(
 ) -> tuple[RowCounts, int]:
     """Draw `clusters` clusters with replacement for each replicate.
 
-    `sides` are the clusters of the rows of each class. A replicate without rows of a class is drawn
-    again. Returns how often each cluster was drawn, and how many replicates were drawn again.
+    `sides` has, for each class, the cluster numbers of its rows. A replicate without rows of a
+    class is drawn again. The function returns how often each cluster was drawn, and how many
+    replicates were drawn again.
     """
     sampler = RowSampler.from_counts(np.ones(clusters, np.int64))
-    # A draw is valid with a probability of at least 1 - 2/e + 1/e² = 0.39. This is the limit for
-    # many clusters of which only one has positives, and only another one has negatives.
+    # A draw is valid if it has rows of both classes. The probability of a valid draw is lowest if
+    # only one cluster has positives, only one other cluster has negatives, and there are many
+    # clusters. Its limit is then 1 - 2/e + 1/e² = 0.39.
     return draw_valid(
         lambda size: sampler.draw(stream, np.full(size, clusters)),
         lambda times: np.logical_and.reduce([times[:, cluster].any(axis=1) for cluster in sides]),
@@ -239,12 +257,13 @@ def draw_clusters(
 def _draw_class_sizes(
     stream: np.random.Generator, n_pos: int, n: int, size: int
 ) -> tuple[NDArray[np.int64], int]:
-    """Return how many of the `n` rows of each replicate are positive, at least 1 and at most n - 1.
+    """Draw the number of positives in each replicate of `n` rows, at least 1 and at most n - 1.
 
-    The second result is the number of replicates that were drawn again.
+    `n_pos` is the number of positives in the data. The second result is the number of replicates
+    that were drawn again.
     """
-    # The share of the larger class may be rounded to 1, so the smaller class is drawn. Its expected
-    # number is at least 1, so a draw is valid with a probability of at least 1/2.
+    # The share of the larger class may be rounded to 1, so the size of the smaller class is drawn.
+    # The expected size is at least 1, so a draw is valid with a probability of at least 1/2.
     smaller = min(n_pos, n - n_pos)
     sizes, n_redrawn = draw_valid(
         lambda size: stream.binomial(n, smaller / n, size),
@@ -259,9 +278,10 @@ def draw_valid(
     valid: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
     size: int,
 ) -> tuple[NDArray[np.int64], int]:
-    """Draw replicates until each is valid; also return how many were drawn again.
+    """Draw replicates until all are valid; also return how many were drawn again.
 
-    A draw must be valid with a probability well above 0, which bounds the expected number of draws.
+    The probability of a valid draw must not be near 0, because the expected number of draws is its
+    reciprocal.
     """
     replicates = draw(size)
     invalid, n_redrawn = np.flatnonzero(~valid(replicates)), 0
@@ -274,11 +294,10 @@ def draw_valid(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplicateStatistic:
-    """A statistic: a function that returns a row of values for each group of a scan.
+    """A statistic of curves: `function` takes a scan and returns `width` values for each group.
 
-    `depends_on_prevalence` is true if the statistic depends on the ratio of the classes. `corners`
-    is true if it needs only points at which a ROC curve can have a corner. `width` is the number of
-    values in a row.
+    `depends_on_prevalence` is true if the statistic depends on the share of positives. `corners` is
+    true if the statistic depends only on the points at which a ROC curve can have a corner.
     """
 
     function: Callable[[Any], NDArray[Any]]
@@ -289,7 +308,11 @@ class ReplicateStatistic:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RandomDraws:
-    """The number of resamples or permutations, their seed, and keys of the groups and clusters."""
+    """The number of resamples or permutations, and their random streams.
+
+    `keys` identify the random stream of each group. `cluster` is the cluster of each row of the
+    frame, or None.
+    """
 
     n_draws: int
     seed: Seed
@@ -301,8 +324,8 @@ class RandomDraws:
 class GroupReplicates:
     """Statistics of the replicates of one group.
 
-    `values` has one array for each statistic. `n_redrawn` has, for each statistic, the number of
-    replicates that were drawn again.
+    `values` has one array for each statistic, with one row per replicate. `n_redrawn` has, for each
+    statistic, the number of replicates that were drawn again.
     """
 
     population: GroupRows
@@ -316,16 +339,16 @@ def resample_groups(
     draws: RandomDraws,
     selected: NDArray[np.bool_] | None = None,
 ) -> Iterator[GroupReplicates]:
-    """Yield the statistics of the replicates of each selected group that has both classes."""
-    # After a large block was freed, the C library reuses freed memory instead of returning it to
-    # the system, which saves a quarter of the time. This block is allocated and freed only for this
-    # effect.
+    """Yield the statistics of the replicates of each group in `selected` that has both classes."""
+    # After a large memory block is freed, the C library of Linux reuses freed memory instead of
+    # returning it to the system. This reduces the time by a quarter, so a block is allocated and
+    # freed at once.
     np.empty(REUSED_BYTES, np.uint8)
     both = (scan.totals.pos_rows > 0) & (scan.totals.neg_rows > 0)
     groups = np.flatnonzero(both if selected is None else both & selected)
     n_values = draws.n_draws * sum(statistic.width for statistic in statistics)
     for chunk in _split_groups(scan, groups, n_values):
-        # The local variables of this function are freed before the next chunk is computed.
+        # A separate function, so that its local variables are freed before the next chunk.
         yield from _resample_chunk(scan, statistics, draws, chunk)
 
 
@@ -358,7 +381,10 @@ def _resample_chunk(
 def _split_groups(
     scan: Scan, groups: NDArray[np.int64], n_values: int
 ) -> Iterator[NDArray[np.int64]]:
-    """Divide groups into chunks; `n_values` is the number of values of one group."""
+    """Yield chunks of groups whose replicates are computed in parallel.
+
+    `n_values` is the number of values of all replicates of one group.
+    """
     # A chunk has at least one group for each thread.
     most = max(count_workers(), MAX_STORED_NUMBERS // max(n_values, 1))
     rows = np.cumsum(np.diff(scan.rows.starts)[groups]) // (4 * BLOCK_ROWS)
@@ -375,7 +401,10 @@ def _resample_batch(
     batch: int,
     size: int,
 ) -> tuple[list[NDArray[Any]], list[int]]:
-    """Compute all statistics of one batch of replicates; each batch has its own random stream."""
+    """Return the statistics of one batch, and how many replicates were drawn again for each.
+
+    Each batch has a separate random stream.
+    """
     key = draws.keys[sampler.population.group]
     samples: dict[bool, ReplicateCounts] = {}
     scans: dict[tuple[bool, bool], ReplicateScan] = {}
@@ -395,11 +424,12 @@ def _resample_batch(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassRows:
-    """The kinds of rows of one class, by falling score; unscored rows are last.
+    """The kinds of rows of one class, in the order of falling scores; unscored rows are last.
 
-    `rows` is the number of rows of each kind. `weight` is their weight, or None if rows have no
-    weights. `cluster` is their cluster, or None. `n_above` is the number of kinds with a score at
-    or above the score of each step.
+    Rows with the same score, weight and cluster are one kind. For each kind, `rows` is the number
+    of rows, `weight` is the weight of a row (None if rows have no weights), and `cluster` is the
+    cluster (None if there are no clusters). For each distinct score of the group, `n_above` is the
+    number of kinds with a score at or above this score.
     """
 
     rows: NDArray[np.int64]
@@ -417,8 +447,9 @@ class ClassRows:
 class GroupRows:
     """The rows of one group: its distinct scores (`codes`), and both classes.
 
-    `corners` are the steps at which the ROC curve can have a corner. Between two steps whose rows
-    all belong to the same class, it has no corner. `clusters` is the number of clusters, or None.
+    `corners` are the positions in `codes` at which the ROC curve can have a corner. If the rows of
+    two neighbouring scores all belong to the same class, there is no corner between them.
+    `clusters` is the number of clusters, or None.
     """
 
     group: int
@@ -430,7 +461,7 @@ class GroupRows:
 
     @classmethod
     def from_scan(cls, scan: Scan, group: int, cluster: NDArray[Any] | None = None) -> GroupRows:
-        """Read one group of a scan; `cluster` is the cluster of each row of the frame."""
+        """Return the rows of one group; `cluster` is the cluster of each row of the frame."""
         rows = scan.rows
         a, end, b = (int(i) for i in (rows.starts[group], rows.ends[group], rows.starts[group + 1]))
         unscored = rows.codes[end:b] >> 1 == rows.codec.reserved(ReservedCode.UNSCORED)
@@ -480,7 +511,10 @@ def _merge_rows(
     *,
     steps: int,
 ) -> ClassRows:
-    """Merge rows of a class with equal score, weight and cluster to one kind of row."""
+    """Return the kinds of rows of one class; rows with equal values are one kind.
+
+    `step` is the position of the score of each row among the `steps` distinct scores of the group.
+    """
     more_columns: list[NDArray[Any]] = [
         values for values in (weight, cluster) if values is not None
     ]
@@ -516,7 +550,7 @@ class Seed:
 
     @classmethod
     def parse(cls, seed: object) -> Seed:
-        """Read the option `seed`; None chooses a new seed in each call."""
+        """Check the option `seed`; for None, choose a new seed."""
         if seed is None:
             return cls(entropy=int(np.random.SeedSequence().entropy))  # type: ignore[arg-type]
         if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
@@ -537,7 +571,8 @@ class Seed:
 def stream_keys(keys: pl.DataFrame, model: str | None = None) -> list[tuple[int, ...]]:
     """Return the integers that identify the random streams of each group.
 
-    If `model` is given, it has the role of an additional, last key column.
+    `keys` are the group columns. If `model` is given, it is used like one more group column, on the
+    right.
     """
     columns = [column.to_list() for column in keys]
     if model is not None:
@@ -546,6 +581,6 @@ def stream_keys(keys: pl.DataFrame, model: str | None = None) -> list[tuple[int,
 
 
 def _key_words(key: tuple[object, ...]) -> tuple[int, ...]:
-    # Python's `hash` of a string is not the same in all processes.
+    # The hash of a string by Python's `hash` differs between processes.
     digest = blake2b(repr(key).encode(), digest_size=16).digest()
     return tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))

@@ -1,4 +1,7 @@
-"""Count positives and negatives at each distinct score of each group, in one scan of the rows."""
+"""Count the positives and negatives at or above each distinct score of each group.
+
+All counts are computed in one pass over the sorted rows, which this module calls a scan.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +28,18 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Block:
-    """Steps of a scan: a step lowers the threshold to the next distinct score of a group.
+    """Counts at the distinct scores of some groups; each score of a group is one step.
 
-    The steps `starts[i]` to `starts[i + 1]` belong to the group `groups[i]`. `tp0` and `fp0` are
-    the numbers of positives and negatives at or above the threshold before a step; `tp` and `fp`
-    are these numbers after the step. All four are integers, or sums of row weights if rows are
-    weighted. `codes` are the scores, as codes without the label bit. `pos_squares` and
-    `neg_squares` are sums of count times squared weight, if they were requested. `first_row` is the
-    position of the first row of the block among the sorted rows. If `SortedRows.row` is given,
-    `positions` are the positions of all rows of the block among the sorted rows, and `sizes` is the
-    number of rows of each step.
+    A step lowers the threshold to the next distinct score. The steps `starts[i]` to `starts[i + 1]`
+    belong to the group `groups[i]`. `tp` and `fp` are the numbers of positives and negatives at or
+    above the score of a step. `tp0` and `fp0` are the numbers above this score. With weights, all
+    four are sums of row weights. `codes` are the scores of the steps, as codes without the label
+    bit.
+
+    `pos_squares` and `neg_squares` are, for each step and class, the sums of count times squared
+    weight, or None if they were not requested. `first_row` is the position of the first row of the
+    block among the sorted rows. If `SortedRows.row` is given, `positions` are the positions of all
+    rows of the block among the sorted rows, and `sizes` is the number of rows of each step.
     """
 
     groups: NDArray[np.int64]
@@ -63,15 +68,16 @@ class Block:
         return neg
 
     def of_steps(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the value of the group of each step; `values` has one value per group."""
+        """Return, for each step, the value of its group; `values` has one value per group."""
         return np.repeat(values[self.groups], np.diff(self.starts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockRange:
-    """The sorted rows `start` to `stop` of a block: complete groups, or a part of one group.
+    """The range of sorted rows of a block, `start` to `stop`: complete groups or a part of one.
 
-    For a part of a group, `tp` and `fp` are the counts of the group before row `start`.
+    For a part of a group, `tp` and `fp` are the numbers of positive and negative rows of the group
+    before row `start`.
     """
 
     groups: NDArray[np.int64]
@@ -83,9 +89,10 @@ class BlockRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupTotals:
-    """Totals of each group: the rows of each class, and the sums of their row weights.
+    """Totals of each group: the number of rows of each class, and the sum of their row weights.
 
-    Totals include unscored rows. `unscored_pos` and `unscored_neg` are the sums of the row weights
+    `pos_rows` and `neg_rows` are numbers of rows; `pos` and `neg` are sums of row weights. These
+    totals include unscored rows. `unscored_pos` and `unscored_neg` are the sums of the row weights
     of the unscored rows alone.
     """
 
@@ -98,7 +105,7 @@ class GroupTotals:
 
 
 class Scannable(Protocol):
-    """The interface of scans, which statistics read: of the data, or of replicates of one group."""
+    """The interface that statistics read: a scan of the data, or of replicates of one group."""
 
     @property
     def ranges(self) -> Sequence[BlockRange]:
@@ -168,7 +175,7 @@ class Scan:
 
 
 def _split_rows(rows: SortedRows) -> list[BlockRange]:
-    """Divide the rows into blocks of about equal size, with the rows of a tie in one block."""
+    """Divide the rows into blocks of about equal size; tied rows are in the same block."""
     ranges: list[BlockRange] = []
     sizes = rows.ends - rows.starts[:-1]
     large = sizes > 2 * BLOCK_ROWS
@@ -193,7 +200,7 @@ def _split_group(rows: SortedRows, group: int) -> list[BlockRange]:
     ranges = []
     while start < end:
         stop = min(start + BLOCK_ROWS, end)
-        # Codes with the same score differ in the label bit.
+        # The codes of tied rows differ in the label bit only. All of them belong to this block.
         if stop < end:
             stop += int(np.searchsorted(codes[stop:], codes[stop - 1] | 1, "right"))
         ranges.append(BlockRange(groups=np.array([group]), start=start, stop=stop))
@@ -202,7 +209,7 @@ def _split_group(rows: SortedRows, group: int) -> list[BlockRange]:
 
 
 def _range_rows(rows: SortedRows, part: BlockRange) -> tuple[Any, NDArray[np.int64]]:
-    """Return the positions of scored rows in a range, and where its groups end among them."""
+    """Return the positions of the scored rows in a range, and the end of each group among them."""
     if len(part.groups) == 1:
         return slice(part.start, part.stop), np.array([part.stop - part.start])
     ends = np.cumsum(rows.ends[part.groups] - rows.starts[part.groups])
@@ -226,7 +233,7 @@ def _count_range(rows: SortedRows, part: BlockRange) -> tuple[NDArray[np.int64],
 
 
 def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
-    """Compute the steps of a range."""
+    """Count positives and negatives at each distinct score of the rows in a range."""
     positions, ends = _range_rows(rows, part)
     codes = rows.codes[positions]
     scores = codes >> 1
@@ -277,7 +284,10 @@ def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
 
 
 def _previous(values: NDArray[Any], starts: NDArray[np.int64], first: Any) -> NDArray[Any]:
-    """Return the value of the previous step of the group, or `first` for its first step."""
+    """Return, for each step, the value of the previous step of the same group.
+
+    For the first step of a group, return `first`.
+    """
     before = np.empty_like(values)
     before[1:] = values[:-1]
     before[starts[:-1]] = first

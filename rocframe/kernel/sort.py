@@ -22,7 +22,10 @@ MATRIX_SORT_ROWS = 64  # maximum size of groups that are sorted together with gr
 
 
 def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
-    """Sort each group in place: small groups of equal size together, large ones on all threads."""
+    """Sort the codes of each group in place; group i is `codes[starts[i] : starts[i + 1]]`.
+
+    Small groups of equal size are sorted together. Each large group is sorted on all threads.
+    """
     sizes = np.diff(starts)
     for rows in equal_size_groups(starts):
         codes[rows] = np.sort(codes[rows], axis=1)
@@ -60,14 +63,17 @@ def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def equal_size_groups(starts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the positions of all small groups of one size, as a matrix with a row per group."""
+    """Yield the positions of the rows of small groups, one matrix for each size of groups.
+
+    The matrix has one row per group of this size.
+    """
     sizes = np.diff(starts)
     for size in np.unique(sizes[(sizes > 0) & (sizes <= MATRIX_SORT_ROWS)]):
         yield starts[:-1][sizes == size, None] + np.arange(size)
 
 
 def large_groups(starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the groups that `equal_size_groups` leaves out."""
+    """Return the groups with more than `MATRIX_SORT_ROWS` rows."""
     return np.flatnonzero(np.diff(starts) > MATRIX_SORT_ROWS)
 
 
@@ -90,7 +96,7 @@ def _sort_large(codes: Codes) -> None:
 
 
 def _order_large(codes: Codes, order: NDArray[np.int64]) -> None:
-    """Write the order that sorts one large group, on all threads."""
+    """Write the positions of the codes in sorted order to `order`, on all threads."""
 
     def sort_part(part: tuple[NDArray[np.bool_], slice]) -> None:
         rows = np.flatnonzero(part[0])
@@ -100,9 +106,9 @@ def _order_large(codes: Codes, order: NDArray[np.int64]) -> None:
 
 
 def _cut_by_value(codes: Codes) -> list[tuple[NDArray[np.bool_], slice]]:
-    """Divide codes into ranges of values; return a mask and the sorted positions of each range.
+    """Divide codes into ranges of values with about the same number of codes.
 
-    The ranges have about the same number of codes.
+    For each range, return the mask of its codes and the slice of the sorted array that it fills.
     """
     sample = np.sort(codes[:: max(1, len(codes) // 4096)])
     edges = [sample[len(sample) * i // count_workers()] for i in range(1, count_workers())]
@@ -117,7 +123,10 @@ def _cut_by_value(codes: Codes) -> list[tuple[NDArray[np.bool_], slice]]:
 
 
 def concatenated_ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the integers `start` to `start + length - 1` of all ranges, concatenated."""
+    """Return the integers of all ranges, concatenated.
+
+    Range i has the integers `starts[i]` to `starts[i] + lengths[i] - 1`.
+    """
     before = np.cumsum(lengths) - lengths
     result: NDArray[np.int64] = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
     return result

@@ -25,9 +25,10 @@ R = TypeVar("R")
 
 @cache
 def count_workers() -> int:
-    """Return the number of threads of polars, which is also the number of threads used here.
+    """Return the number of threads of polars, which rocframe uses as well.
 
-    polars returns 1 on a thread that runs a plan, so `thread_pool_size` is called on a new thread.
+    On a thread on which polars runs a query, `thread_pool_size` returns 1. Therefore it is called
+    on a new thread.
     """
     with ThreadPoolExecutor(1) as reader:
         return max(1, reader.submit(thread_pool_size).result())
@@ -41,8 +42,8 @@ def _pool(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - threads do not 
 def run_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
     """Call `function` on every task in parallel; return its results in the order of tasks.
 
-    Calls within a task run one after the other: all threads could otherwise wait for tasks that no
-    thread can start.
+    If a task calls `run_parallel`, the inner tasks run one after the other. Otherwise all threads
+    could wait for inner tasks that no thread is free to start.
     """
     task_list = list(tasks)
     is_nested = current_thread().name.startswith(THREAD_NAME)
@@ -59,9 +60,9 @@ def split_rows(length: int, most: int) -> list[slice]:
 
 
 def split_groups(starts: NDArray[np.int64], most: int) -> list[slice]:
-    """Divide groups into slices of neighbouring groups with about `most` rows, at least one group.
+    """Divide groups into slices of neighbouring groups with about `most` rows each.
 
-    Group i has the rows `starts[i]` to `starts[i + 1] - 1`.
+    Group i has the rows `starts[i]` to `starts[i + 1] - 1`. A slice has at least one group.
     """
     levels = np.arange(0, starts[-1], most) if len(starts) > 1 else np.zeros(0)
     edges = np.unique(np.append(np.searchsorted(starts, levels), len(starts) - 1))
@@ -69,5 +70,8 @@ def split_groups(starts: NDArray[np.int64], most: int) -> list[slice]:
 
 
 def batch_sizes(length: int, most: int) -> list[int]:
-    """Return the sizes of batches of `length` items; all batches but the last have `most` items."""
+    """Divide `length` items into batches of `most` items, and return the sizes of the batches.
+
+    The last batch can be smaller.
+    """
     return [min(most, length - first) for first in range(0, length, most)]

@@ -1,4 +1,4 @@
-"""Confusion matrices at the thresholds that a rule chooses, such as the highest Youden index."""
+"""Confusion matrices at the threshold that a rule chooses, such as the highest Youden index."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuleSearch:
-    """Search for the row of each curve that is best by a rule, among the rows that are allowed.
+    """Search for the row of each curve that a rule chooses among the rows that meet constraints.
 
-    `unit` is the number by which the weights of the scan were divided.
+    `unit` is the number by which the weights of the rows were divided.
     """
 
     rule: Rule
@@ -44,17 +44,17 @@ class RuleSearch:
 
     @property
     def values(self) -> list[None]:
-        """The values of the argument: a rule has one point without a value."""
+        """The values of the argument: None, because a rule has one point and no value."""
         return [None]
 
     @property
     def depends_on_prevalence(self) -> bool:
-        """Whether the chosen row depends on the ratio of the classes."""
+        """Whether the chosen row depends on the share of positives."""
         metrics = [self.rule.value, *(metric for metric, *_ in self.constraints)]
         return any(metric.varies_with_prevalence or metric.name == "alerts" for metric in metrics)
 
     def points(self, scan: Scannable, *, scores: bool = True) -> CurvePoints:  # noqa: ARG002
-        """Return the point of each group; of equally good rows, the highest threshold."""
+        """Return the point of each group; of equally good rows, that with the highest threshold."""
         rows, n_groups = self._curve_rows(scan), len(scan.totals.pos)
         allowed, index = rows.where(allowed_rows(rows, self.constraints))
         best = best_rows(allowed, self.rule, n_groups).row
@@ -66,10 +66,10 @@ class RuleSearch:
         return CurvePoints(**columns, missing=~exists[:, None])
 
     def _curve_rows(self, scan: Scannable) -> CurveRows:
-        """Return the rows of all curves, with the row above all scores."""
+        """Return the rows of all curves, including the rows at the threshold `inf`."""
         totals = scan.totals
         n_groups, unscored = len(totals.pos), totals.unscored_neg
-        # Scores that are not in a resample are no rows of its curve.
+        # A score without rows in a resample is not a threshold of the curve of this resample.
         is_sample = isinstance(scan, ReplicateScan)
 
         def steps(block: Block) -> tuple[NDArray[Any], ...]:
@@ -109,14 +109,15 @@ def parse_rule(
     beta: float,
     **options: Any,
 ) -> RuleOptions | None:
-    """Check the rule of `intervals` and its options; None without a rule.
+    """Check the option `rule` of `intervals` and its options; return None if no rule is given.
 
-    Metrics use `costs` and `beta` as well, so that the rule need not use them.
+    `costs` and `beta` may be given for the metrics only, so a rule that does not use them raises no
+    error.
     """
     if rule is None:
         for name in ("benefits", "subject_to", "minimize"):
             if options[name] is not None:
-                hint = f'Use it with a rule, such as rule="youden", or leave {name}= out.'
+                hint = f'Pass a rule as well, such as rule="youden", or leave {name}= out.'
                 raise OptionValueError.compose(name, options[name], "no rule is given", hint)
         return None
     names = {str(rule), *(options["subject_to"] or ())}

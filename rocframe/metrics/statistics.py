@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def gini(scan: Scannable) -> NDArray[np.float64]:
-    """Return the Gini coefficient, 2·AUC - 1; NaN where a class is absent."""
+    """Return the Gini coefficient of each group, 2·AUC - 1; NaN if a class is absent."""
     return 2 * count_pairs(scan).areas[0] - 1
 
 
@@ -35,7 +35,7 @@ def _gini_influence(sample: ReplicateScan) -> Influences:
 
 
 def ks(scan: Scannable) -> NDArray[np.float64]:
-    """Return the largest TPR - FPR, at least 0; NaN where a class is absent."""
+    """Return the largest TPR - FPR of each group, at least 0; NaN if a class is absent."""
     largest = np.zeros(len(scan.totals.pos))
 
     def block_maximum(block: Block) -> NDArray[np.float64]:
@@ -49,7 +49,11 @@ def ks(scan: Scannable) -> NDArray[np.float64]:
 
 
 def _ks_supremum(sample: ReplicateScan) -> NDArray[np.float64]:
-    """Return the columns of `supremum_limits` for TPR - FPR, a row for each replicate."""
+    """Return the replicates that `supremum_limits` requires for D = TPR - FPR.
+
+    Each replicate is a row with sup D*, sup (D* - D) and sup (2·D - D*), where D* is the difference
+    of the resample and D that of the data.
+    """
 
     def differences(sample: ReplicateScan) -> NDArray[np.float64]:
         x, y = _step_rates(sample, sample.block, sample.block.tp, sample.block.fp)
@@ -68,7 +72,7 @@ def _ks_supremum(sample: ReplicateScan) -> NDArray[np.float64]:
 
 
 def eer(scan: Scannable) -> NDArray[np.float64]:
-    """Return the interpolated FPR at which FPR = 1 - TPR; NaN where a class is absent."""
+    """Return the FPR of each group at which FPR = 1 - TPR; NaN if a class is absent."""
     rate = np.ones(len(scan.totals.pos))
 
     def crossings(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -86,12 +90,15 @@ def eer(scan: Scannable) -> NDArray[np.float64]:
 
 
 def average_precision(scan: Scannable) -> NDArray[np.float64]:
-    """Return the average precision of each group; NaN without positives."""
+    """Return the average precision of each group; NaN if there are no positives."""
     return _sum_per_positive(scan, lambda tp, fp, tp0, _: step_sum(tp, fp, tp0))
 
 
 def pr_auc(scan: Scannable) -> NDArray[np.float64]:
-    """Return the area under the interpolated precision-recall curve; NaN without positives."""
+    """Return the area under the precision-recall curve of each group, with interpolation.
+
+    The area is NaN if there are no positives.
+    """
 
     def steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
         return precision_recall_integral(*(count.astype(float) for count in counts))
@@ -117,7 +124,10 @@ def _nan_without_class(scan: Scannable, values: NDArray[np.float64]) -> NDArray[
 def _sum_per_positive(
     scan: Scannable, steps: Callable[..., NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Return the sum of the steps of each group, divided by its number of positives."""
+    """Return the sum of `steps` over the scores of each group, divided by the number of positives.
+
+    `steps` is a function of tp and fp at each score, and of tp and fp at the next higher score.
+    """
     totals = scan.totals
 
     def add(block: Block) -> list[NDArray[np.float64]]:
@@ -132,7 +142,7 @@ def _sum_per_positive(
 
 
 def ks_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of TPR - FPR at the threshold where the difference is largest."""
+    """Return the influence values of TPR - FPR at the threshold with the largest difference."""
     steps = _Steps.from_sample(sample)
     height = steps.tp / steps.pos - steps.fp / steps.neg
     best = int(np.argmax(height))
@@ -159,7 +169,8 @@ def eer_influence(sample: ReplicateScan) -> Influences:
     fraction = (1 - x0[at] - y0[at]) / (width + height)
     pos[:at] = neg[:at] = neg[-1] = 1
     pos[at] = neg[at] = fraction
-    # If the segment moves, its intersection with FPR = 1 - TPR moves along this line.
+    # A change of a rate moves the segment of the curve that crosses the line FPR = 1 - TPR. The
+    # crossing point moves along this line, by `share` of the change.
     share = width / (width + height)
     tpr, fpr = y0[at] + fraction * height, x0[at] + fraction * width
     return -share * (pos - tpr) / steps.pos, (1 - share) * (neg - fpr) / steps.neg
@@ -168,7 +179,7 @@ def eer_influence(sample: ReplicateScan) -> Influences:
 def average_precision_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of the average precision.
 
-    A row changes the precision at its own step and at all later steps.
+    A row changes the precision at its own score and at all lower scores.
     """
     steps = _Steps.from_sample(sample)
     n_alerts = steps.tp + steps.fp
@@ -186,7 +197,8 @@ def average_precision_influence(sample: ReplicateScan) -> Influences:
 def pr_auc_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of the area under the interpolated precision-recall curve.
 
-    A row changes the area of its own step, and the start of all later steps.
+    A step is the part of the curve from one distinct score to the next lower score. A row changes
+    the area of the step at its own score, and the start of all steps at lower scores.
     """
     steps = _Steps.from_sample(sample)
     tp0, before = steps.tp0, steps.tp0 + steps.fp0
@@ -197,9 +209,10 @@ def pr_auc_influence(sample: ReplicateScan) -> Influences:
     def share(part: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.divide(part, total, out=np.zeros_like(part), where=total > 0)
 
-    # Within a step, tp = tp0 + more·u and the number of alerts is d = before + length·u, u from 0
-    # to 1. The integrals of 1/d, 1/d², u/d², ... are multiplied by powers of `length` or `before`,
-    # so that they are logarithms and proportions, which do not overflow.
+    # Within a step, tp is tp0 + more·u and the number of alerts is d = before + length·u, where u
+    # rises from 0 to 1. The influence values contain the integrals of 1/d, 1/d² and u/d² over u.
+    # These integrals could overflow. Multiplied by powers of `length` or `before`, they are
+    # logarithms and proportions, which do not overflow.
     growth = log_growth(before, length)
     pos_share, start_precision = share(more, length), share(tp0, before)
     new, old = share(length, before + length), share(before, before + length)
@@ -245,10 +258,10 @@ CURVE_STATISTICS = {
 def _perfect_ks(
     share: NDArray[np.float64], n_pos: NDArray[Any], n_neg: NDArray[Any], level: float
 ) -> Limits:
-    """Return Newcombe's (1998) limits of TPR - FPR, at least 0.
+    """Return Newcombe's (1998) limits of KS, the difference TPR - FPR, for an AUC of 0 or 1.
 
-    If the AUC is 0, the difference is largest where both rates are 0 or both are 1. The smaller
-    class has the wider limits.
+    If the AUC is 1, TPR is 1 and FPR is 0. If the AUC is 0, KS is 0 and both rates are 0 or both
+    are 1. The size of the smaller class is then used for both rates, because it gives wider limits.
     """
     smaller = np.minimum(n_pos, n_neg)
     pos, neg = (np.where(share == 1, n, smaller).astype(float) for n in (n_pos, n_neg))
@@ -259,7 +272,7 @@ def _perfect_ks(
 def _perfect_eer(
     share: NDArray[np.float64], n_pos: NDArray[Any], n_neg: NDArray[Any], level: float
 ) -> Limits:
-    """Return Wilson's limits of the error rate of the smaller class."""
+    """Return Wilson's limits of an equal error rate of 0 or 1, as the rate of the smaller class."""
     smaller = np.minimum(n_pos, n_neg)
     return wilson(share * smaller, smaller, level)
 
@@ -267,11 +280,11 @@ def _perfect_eer(
 def _perfect_precision(
     share: NDArray[np.float64], n_pos: NDArray[Any], _: NDArray[Any], level: float
 ) -> Limits:
-    """Return Wilson's limits of a proportion of the positives (Boyd, Eng and Page, 2013)."""
+    """Return Wilson's limits of an area as a share of the positives (Boyd, Eng and Page, 2013)."""
     return wilson(share * n_pos, n_pos, level)
 
 
-# The interval method and limits of statistics at the ends of their bounds, if the AUC is 0 or 1.
+# For an AUC of 0 or 1: the method and the limits of each statistic that is 0 or 1 as well.
 PERFECT_LIMITS = {
     "auc": ("newcombe", perfect_area_limits),
     "gini": ("newcombe", perfect_area_limits),
@@ -283,7 +296,11 @@ PERFECT_LIMITS = {
 
 
 class _Steps(NamedTuple):
-    """Steps of the data as floats; `fp0` and `fp` include unscored negatives."""
+    """Counts of the data at each distinct score, as floats; `fp0` and `fp` include unscored rows.
+
+    `tp` and `fp` are the positives and negatives at or above the score, `tp0` and `fp0` those above
+    the score.
+    """
 
     tp0: NDArray[np.float64]
     fp0: NDArray[np.float64]
@@ -307,6 +324,6 @@ class _Steps(NamedTuple):
 
 
 def _reverse_cumulative_sum(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum over each step and all later steps."""
+    """Return, for each position, the sum of the value and all later values."""
     sums: NDArray[np.float64] = np.cumsum(values[::-1])[::-1]
     return sums
