@@ -93,7 +93,7 @@ def _hull_vertices(
         index = np.cumsum(is_first) - 1
         firsts = np.flatnonzero(is_first)
         farthest = np.flatnonzero(above == np.maximum.reduceat(above, firsts)[index])
-        middle = rows[farthest[np.unique(index[farthest], return_index=True)[1]]]
+        middle = rows[farthest[np.diff(index[farthest], prepend=-1) != 0]]
         is_vertex[middle] = True
         halves = np.stack([left[segment[firsts]], middle, right[segment[firsts]]])
         left, right = halves[:2].T.ravel(), halves[1:].T.ravel()

@@ -18,8 +18,9 @@ from rocframe.frames import as_input_frame, build_table, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.scan import Scan
-from rocframe.kernel.threads import run_parallel, split_rows
+from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.scan import BLOCK_ROWS, Scan
+from rocframe.kernel.threads import run_parallel, split_groups, split_rows
 from rocframe.kinds import PREVALENCE, KindName, kind_named, scale_of
 from rocframe.metric_options import (
     check_metric_name,
@@ -367,23 +368,41 @@ def simplified_curves(
 
     The group columns are first, with their names in `cases`.
     """
-    scan = Scan.from_cases(cases)
-    counts, codes = trace_counts(scan)
-    counts = replace(counts, prevalence=prevalence)
-    rows, error = simplified_rows(counts, kind, scale, max_error)
-    group = np.searchsorted(counts.starts, rows, "right") - 1
-    pos, neg = counts.pos[group], counts.neg[group]
-    tp, fp = counts.tp[rows], counts.fp[rows]
-    threshold = scan.rows.codec.decode(codes[rows])
-    threshold[rows == counts.starts[group]] = np.inf
-    columns = {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp}
-    measures = (error, area_change(counts, rows, kind))
-    columns |= {name: values[group] for name, values in zip(SIMPLIFICATION, measures, strict=True)}
+    rows = sort_rows(cases)
+
+    def simplify_part(groups: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
+        scan = Scan.from_rows(rows.of_groups(groups))
+        counts, codes = trace_counts(scan)
+        counts = replace(counts, prevalence=prevalence)
+        selected, error = simplified_rows(counts, kind, scale, max_error)
+        starts = np.searchsorted(selected, counts.starts)
+        lengths = np.diff(starts)
+        pos, neg = np.repeat(counts.pos, lengths), np.repeat(counts.neg, lengths)
+        tp, fp = counts.tp[selected], counts.fp[selected]
+        threshold = rows.codec.decode(codes[selected])
+        threshold[starts[:-1]] = np.inf
+        columns = {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp}
+        measures = (error, area_change(counts, selected, kind))
+        columns |= {
+            name: np.repeat(values, lengths)
+            for name, values in zip(SIMPLIFICATION, measures, strict=True)
+        }
+        return lengths, columns
+
+    # The full curves of a part are in memory only while this part is simplified. A curve has one
+    # row more than the group.
+    sizes = rows.starts + np.arange(len(rows.starts))
+    parts = run_parallel(simplify_part, split_groups(sizes, BLOCK_ROWS) or [slice(0, 0)])
+    lengths = np.concatenate([lengths for lengths, _ in parts])
+    columns = {
+        name: np.concatenate([columns.pop(name) for _, columns in parts]) for name in [*parts[0][1]]
+    }
     schema = {
-        **curve_columns(pl.Float64() if tp.dtype.kind == "f" else pl.Int64()),
+        **curve_columns(pl.Float64() if columns["tp"].dtype.kind == "f" else pl.Int64()),
         **SIMPLIFICATION,
     }
-    return build_table(scan.rows.keys, columns, schema, rows=group)
+    group = np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)
+    return build_table(rows.keys, columns, schema, rows=group)
 
 
 def trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:

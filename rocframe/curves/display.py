@@ -65,6 +65,21 @@ class CurveCounts:
             prevalence=self.prevalence,
         )
 
+    def select(self, curves: NDArray[np.bool_]) -> tuple[CurveCounts, NDArray[np.int64]]:
+        """Return the curves at which `curves` is True, and the rows of these curves."""
+        sizes = np.diff(self.starts)
+        rows = np.flatnonzero(np.repeat(curves, sizes))
+        selected = CurveCounts(
+            tp=self.tp[rows],
+            fp=self.fp[rows],
+            starts=np.append(0, np.cumsum(sizes[curves])),
+            pos=self.pos[curves],
+            neg=self.neg[curves],
+            required=None if self.required is None else self.required[rows],
+            prevalence=self.prevalence,
+        )
+        return selected, rows
+
 
 def scale_values(rates: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
     """Return rates, their logarithms, or their normal deviates, depending on the scale."""

@@ -35,6 +35,7 @@ SIMPLIFIED_BATCH_ROWS = 1 << 18  # rows of curves that are simplified together
 ROW_STEP = 1 / 8
 CURVED_STEP = 1 / 4  # largest distance of points on a curved line, relative to the error
 MIN_CURVED_STEP = 1e-5  # smallest distance of points on a curved line, in lengths of an axis
+MAX_CORNER_PRODUCT = 2**40  # below it, rounding errors of deviations are negligible
 SHORT_CURVE_ROWS = 32  # if lines are curved, all rows of curves with fewer rows are selected
 
 
@@ -62,7 +63,60 @@ def simplified_rows(
 def _simplify_batch(
     counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    required = hull_vertices(counts.tp, counts.fp, counts.starts)
+    if counts.tp.dtype.kind != "i" or kind.x != "fpr" or scale != "linear":
+        return _examine_curves(counts, kind, scale, max_error)
+    corners, is_regular = _find_corners(counts)
+    # The deviation of a corner from the line between two other rows is at least 1 / (pos * neg).
+    product = counts.pos.astype(np.float64) * counts.neg
+    is_exact = is_regular & (product * max_error < 1 - 1e-9) & (product < MAX_CORNER_PRODUCT)
+    error = np.where(product > 0, 0.0, np.nan)
+    required = corners if counts.required is None else corners | counts.required
+    if not is_exact.all():
+        corners = corners | np.repeat(product >= MAX_CORNER_PRODUCT, np.diff(counts.starts))
+        rest, rows = counts.select(~is_exact)
+        selected, error[~is_exact] = _examine_curves(rest, kind, scale, max_error, corners[rows])
+        required[rows] = False
+        required[rows[selected]] = True
+    return np.flatnonzero(required), error
+
+
+def _find_corners(counts: CurveCounts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Mark the rows that are not within a horizontal or vertical line, and the regular curves.
+
+    In regular curves, neighbouring rows differ, and no row is within a diagonal line.
+    """
+    starts = counts.starts
+    height, width = np.diff(counts.tp), np.diff(counts.fp)
+    rises, widens = height != 0, width != 0
+    corners = np.ones(len(counts.tp), bool)
+    corners[1:-1] = (rises[1:] != rises[:-1]) | (widens[1:] != widens[:-1])
+    corners[1:-1] |= rises[1:] == widens[1:]
+    corners[starts[:-1]] = corners[starts[1:] - 1] = True
+    diagonal, repeated = rises & widens, ~(rises | widens)
+    diagonal[starts[1:-1] - 1] = repeated[starts[1:-1] - 1] = False  # steps to the next curve
+    step = np.flatnonzero(diagonal[1:] & diagonal[:-1])
+    step = step[height[step] * width[step + 1] == height[step + 1] * width[step]]
+    irregular = np.append(step, np.flatnonzero(repeated))
+    is_regular = np.ones(len(starts) - 1, bool)
+    is_regular[np.searchsorted(starts, irregular, "right") - 1] = False
+    return corners, is_regular
+
+
+def _examine_curves(
+    counts: CurveCounts,
+    kind: Kind,
+    scale: Scale,
+    max_error: float,
+    corners: NDArray[np.bool_] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the rows of the simplified curves, and the error of each curve.
+
+    If `corners` is given, rows that are not corners cannot be farthest from a straight line.
+    """
+    candidates = np.ones(len(counts.tp), bool) if corners is None else corners
+    rows = np.flatnonzero(candidates)
+    required, starts = np.zeros(len(candidates), bool), np.searchsorted(rows, counts.starts)
+    required[rows] = hull_vertices(counts.tp[rows], counts.fp[rows], starts)
     counts = counts.on_axes(kind)
     axes, sizes = display_axes(kind, scale, counts), np.diff(counts.starts)
     if counts.required is not None:
@@ -72,23 +126,12 @@ def _simplify_batch(
         required |= np.repeat(sizes < SHORT_CURVE_ROWS, sizes)
     counts = replace(counts, required=required)
     # The error of curves whose rows are all required is 0 without an examination of their points.
-    is_complete = np.logical_and.reduceat(required, counts.starts[:-1])
-    if not is_complete.any():
-        return _select_rows(counts, axes, max_error)
+    is_complete = np.logical_and.reduceat(required | ~candidates, counts.starts[:-1])
     error = np.where(_is_defined(axes), 0.0, np.nan)
-    rows = np.flatnonzero(np.repeat(~is_complete, sizes))
-    if len(rows):
-        part = CurveCounts(
-            tp=counts.tp[rows],
-            fp=counts.fp[rows],
-            starts=np.append(0, np.cumsum(sizes[~is_complete])),
-            pos=counts.pos[~is_complete],
-            neg=counts.neg[~is_complete],
-            required=required[rows],
-        )
-        selected, error[~is_complete] = _select_rows(
-            part, display_axes(kind, scale, part), max_error
-        )
+    if not is_complete.all():
+        part, rows = counts.select(~is_complete)
+        part_axes = display_axes(kind, scale, part)
+        selected, error[~is_complete] = _select_rows(part, part_axes, max_error, candidates[rows])
         required[rows[selected]] = True
     return np.flatnonzero(required), error
 
@@ -100,14 +143,14 @@ def _is_defined(axes: DisplayAxes) -> NDArray[np.bool_]:
 
 
 def _select_rows(
-    counts: CurveCounts, axes: DisplayAxes, max_error: float
+    counts: CurveCounts, axes: DisplayAxes, max_error: float, candidates: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the rows of the simplified curves, and the error of each curve."""
     required, defined = counts.required, _is_defined(axes)
     assert required is not None
     step, sizes = ROW_STEP * max_error, np.diff(counts.starts)
     is_short = sizes <= MIN_SEARCHED_ROWS
-    examined = required | np.repeat(defined & is_short, sizes)
+    examined = required | (candidates & np.repeat(defined & is_short, sizes))
     for i in np.flatnonzero(defined & ~is_short).tolist():
         a, b = counts.starts[i], counts.starts[i + 1]
         examined[a + _rows_to_examine(axes, i, counts.tp[a:b], counts.fp[a:b], step)] = True
@@ -301,7 +344,6 @@ def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDA
     change = np.zeros(len(firsts))
     if not len(firsts):
         return change
-    line = np.searchsorted(counts.starts, rows, "right") - 1
     area_change_between = (
         _precision_area_change if kind.name == "precision_recall" else _roc_area_change
     )
@@ -312,8 +354,11 @@ def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDA
     change_of_interval = np.concatenate(
         [np.zeros(0), *run_parallel(lambda part: area_change_between(counts, rows[part]), parts)]
     )
-    within = line[1:] == line[:-1]
-    np.add.at(change, line[1:][within], change_of_interval[within])
+    first_rows = np.searchsorted(rows, firsts)
+    change_of_interval[first_rows[1:] - 1] = 0  # from the last row of a curve to the next curve
+    changed = np.flatnonzero(change_of_interval)
+    curve = np.searchsorted(first_rows, changed, "right") - 1
+    np.add.at(change, curve, change_of_interval[changed])
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind.name == "precision_recall":
             return np.where(pos > 0, change / pos, np.nan)
@@ -334,15 +379,25 @@ def _roc_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np
     (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
         _interval_counts(part, rows) for part in (counts.tp, counts.fp)
     )
-    height, width = tp2 - tp1, fp2 - fp1
+    height, width, sizes = tp2 - tp1, fp2 - fp1, np.diff(rows)
+    change = np.zeros(len(sizes))
+    intervals = np.ones(len(sizes), bool)
+    if tp.dtype.kind == "i":  # the result is exactly 0 for single steps and flat intervals
+        intervals = (sizes > 1) & (height != 0) & (width != 0)
+        if not intervals.any():
+            return change
+    if not intervals.all():
+        steps = np.repeat(intervals, sizes)
+        tp, tp0, fp, fp0 = (part[steps] for part in (tp, tp0, fp, fp0))
+        height, width, tp1, sizes = (part[intervals] for part in (height, width, tp1, sizes))
     if tp.dtype.kind == "i" and int(abs(height).max()) * int(abs(width).max()) > MAX_EXACT_PRODUCT:
         tp, tp0, fp, fp0, height, width, tp1 = (
             part.astype(np.float64) for part in (tp, tp0, fp, fp0, height, width, tp1)
         )
     # Differences from the left end of the interval are small, so their sums are exact.
-    heights = tp + tp0 - np.repeat(2 * tp1, np.diff(rows))
-    curve = np.add.reduceat((fp - fp0) * heights, rows[:-1] - rows[0])
-    change: NDArray[np.float64] = (height * width - curve).astype(np.float64)
+    heights = tp + tp0 - np.repeat(2 * tp1, sizes)
+    curve = np.add.reduceat((fp - fp0) * heights, np.cumsum(sizes) - sizes)
+    change[intervals] = height * width - curve
     return change
 
 

@@ -169,7 +169,7 @@ def douglas_peucker(
             distance = np.where(allowed[points], distance, -1.0)
             worst = np.maximum.reduceat(distance, firsts)
         farthest = np.flatnonzero(distance == worst[segment])
-        farthest = farthest[np.unique(segment[farthest], return_index=True)[1]]
+        farthest = farthest[np.diff(segment[farthest], prepend=-1) != 0]
         middle = points[farthest[is_split]]
         selected[middle] = True
         left, right = np.append(left[is_split], middle), np.append(middle, right[is_split])

@@ -40,6 +40,21 @@ class SortedRows:
     unscored: UnscoredTotals
     row: NDArray[np.int64] | None = None
 
+    def of_groups(self, groups: slice) -> SortedRows:
+        """Return the rows of neighbouring groups, without a copy."""
+        starts = self.starts[groups.start : groups.stop + 1]
+        rows = slice(starts[0], starts[-1])
+        return SortedRows(
+            codec=self.codec,
+            keys=self.keys[groups],
+            codes=self.codes[rows],
+            weights=None if self.weights is None else self.weights.of_rows(rows),
+            starts=starts - starts[0],
+            ends=self.ends[groups] - starts[0],
+            unscored=self.unscored.of_groups(groups),
+            row=None if self.row is None else self.row[rows],
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowGroups:
@@ -186,6 +201,11 @@ class UnscoredTotals:
         zeros = np.zeros(groups, np.int64)
         return cls(**dict.fromkeys((field.name for field in fields(cls)), zeros))
 
+    def of_groups(self, groups: slice) -> UnscoredTotals:
+        """Return the totals of neighbouring groups."""
+        names = [field.name for field in fields(self)]
+        return UnscoredTotals(**{name: getattr(self, name)[groups] for name in names})
+
     @classmethod
     def find(
         cls,
@@ -257,6 +277,16 @@ class RowWeights:
             [False, True],
         )
         return cls(count=counts, weight=weights, row_weight=row_weight, tp=tp, fp=fp)
+
+    def of_rows(self, rows: slice) -> RowWeights:
+        """Return the values of the rows of complete groups."""
+        return RowWeights(
+            count=self.count[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            row_weight=self.row_weight[rows],
+            tp=self.tp[rows],
+            fp=self.fp[rows],
+        )
 
 
 def _cumulative_sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
