@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from rocframe.bands.smooth import smooth, theoretical_curve
     from rocframe.charts.chart import chart
     from rocframe.charts.dashboard.dashboard import dashboard
+    from rocframe.classes.class_metrics import class_metrics
     from rocframe.classes.multiclass_auc import multiclass_auc
     from rocframe.classes.one_vs_one import one_vs_one
     from rocframe.classes.one_vs_rest import one_vs_rest
@@ -117,6 +118,7 @@ __all__ = [
     "chart",
     "chart_bundle",
     "chart_fragment",
+    "class_metrics",
     "compare",
     "confusion_matrix",
     "contrast",

@@ -116,6 +116,16 @@ def parse_metrics(
     return dict(parsed)
 
 
+def parse_rates(metrics: object, settings: Settings) -> dict[str, Rate]:
+    """Return the records of the option `metrics` by the names of their columns."""
+
+    def parse(metric: object) -> tuple[str, Rate]:
+        rate = parse_metric("metrics", metric, settings)
+        return rate.column, rate
+
+    return parse_metrics(metrics, parse)
+
+
 def check_metric_settings(
     names: Iterable[str], *, beta: float, costs: Mapping[str, float] | None
 ) -> None:

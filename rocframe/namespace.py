@@ -152,6 +152,7 @@ class RocFrame(Namespace):
     summary = LazyMethod("rocframe.summaries")
     intervals = LazyMethod("rocframe.metrics.intervals")
     multiclass_auc = LazyMethod("rocframe.classes.multiclass_auc")
+    class_metrics = LazyMethod("rocframe.classes.class_metrics")
     one_vs_rest = LazyMethod("rocframe.classes.one_vs_rest")
     one_vs_one = LazyMethod("rocframe.classes.one_vs_one")
     volume = LazyMethod("rocframe.classes.volume")

@@ -115,7 +115,7 @@ def covariance_columns(model: pl.DataType, area: str) -> Schema:
 
 CURVE = TableType(
     name="curve",
-    functions=("curve",),
+    functions=("curve", "class_metrics"),
     columns=curve_columns,
     recognize=has_columns(*CURVE_COLUMNS),
     ties=ROW_TIES,

@@ -173,7 +173,7 @@ def test_every_function_of_a_table_says_how_to_make_one_of_other_objects(tmp_pat
     arguments = {"label": "label", "score": "score", "scores": {"a": "score"}}
     arguments |= {"path": tmp_path / "file.html", "metrics": "ks"}
     points = rf.mix(rf.curve(TABLE, "label", "score"), fpr=0.5)
-    arguments |= {"points": points, "id": "id", "seed": 1}
+    arguments |= {"points": points, "id": "id", "seed": 1, "prior": {0: 0.5, 1: 0.5}}
     with all_cases() as case:
         for name, function in FUNCTIONS.items():
             names = [*inspect.signature(function).parameters]
@@ -186,6 +186,7 @@ def test_every_function_of_a_table_says_how_to_make_one_of_other_objects(tmp_pat
                 if one.default is inspect.Parameter.empty
             }
             required |= {"tpr": 0.5} if function in {rf.at, rf.mix} else {}
+            required |= {"metrics": "f1"} if function is rf.class_metrics else {}
             for what, (value, hint) in NO_FRAMES.items():
                 with case(name, what):
                     with pytest.raises(rf.OptionValueError) as caught:

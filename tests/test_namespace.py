@@ -20,6 +20,7 @@ VERBS = [
     "average",
     "band",
     "chart",
+    "class_metrics",
     "compare",
     "confusion_matrix",
     "contrast",

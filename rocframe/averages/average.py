@@ -52,7 +52,7 @@ def average(
     curves: FrameT,
     /,
     *,
-    over: str | Sequence[str] = "fold",
+    over: str | Sequence[str] | None = "fold",
     method: AverageMethod = "vertical",
     fixed: str | pl.Expr | None = None,
     metrics: str | pl.Expr | Sequence[str | pl.Expr] | None = None,
@@ -84,9 +84,10 @@ def average(
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows: to
         select a part of the data, filter predictions or groups, not rows of curves.
-    over : str or sequence of str, default "fold"
+    over : str, sequence of str or None, default "fold"
         Key columns to average over, such as the fold. Curves with the same values of all other keys
-        form a group.
+        form a group. None: each curve is a group, so that the result has the values of single
+        curves, without limits.
     method : str, default "vertical"
         Method of averaging. `"vertical"`: the mean of y at given values of x. `"horizontal"`: the
         mean of x at given values of y; y must be a rate that only rises or only falls with the

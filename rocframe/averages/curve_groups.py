@@ -132,12 +132,15 @@ def note_with_keys(note: Note, keys: Sequence[str]) -> str:
     """Return a note with the number and the keys of curves, such as `left_out:1 (7)`."""
     rest = len(keys) - MAX_NAMES_IN_NOTE
     more = f" and {rest} more" if rest > 0 else ""
-    return counted_note(note, f"{len(keys)} ({', '.join(keys[:MAX_NAMES_IN_NOTE])}{more})")
+    names = ", ".join(keys[:MAX_NAMES_IN_NOTE])
+    return counted_note(note, f"{len(keys)} ({names}{more})" if names else f"{len(keys)}")
 
 
 def format_keys(keys: pl.DataFrame, over: Sequence[str]) -> NDArray[np.object_]:
-    """Return the key of each curve as text."""
-    columns = [format_values(keys.get_column(name)) for name in over]
+    """Return the key of each curve as text: the values of `over`, or of all keys without `over`."""
+    columns = [format_values(keys.get_column(name)) for name in over or keys.columns]
+    if not columns:
+        return np.full(keys.height, "", object)
     result = np.empty(keys.height, object)
     result[:] = [" ".join(key) for key in zip(*columns, strict=True)]
     return result

@@ -11,7 +11,7 @@ import numpy as np
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.kernel.resample import Seed
-from rocframe.metric_options import check_metric_settings, parse_metric, parse_metrics
+from rocframe.metric_options import check_metric_settings, parse_metric, parse_rates
 from rocframe.options import (
     check_choice,
     check_flag,
@@ -234,7 +234,7 @@ def parse_average_options(
 
     Options that the method does not support must have their values in `defaults`.
     """
-    keys = parse_over(over)
+    keys = () if over is None else parse_over(over)
     check_flag("nearest", nearest)
     at_values = fixed is not None or metrics is not None or nearest
     if not at_values:
@@ -251,8 +251,7 @@ def parse_average_options(
         fixed_metric = parse_metric("fixed", fixed, settings, others=(THRESHOLD,))
     averaged = None
     if metrics is not None:
-        parsed = parse_metrics(metrics, lambda metric: _parse_rate(metric, settings))
-        averaged = tuple(parsed.values())
+        averaged = tuple(parse_rates(metrics, settings).values())
     given_grid, grid = grid, defaults["grid"] if at_values else grid
     check_choice("method", method, get_args(AverageMethod))
     check_choice("interval", interval, (*get_args(AverageInterval), None))
@@ -262,7 +261,11 @@ def parse_average_options(
     check_weights("weights", weights)
     base_method, class_weights = CLASS_METHODS.get(method, (method, "equal"))
     classes, pooled = method in CLASS_METHODS, base_method == "pooled"
-    limits = not (classes or pooled)
+    limits = not (classes or pooled or over is None)
+    if over is None and (classes or pooled):
+        problem = f"method={method!r} combines several curves"
+        hint = 'Pass their key, such as over="class".'
+        raise OptionValueError.compose("over", over, problem, hint)
     for option, value, used in (
         ("grid", grid, not pooled),
         ("weights", weights, limits),
@@ -275,7 +278,8 @@ def parse_average_options(
         ("seed", seed, limits and interval == "bootstrap"),
     ):
         by_interval = limits and option in {"test_per_train", "level", "n_boot", "seed"}
-        subject = f"interval={interval!r}" if by_interval else f"method={method!r}"
+        method_or_over = "over=None" if over is None else f"method={method!r}"
+        subject = f"interval={interval!r}" if by_interval else method_or_over
         check_supported(option, value, subject, supported=used, default=defaults[option])
     if prior is not None and not isinstance(prior, Mapping):
         problem = "expected a mapping from classes to numbers"
@@ -324,11 +328,6 @@ def default_over_hint(name: str) -> str:
     """Return a line for the error of a missing column `name`, if it is the default of `over`."""
     hint = '\nThe default is over="fold". Pass the column of the folds as over=.'
     return hint if name == DEFAULT_OVER else ""
-
-
-def _parse_rate(metric: object, settings: Settings) -> tuple[str, Rate]:
-    rate = parse_metric("metrics", metric, settings)
-    return rate.column, rate
 
 
 def parse_test_per_train(given: object, over: Sequence[str], interval: str | None) -> float | None:

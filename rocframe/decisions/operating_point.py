@@ -17,6 +17,7 @@ from rocframe.curves.table import (
     read_curves,
     score_outside_unit,
 )
+from rocframe.decisions.class_costs import ClassCosts, check_class_key
 from rocframe.decisions.costs import ErrorCosts, cost_rule
 from rocframe.decisions.optimum import (
     CLOSEST_TOP_LEFT,
@@ -28,7 +29,7 @@ from rocframe.decisions.optimum import (
     linear_gain,
 )
 from rocframe.errors import OptionValueError
-from rocframe.frames import as_input_frame, lazy_plan, take_rows, through_node
+from rocframe.frames import as_input_frame, column, lazy_plan, take_rows, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import exact_fraction
 from rocframe.kernel.scan import BLOCK_ROWS
@@ -60,7 +61,8 @@ from rocframe.schemas import N_OPTIMA, RULE, THRESHOLD
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.curves.table import Curves
+    from rocframe.curves.table import CurveLayout, Curves
+    from rocframe.decisions.class_costs import ClassShares, PairCosts
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
     from rocframe.rates import Counts
@@ -72,9 +74,10 @@ def operating_point(
     /,
     rule: str | pl.Expr | Sequence[str | pl.Expr] = "youden",
     *,
-    costs: Mapping[str, float] | None = None,
+    costs: Mapping[str, float] | PairCosts | None = None,
     benefits: Mapping[str, float] | None = None,
     prevalence: float | None = None,
+    prior: ClassShares | None = None,
     subject_to: Mapping[str, Sequence[float | None]] | None = None,
     minimize: bool | None = None,
     beta: float = 1.0,
@@ -100,9 +103,11 @@ def operating_point(
         probabilities, with `costs=`. Any metric of `curve`, such as `"f1"`: its best value. A named
         expression over `threshold`, `tp`, `fp`, `fn`, `tn`: its highest value. Each of several
         rules has a row.
-    costs : mapping of str to float, default None
+    costs : mapping or square matrix, default None
         Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
-        are 0.
+        are 0. With `prior=`, also costs of pairs of classes, `{("a", "b"): 5}`: the cost of
+        predicting b if the class is a. Errors without a cost then cost 1. A matrix has a row for
+        each true class and a column for each predicted class, in the order of `prior`.
     benefits : mapping of str to float, default None
         Benefits of a `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
         not given are 0.
@@ -110,6 +115,9 @@ def operating_point(
         Prevalence, between 0 and 1, at which rules and constraints that depend on both classes are
         computed. By default, the prevalence of the table if it was computed with `prevalence=`,
         else that of each curve. The counts do not change.
+    prior : mapping, default None
+        Share of each class, for curves of several classes with a key `class`: a mapping from
+        classes to numbers that sum to 1. The share of its class is the prevalence of each curve.
     subject_to : mapping of str to sequence, default None
         Constraints: the lowest and highest allowed value of metrics, such as
         `{"precision": (0.9, 1)}`. None is no limit. `"alerts"` is the number of rows that are
@@ -162,6 +170,10 @@ def operating_point(
     the costs of the errors less those of correct predictions of the same class. It assumes that
     scores are calibrated probabilities. The other rules do not.
 
+    With costs of pairs, c_fn of the curve of class k is the mean cost of predicting another class
+    for a row of class k, and c_fp is the mean cost of predicting class k for a row of another
+    class. Both means are weighted by the shares of the other classes.
+
     References
     ----------
     T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
@@ -202,22 +214,41 @@ def operating_point(
     │ 0.5   ┆ 0.9       ┆ 1   ┆ 0   ┆ … ┆ 3   ┆ 0.0 ┆ 0.5 ┆ 2        │
     └───────┴───────────┴─────┴─────┴───┴─────┴─────┴─────┴──────────┘
     """
-    options = RuleOptions.parse(
-        rule,
-        costs=costs,
-        benefits=benefits,
-        prevalence=prevalence,
-        subject_to=subject_to,
-        minimize=minimize,
-        beta=beta,
-    )
+    classes = ClassCosts.parse(prior, costs)
+    given: dict[Any, dict[str, Any]] = {None: {"costs": costs, "prevalence": prevalence}}
+    if classes is not None:
+        check_supported("prevalence", prevalence, "prior=", hint="Leave out one of the two.")
+        given = {name: classes.settings_of(name) for name in classes.prior}
+    options = {
+        name: RuleOptions.parse(
+            rule,
+            prior=prior,
+            benefits=benefits,
+            subject_to=subject_to,
+            minimize=minimize,
+            beta=beta,
+            **settings,
+        )
+        for name, settings in given.items()
+    }
+
+    def find_points(frame: pl.DataFrame, table: CurveLayout) -> pl.DataFrame:
+        if classes is None or frame.is_empty():
+            return best_points(read_curves(frame, table), next(iter(options.values())))
+        parts = [
+            best_points(read_curves(rows, table), options[name])
+            for name, rows in classes.split(frame)
+        ]
+        return pl.concat(parts).sort(*(column(name) for name in table.by), maintain_order=True)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, (*RULE, *N_OPTIMA))
         check_new_columns(table, (*RULE, *N_OPTIMA), "operating_point")
+        if classes is not None:
+            check_class_key(table.by)
         return through_node(
             plan.select(table.all_columns),
-            lambda frame: best_points(read_curves(frame, table), options),
+            lambda frame: find_points(frame, table),
             schema={**table.keys, **RULE, **table.row, **N_OPTIMA},
             by=table.by,
             anchor="rule",
@@ -282,9 +313,10 @@ class RuleOptions:
         subject_to: Mapping[str, Sequence[float | None]] | None,
         benefits: Mapping[str, float] | None,
         minimize: bool | None,
+        prior: object = None,
         **settings: Any,
     ) -> RuleOptions:
-        """Check the options."""
+        """Check the options; `prior` is only checked for rules that do not support it."""
         if minimize is not None:
             check_flag("minimize", minimize)
         options = cls(
@@ -302,6 +334,7 @@ class RuleOptions:
                 raise OptionValueError.compose(option, value, "no rule uses it", hint)
         if "bayes" in options.rules:
             check_supported("subject_to", subject_to, "rule='bayes'")
+            check_supported("prior", prior, "rule='bayes'")
             check_supported("prevalence", options.settings.prevalence, "rule='bayes'")
         return options
 

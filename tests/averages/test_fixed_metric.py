@@ -524,3 +524,38 @@ def test_metrics_of_many_groups_at_thresholds_equal_the_axes(grid):
     assert found["threshold"].to_list() == axes["threshold_mean"].to_list()
     axes = axes.drop("threshold_mean", "threshold_sd")
     assert_frame_equal(found.select(axes.columns), axes, abs_tol=1e-15)
+
+
+def test_without_a_key_each_curve_has_its_own_values():
+    table = curves(pl.DataFrame(TABLE))
+    options = {"fixed": "accuracy", "metrics": ["precision", "recall"], "grid": [0.5, 0.75]}
+    alone = table.roc.average(over=None, **options)
+    constant = table.select(pl.lit("all").alias("key"), pl.all())
+    pooled = constant.roc.average(over="key", interval=None, **options)
+    assert_frame_equal(alone.drop("note"), pooled.drop("note"))
+    assert alone["precision_lower"].null_count() == alone.height
+    assert table.roc.average(over=None, grid="union").roc.area()["auc_of_mean"].to_list() == (
+        pytest.approx(table.roc.area()["auc"].to_list())
+    )
+    one = table.filter(pl.col("fold") == table["fold"][0]).drop("fold")
+    assert one.lazy().roc.average(over=None, **options).collect().height == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"method": "micro"},
+            (
+                "over=None: method='micro' combines several curves.\nPass their key, such as "
+                'over="class".'
+            ),
+        ),
+        ({"interval": "t"}, "interval='t': over=None does not support this option.\nLeave it out."),
+        ({"seed": 1}, "seed=1: over=None does not support this option.\nLeave it out."),
+    ],
+)
+def test_averages_without_a_key_have_no_limits_and_combine_no_curves(options, message):
+    with pytest.raises(rf.RocframeError) as error:
+        curves(pl.DataFrame(TABLE)).roc.average(over=None, **options)
+    assert str(error.value) == message

@@ -1,0 +1,177 @@
+"""The function `class_metrics`: metrics of each class at its share and with its costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rocframe.curves.table import check_new_columns, curve_layout, read_curves
+from rocframe.decisions.class_costs import ClassCosts, check_class_key
+from rocframe.errors import OptionValueError
+from rocframe.frames import as_input_frame, column, lazy_plan, private_names, through_node
+from rocframe.metric_options import check_metric_settings, parse_rates
+from rocframe.options import public
+from rocframe.rates import Settings
+from rocframe.schemas import THRESHOLD
+from rocframe.table_types import floats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocframe.curves.table import CurveLayout
+    from rocframe.decisions.class_costs import ClassShares, PairCosts
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By
+
+
+@public
+def class_metrics(
+    curves: FrameT,
+    /,
+    metrics: str | pl.Expr | Sequence[str | pl.Expr],
+    *,
+    prior: ClassShares,
+    costs: PairCosts | None = None,
+    beta: float = 1.0,
+    by: By = None,
+) -> FrameT:
+    """Add metrics to curves of several classes, at the share of each class and with its costs.
+
+    The table needs the group column `class`, and each curve is that of one class against all
+    others. Its counts do not change.
+
+    Parameters
+    ----------
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
+    metrics : str, Expr or sequence of these
+        Metrics to add: names of metrics of `curve`, and named expressions over `threshold` and the
+        four counts. Expressions use the counts of the table.
+    prior : mapping
+        Share of each class: a mapping from classes to numbers that sum to 1.
+    costs : mapping or square matrix, default None
+        For `"expected_cost"`: costs of pairs of classes, `{("a", "b"): 5}`, the cost of predicting
+        b if the class is a. Errors without a cost cost 1. A matrix has a row for each true class
+        and a column for each predicted class, in the order of `prior`. Or the costs of a `tp`,
+        `fp`, `fn` and `tn`, the same for all classes.
+    beta : float, default 1.0
+        Weight of recall relative to precision in `"f_beta"`.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The curve table, sorted by group and falling threshold, with a column (Float64) for each
+        metric on the right. Metrics that depend on both classes are computed for a prevalence that
+        is the share of the class of the curve. Undefined values are null.
+
+    Raises
+    ------
+    RocframeError
+        If the table is not a curve table, has no group column `class`, or already has a column of
+        this name, if a group is incomplete, if a metric is unknown, if shares do not sum to 1 or
+        lack a class, or if costs are negative, of the wrong shape or of an unknown class.
+
+    See Also
+    --------
+    one_vs_rest : Binary predictions of each class against all others.
+    operating_point : The best threshold of each class, with the same `prior` and `costs`.
+    average : Means over the classes; `method="weighted"` has the same `prior`.
+
+    Notes
+    -----
+    For the curve of class k with share π_k, a false negative costs the mean of the costs C(k, i) of
+    predicting another class i, and a false positive costs the mean of the costs C(i, k). Both means
+    are weighted by the shares π_i of the other classes. The expected cost per row is
+    π_k FNR c_fn + (1 - π_k) FPR c_fp.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874, section 9. doi:10.1016/j.patrec.2005.10.010
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {
+    ...         "truth": ["cat", "dog", "cow", "cat"],
+    ...         "cat": [0.7, 0.2, 0.5, 0.4],
+    ...         "dog": [0.2, 0.5, 0.1, 0.5],
+    ...         "cow": [0.1, 0.3, 0.4, 0.1],
+    ...     }
+    ... )
+    >>> rest = rf.one_vs_rest(predictions, "truth", ["cat", "dog", "cow"])
+    >>> curves = rf.curve(rest, "label", "score", by="class")
+    >>> costly = curves.roc.class_metrics(
+    ...     ["precision", "expected_cost"],
+    ...     prior={"cat": 0.5, "dog": 0.3, "cow": 0.2},
+    ...     costs={("cat", "dog"): 5},
+    ... )
+    >>> costly.filter(pl.col("class") == "cat").drop("class", "fn", "tn", "fpr", "tpr")
+    shape: (5, 5)
+    ┌───────────┬─────┬─────┬───────────┬───────────────┐
+    │ threshold ┆ tp  ┆ fp  ┆ precision ┆ expected_cost │
+    │ ---       ┆ --- ┆ --- ┆ ---       ┆ ---           │
+    │ f64       ┆ i64 ┆ i64 ┆ f64       ┆ f64           │
+    ╞═══════════╪═════╪═════╪═══════════╪═══════════════╡
+    │ inf       ┆ 0   ┆ 0   ┆ null      ┆ 1.7           │
+    │ 0.7       ┆ 1   ┆ 0   ┆ 1.0       ┆ 0.85          │
+    │ 0.5       ┆ 1   ┆ 1   ┆ 0.5       ┆ 1.1           │
+    │ 0.4       ┆ 2   ┆ 1   ┆ 0.666667  ┆ 0.25          │
+    │ 0.2       ┆ 2   ┆ 2   ┆ 0.5       ┆ 0.5           │
+    └───────────┴─────┴─────┴───────────┴───────────────┘
+    """
+    classes = ClassCosts.parse(prior, costs)
+    if classes is None:
+        problem = "expected a mapping from classes to their shares"
+        hint = "Use, for example, prior={'a': 0.9, 'b': 0.1}."
+        raise OptionValueError.compose("prior", prior, problem, hint)
+    by_class = {
+        name: parse_rates(metrics, Settings(beta=beta, **classes.settings_of(name)))
+        for name in classes.prior
+    }
+    names, some_costs = next((list(by_class[name]), classes.costs_of(name)) for name in by_class)
+    check_metric_settings(names, beta=beta, costs=some_costs)
+    new = floats(*names)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        table = curve_layout(schema, by, tuple(new))
+        check_new_columns(table, new, "class_metrics")
+        check_class_key(table.by)
+
+        def run(frame: pl.DataFrame) -> pl.DataFrame:
+            rows = _curve_rows(frame, table)
+            index = private_names(["row"], rows.columns)["row"]
+            parts = [
+                part.with_columns(
+                    metric.expr().fill_nan(None) for metric in by_class[name].values()
+                )
+                for name, part in classes.split(rows.with_row_index(index))
+            ]
+            if not parts:
+                return rows.with_columns(pl.lit(None, pl.Float64).alias(name) for name in new)
+            return pl.concat(parts).sort(index).drop(index)
+
+        return through_node(
+            plan.select(table.all_columns),
+            run,
+            schema={**table.keys, **table.row, **new},
+            by=table.by,
+            anchor=THRESHOLD,
+        )
+
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+
+
+def _curve_rows(frame: pl.DataFrame, table: CurveLayout) -> pl.DataFrame:
+    """Return the checked and sorted rows of a curve table with the names of its columns."""
+    rows = read_curves(frame, table).table
+    return rows.select(
+        *(column(name) for name in table.by),
+        *(column(table.private(name)).alias(name) for name in table.row),
+    )

@@ -1,0 +1,168 @@
+"""Shares of several classes and costs of confusing them, as prevalence and costs of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rocframe.errors import MissingColumnError, OptionValueError
+from rocframe.frames import column
+from rocframe.kernel.exact import exact_fraction
+from rocframe.options import parse_fraction, parse_number
+from rocframe.text import format_list
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+CLASS_KEY = "class"  # the key column of curves of one class against the rest
+PRIOR_EXAMPLE = "Use, for example, prior={'a': 0.9, 'b': 0.1}."
+COSTS_EXAMPLE = "Use, for example, costs={('a', 'b'): 5}, the cost of predicting b for class a."
+SHARE_ROUNDING = 1e-6  # largest accepted difference between the sum of all shares and 1
+
+ClassShares: TypeAlias = Mapping[Any, float]
+PairCosts: TypeAlias = "Mapping[Any, float] | Sequence[Sequence[float]] | NDArray[Any]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClassCosts:
+    """The share of each class, and the costs of errors of its curve against the rest.
+
+    `costs` has an item per class with the costs of a false positive and of a false negative, or is
+    None if no costs are given.
+    """
+
+    prior: Mapping[Any, float]
+    costs: Mapping[Any, Mapping[str, float]] | None
+
+    @classmethod
+    def parse(cls, prior: object, costs: Any) -> ClassCosts | None:
+        """Return the shares and costs of all classes; None if none of them is given by class."""
+        by_pair = isinstance(costs, Mapping) and any(isinstance(key, tuple) for key in costs)
+        if prior is None and not by_pair:
+            return None
+        if prior is None:
+            problem = "costs of pairs of classes require the share of each class"
+            raise OptionValueError.compose("costs", costs, problem, PRIOR_EXAMPLE)
+        shares = _parse_prior(prior)
+        is_matrix = hasattr(costs, "__iter__") and not isinstance(costs, Mapping | str)
+        if by_pair or is_matrix:
+            pairs = _parse_pairs(costs, list(shares))
+            reduced = {name: _costs_against_rest(name, shares, pairs) for name in shares}
+            for name, errors in reduced.items():
+                if not any(errors.values()):
+                    problem = f"every decision for or against class {name!r} is free"
+                    raise OptionValueError.compose("costs", costs, problem, COSTS_EXAMPLE)
+        else:
+            reduced = dict.fromkeys(shares, costs)
+        return cls(prior=shares, costs=None if costs is None else reduced)
+
+    def settings_of(self, name: Any) -> dict[str, Any]:
+        """Return the options `prevalence` and `costs` of the curve of a class."""
+        return {"prevalence": self.prior[name], "costs": self.costs_of(name)}
+
+    def costs_of(self, name: Any) -> Mapping[str, float] | None:
+        """Return the costs of errors of the curve of a class, if costs are given."""
+        return None if self.costs is None else self.costs[name]
+
+    def split(self, frame: pl.DataFrame) -> Iterator[tuple[Any, pl.DataFrame]]:
+        """Return each class in the column `class` of a table, and the rows of this class.
+
+        Raise an error if a class has no share.
+        """
+        present = frame.get_column(CLASS_KEY).unique().to_list()
+        unknown = [name for name in present if name not in self.prior]
+        if unknown:
+            raise OptionValueError.compose(
+                "prior",
+                dict(self.prior),
+                f"the share of class {format_list(unknown)} is missing",
+                "Pass a share for every class of the table.",
+            )
+        return ((name, frame.filter(column(CLASS_KEY) == name)) for name in present)
+
+
+def check_class_key(by: Iterable[str]) -> None:
+    """Raise an error if a curve table has no key column with the class."""
+    if CLASS_KEY not in by:
+        error = MissingColumnError.compose("prior", CLASS_KEY, list(by), noun="key")
+        raise MissingColumnError(f'{error}\nShares of classes need curves with by=["class"].')
+
+
+def _parse_prior(prior: object) -> dict[Any, float]:
+    """Return the shares of the classes, which must sum to 1."""
+    if not isinstance(prior, Mapping) or len(prior) < 2:
+        problem = "expected a mapping from two or more classes to their shares"
+        raise OptionValueError.compose("prior", prior, problem, PRIOR_EXAMPLE)
+    shares = {
+        name: parse_fraction(f"prior[{name!r}]", share, example=0.1)
+        for name, share in prior.items()
+    }
+    total = sum(shares.values())
+    if abs(total - 1) > SHARE_ROUNDING:
+        problem = f"the shares sum to {total:g} instead of 1"
+        raise OptionValueError.compose("prior", prior, problem, "Divide each share by the sum.")
+    return shares
+
+
+def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fraction]:
+    """Return the costs of pairs of classes, (true class, predicted class).
+
+    Rows and columns of a matrix are in the order of `classes`.
+    """
+    given = costs
+    if not isinstance(costs, Mapping):
+        rows = [list(row) if hasattr(row, "__iter__") else [row] for row in costs]
+        size = len(classes)
+        if len(rows) != size or any(len(row) != size for row in rows):
+            lengths = sorted({len(row) for row in rows})
+            shape = f"{len(rows)} × {' or '.join(map(str, lengths))}"
+            raise OptionValueError.compose(
+                "costs",
+                costs,
+                f"expected a matrix of {size} × {size} costs, but this has {shape}",
+                "It needs a row for each true class and a column for each predicted class, in the "
+                "order of prior=.",
+            )
+        given = {
+            (true, predicted): rows[i][j]
+            for i, true in enumerate(classes)
+            for j, predicted in enumerate(classes)
+        }
+    pairs = {}
+    for key, cost in given.items():
+        argument = f"costs[{key!r}]"
+        if not isinstance(key, tuple) or len(key) != 2:
+            problem = "expected a pair: the true class and the predicted class"
+            raise OptionValueError.compose(argument, cost, problem, COSTS_EXAMPLE)
+        for name in key:
+            if name not in classes:
+                problem = f"class {name!r} is not in prior="
+                hint = f"The classes are: {format_list(classes)}."
+                raise OptionValueError.compose(argument, cost, problem, hint)
+        pairs[key] = exact_fraction(
+            parse_number(argument, cost, low=0, closed="left", hint=COSTS_EXAMPLE)
+        )
+        if key[0] == key[1] and pairs[key]:
+            problem = "the cost of a correct prediction must be 0"
+            raise OptionValueError.compose(argument, cost, problem, "Leave it out.")
+    return pairs
+
+
+def _costs_against_rest(
+    name: Any, prior: Mapping[Any, float], pairs: Mapping[tuple[Any, Any], Fraction]
+) -> dict[str, float]:
+    """Return the mean costs of predicting the rest for a class, and the class for the rest.
+
+    The means are weighted by the shares of the other classes. Errors without a cost cost 1.
+    """
+    shares = {other: exact_fraction(share) for other, share in prior.items() if other != name}
+    total = sum(shares.values())
+    one = Fraction(1)
+    fn = sum((pairs.get((name, other), one) * share for other, share in shares.items()), 0 * one)
+    fp = sum((pairs.get((other, name), one) * share for other, share in shares.items()), 0 * one)
+    return {"fp": float(fp / total), "fn": float(fn / total)}
