@@ -122,7 +122,7 @@ CURVE = TableType(
     drawing="rocframe.charts.curve_chart:curve_chart",
     chart_options=(
         *("by", "kind", "x", "y", *CHANNELS),
-        *("scale", *DOMAINS, "hull", "costs", "prevalence", "mark", "ties", *HIDDEN_PARTS),
+        *("scale", *DOMAINS, "hull", "costs", "prevalence", "mark", "areas", "ties", *HIDDEN_PARTS),
     ),
 )
 

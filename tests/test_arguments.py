@@ -23,8 +23,8 @@ FUNCTIONS = {
 }
 EXPRESSIONS = {f"expr.roc.{name}": getattr(SCORE, name) for name in lazy_methods(rf.RocExpr)}
 AUC = (
-    "Arguments: predictions, label, score, by, fpr, tpr, standardize, ci, level, n_boot, seed, "
-    "cluster, positive, weight, count, missing."
+    "Arguments: predictions, label, score, by, fpr, tpr, alert_rate, standardize, ci, level, "
+    "n_boot, seed, cluster, positive, weight, count, missing."
 )
 AT = (
     "Arguments: curves, threshold, fpr, tpr, alert_rate, tnr, fnr, fall_out, recall, sensitivity, "

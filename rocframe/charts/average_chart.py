@@ -31,7 +31,7 @@ from rocframe.charts.curve_layers import (
     one_point_per_row,
 )
 from rocframe.charts.groups import area_captions, read_groups, total_area
-from rocframe.charts.labels import json_numbers, sentences, short_name, tooltip
+from rocframe.charts.labels import json_numbers, level_text, sentences, short_name, tooltip
 from rocframe.charts.style import BAND_OPACITY, with_key
 from rocframe.curves.thinning import corner_points
 from rocframe.frames import collect_frame, column
@@ -175,8 +175,7 @@ def plot_with_limits(
 
 def _interval_caption(table: pl.DataFrame) -> str:
     """Return the confidence levels of a table as text; empty without confidence limits."""
-    levels = table.get_column("ci_level").drop_nulls().drop_nans().unique().sort().to_list()
-    names = " and ".join(f"{100 * level:.4g} %" for level in levels)
+    names = level_text(table.get_column("ci_level"))
     return names and f"{names} pointwise intervals"
 
 

@@ -42,6 +42,7 @@ def chart(
     costs: Mapping[str, float] | None = None,
     prevalence: float | None = None,
     mark: Mark = None,
+    areas: pl.DataFrame | None = None,
     ties: bool = False,
     diagonal: bool = True,
     legend: bool = True,
@@ -141,7 +142,13 @@ def chart(
     mark : float, DataFrame or mapping, default None
         Operating points to mark: thresholds, for which the same rows are used as in `at`; a table
         from `at`, whose group columns determine the curves; or a mapping from up to six names to
-        thresholds or tables, with a shape for each name.
+        thresholds or tables, with a shape for each name. For a table from `intervals` with the
+        metrics of the axes, the chart also shows their confidence limits as bars.
+    areas : DataFrame, default None
+        Areas with confidence limits, which the legend (without colors, the subtitle) shows in
+        brackets. A table from `auc`; from `fold_auc`, if an entry of the legend stands for several
+        curves; or from `intervals`, for `average_precision` and `auc`. Its areas must be those that
+        the legend shows.
     ties : bool, default False
         Draw the area between the best and the worst order of tied rows with a dotted outline, for
         roc, gain and lift_chart, if it is large enough to be visible. The description states both
@@ -215,6 +222,7 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         costs=costs,
         prevalence=prevalence,
         mark=mark,
+        areas=areas,
         ties=ties,
         diagonal=diagonal,
         legend=legend,
@@ -267,6 +275,7 @@ class ChartOptions:
     costs: Mapping[str, float] | None = None
     prevalence: float | None = None
     mark: Mark = None
+    areas: pl.DataFrame | None = None
     ties: bool = False
     diagonal: bool = True
     legend: bool = True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from rocframe.charts.area_limits import read_area_limits
 from rocframe.charts.axes import chart_kind, curve_plane, given_titles, zoom_plane
 from rocframe.charts.curve_data import (
     LEVEL_STEP,
@@ -82,7 +83,10 @@ def curve_chart(
         "axes, use .roc.chart(x_domain=(0, 0.2)) or y_domain=.",
     )
     areas = areas_of(curves, kind)
-    groups = replace(groups, captions=area_captions(groups.captioned_column, areas, kind))
+    limits = read_area_limits(options.areas, curves.keys, groups.captioned_column, areas, kind)
+    groups = replace(
+        groups, captions=area_captions(groups.captioned_column, areas, kind, limits.texts)
+    )
     points = drawn_points(curves, kind, areas)
     full = given_titles(curve_plane(kind, points, options.scale), options)
     plane = zoom_plane(full, options)
@@ -115,17 +119,19 @@ def curve_chart(
     ]
     # The subtitle shows the area if no legend, panel header or tooltip shows it.
     area = "" if groups.captioned_column else total_area(areas, kind, groups)
+    area = " ".join(filter(None, (area, limits.texts.get(""))))
     prevalence = _prevalence_text(curves, kind)
     return groups.with_titles(
         plot.layered(layers, one_point_per_row(plane, [*POINTS, "box"] if has_ties else POINTS)),
         title=kind.title,
-        subtitle=JOINT.join(filter(None, (area, prevalence))),
+        subtitle=JOINT.join(filter(None, (area, limits.caption, prevalence))),
         description=sentences(
             f"{plane.name}, {format_count(len(records), 'curve')}: {plane.axis_names}",
             chance_text(plane, of_curves=True),
             plane.zoom_text,
             prevalence.capitalize(),
             groups.captions_text() or area,
+            limits.caption.capitalize(),
             *overlay_texts(curves, groups.captioned_column, options),
             f"Nothing is drawn: {OUTSIDE}" if notes and groups.panel is None else "",
         ),

@@ -332,15 +332,25 @@ def areas_of(curves: Curves, kind: Kind) -> list[float]:
 
 
 def area_captions(
-    column: GroupColumn | None, areas: Sequence[float] | None, kind: Kind
+    column: GroupColumn | None,
+    areas: Sequence[float] | None,
+    kind: Kind,
+    limits: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return the caption of each value of a group column: the value and the area of its curves."""
+    """Return the caption of each value of a group column: the value and the area of its curves.
+
+    `limits` are texts to the right of the areas, by value.
+    """
     if column is None or areas is None:
         return {}
     by_value: dict[str, list[float]] = {value: [] for value in column.values}
     for value, area in zip(column.texts, areas, strict=True):
         by_value[value].append(area)
-    return {value: f"{value} ({area_text(part, kind)})" for value, part in by_value.items()}
+    right = {value: f" {text}" for value, text in (limits or {}).items()}
+    return {
+        value: f"{value} ({area_text(part, kind)}{right.get(value, '')})"
+        for value, part in by_value.items()
+    }
 
 
 def total_area(areas: Sequence[float] | None, kind: Kind, groups: Groups) -> str:

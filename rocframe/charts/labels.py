@@ -97,6 +97,12 @@ def number_text(value: Any) -> str:
     return "0.000" if text == "-0.000" else text
 
 
+def level_text(levels: pl.Series) -> str:
+    """Return the confidence levels in a column, such as `95 %`; empty without levels."""
+    known = levels.drop_nulls().drop_nans().unique().sort().to_list()
+    return " and ".join(f"{100 * level:.4g} %" for level in known)
+
+
 def note_text(note: str | None) -> str:
     """Return the first note of a row in words; it states why a value is undefined."""
     return note.partition(SEPARATOR)[0].replace("_", " ") if note else "undefined"

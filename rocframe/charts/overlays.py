@@ -26,16 +26,19 @@ from rocframe.charts.labels import (
     chart_text,
     json_number,
     json_numbers,
+    json_rows,
+    level_text,
     tooltip,
 )
+from rocframe.charts.match_rows import CURVE_INDEX, match_rows
+from rocframe.charts.point_limits import has_limits, points_with_limits
 from rocframe.charts.style import BACKGROUND, MUTED, TIE_KEY, with_key
 from rocframe.curves.at import operating_points
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.table import TOTAL_ROUNDING
 from rocframe.curves.thinning import BETWEEN
 from rocframe.decisions.costs import EQUAL_COST_KINDS, equal_cost_steps, lowest_cost
-from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
-from rocframe.frames import column
+from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.options import check_flag, check_supported, to_floats
 from rocframe.rates import CONFUSION
 from rocframe.schemas import THRESHOLD
@@ -65,6 +68,8 @@ OVERLAY_KINDS = {
 }
 # The values of the field `part` in the records of overlays.
 TIE, HULL, EQUAL_COST, LOWEST_COST, MARK = "tie", "hull", "equal cost", "lowest cost", "mark"
+LIMITS = "limits"
+LIMIT_WIDTH = 1.5
 TIE_OPACITY = 0.1
 MIN_TIE = 1 / 800  # share of an axis; the line of the curve hides a narrower rectangle
 # Corners of the rectangle of a tie: for tp and fp, 0 is the count before the tie, 1 the count after
@@ -72,7 +77,6 @@ MIN_TIE = 1 / 800  # share of an axis; the line of the curve hides a narrower re
 # tied negatives first. The last corner closes the rectangle.
 TIE_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
 MARK_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
-CURVE_INDEX = "(curve)"  # unique, because group columns of points are renamed to k0, k1, ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -161,7 +165,20 @@ def overlay_texts(
     if options.mark is not None:
         names = [name for name in named_marks(options.mark) if name is not None]
         texts.append(f"Points are marked: {', '.join(names)}" if names else "Points are marked")
+        level = _limit_level(options)
+        if level:
+            texts.append(f"Bars are {level} confidence limits")
     return texts
+
+
+def _limit_level(options: ChartOptions) -> str:
+    """Return the confidence level of marked points with limits as text; empty without limits."""
+    levels = [
+        points.get_column("ci_level")
+        for points in named_marks(options.mark).values()
+        if isinstance(points, pl.DataFrame) and has_limits(points)
+    ]
+    return level_text(pl.concat(levels)) if levels else ""
 
 
 def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
@@ -334,6 +351,8 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
 
 def _mark_records(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, Any]]:
     """Return the marked points of each curve that lie inside the axes."""
+    if isinstance(points, pl.DataFrame) and has_limits(points):
+        return _limited_marks(inputs, points)
     table = _marked_rows(inputs.curves, points).sort(CURVE_INDEX, maintain_order=True)
     curve = table.get_column(CURVE_INDEX).to_numpy()
     tp, fp = (table.get_column(name).cast(pl.Float64).to_numpy() for name in ("tp", "fp"))
@@ -359,6 +378,29 @@ def _mark_records(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, 
     ]
 
 
+def _limited_marks(inputs: OverlayInput, points: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the points of a table of `intervals` inside the axes, and bars for their limits."""
+    plane, records = inputs.plane, []
+    table = points_with_limits(plane, inputs.curves, inputs.line_points, points)
+    for i, point in enumerate(json_rows(table.to_dict(as_series=False))):
+        curve = point[CURVE_INDEX]
+        if not (inputs.drawn[curve] and plane.contains(point["x"], point["y"])):
+            continue
+        texts = {}
+        for side, axis in (("x", plane.x), ("y", plane.y)):
+            lower, upper = (point[f"{side}_{end}"] for end in ("lower", "upper"))
+            if lower is None or upper is None:
+                continue
+            texts[f"{side}_limits"] = f"[{lower:.3f}, {upper:.3f}]"
+            ends: dict[str, Any] = {name: [None, None] for name in POINTS}
+            ends |= {name: [point[name]] * 2 for name in "xy"}
+            ends[side] = np.clip([lower, upper], axis.low, axis.high).tolist()
+            records.append(inputs.point_record(LIMITS, curve, ends) | {"bar": f"{side}{i}"})
+        values = {name: [point[name]] for name in POINTS}
+        records.append(inputs.point_record(MARK, curve, values) | texts)
+    return records
+
+
 def _marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
     """Return the curve number, threshold and counts of each marked point."""
     if not isinstance(points, pl.DataFrame):
@@ -370,29 +412,14 @@ def _marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
         rows = operating_points(curves, "threshold", values)
         curve = np.repeat(np.arange(len(curves.firsts)), len(values))
         return rows.select(pl.Series(CURVE_INDEX, curve, pl.Int64), THRESHOLD, *CONFUSION)
-    keys = curves.keys
-    for name in (*keys.columns, THRESHOLD, *CONFUSION):
+    for name in (*curves.keys.columns, THRESHOLD, *CONFUSION):
         if name not in points.columns:
             raise MissingColumnError.compose("mark", name, points.columns)
-    for name, dtype in keys.schema.items():
-        if points.schema[name] != dtype:
-            hint = f"The curve table has {dtype}. Cast one of the two columns."
-            raise ColumnTypeError.compose("mark", name, points.schema[name], hint)
-    renamed = [column(name).alias(f"k{i}") for i, name in enumerate(keys.columns)]
-    rows = points.select(*renamed, THRESHOLD, *CONFUSION).drop_nulls(CONFUSION)
-    if keys.width:
-        numbered = keys.select(renamed).with_columns(pl.int_range(pl.len()).alias(CURVE_INDEX))
-        names = [f"k{i}" for i in range(keys.width)]
-        matched = rows.join(
-            numbered, on=names, how="inner", nulls_equal=True, maintain_order="left"
-        )
-    else:
-        matched = rows.with_columns(pl.lit(0, pl.Int64).alias(CURVE_INDEX))
-    if rows.height and not matched.height:
-        problem = "no group of these points has a curve in the chart"
-        raise OptionValueError.compose(
-            "mark", points.columns, problem, "Pass points that were computed from these curves."
-        )
+    points = points.drop_nulls(CONFUSION)
+    row, curve = match_rows("mark", "points", points, curves.keys, curves.keys.columns)
+    matched = points.select(THRESHOLD, *CONFUSION)[row].with_columns(
+        pl.Series(CURVE_INDEX, curve, pl.Int64)
+    )
     _check_totals(curves, matched, points.columns)
     return matched.select(CURVE_INDEX, THRESHOLD, *CONFUSION)
 
@@ -426,6 +453,7 @@ def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
         LOWEST_COST: _point_overlay(
             plot, LOWEST_COST, size=50, strokeWidth=2, fill=BACKGROUND
         ).encode(tooltip=[*row_tooltips(plot), cost]),
+        LIMITS: _limit_layer(plot, _limit_level(options)),
         MARK: _point_overlay(plot, MARK, size=90, stroke=BACKGROUND, strokeWidth=1.5, filled=True),
     }
     if names:
@@ -435,9 +463,30 @@ def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
             shape=alt.Shape("mark:N", scale=symbols, legend=legend),
             tooltip=[tooltip("mark"), *row_tooltips(plot)],
         )
+    limits = [
+        tooltip(name, f"{axis.name} limits")
+        for name, axis in (("x_limits", plot.plane.x), ("y_limits", plot.plane.y))
+        if any(name in record for record in plot.overlays)
+    ]
+    if limits:
+        layers[MARK] = layers[MARK].encode(tooltip=[*layers[MARK].encoding.tooltip, *limits])
     present = {record["part"] for record in plot.overlays}
     ties = _tie_layers(plot) if TIE in present else []
     return [*ties, *(layer for part, layer in layers.items() if part in present)]
+
+
+def _limit_layer(plot: CurvePlot, level: str) -> Any:
+    """Draw the limits of marked points as bars; `level` is the text of their confidence level."""
+    x, y = plot.plane.channels()
+    bars = overlay(LIMITS).mark_line(strokeWidth=LIMIT_WIDTH)
+    bars = with_key(bars, f"{level} confidence limits", "bar", LIMIT_WIDTH) if level else bars
+    return bars.encode(
+        x=x,
+        y=y,
+        order=alt.Order("step:Q"),
+        detail=[alt.Detail("curve:N"), alt.Detail("mark:N"), alt.Detail("bar:N")],
+        color=plot.groups.line_color(),
+    )
 
 
 def _tie_layers(plot: CurvePlot) -> list[Any]:

@@ -1,0 +1,116 @@
+"""Confidence limits of areas, for the legends of curve charts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isclose, isnan
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rocframe.charts.labels import level_text
+from rocframe.charts.match_rows import match_rows
+from rocframe.errors import OptionValueError
+from rocframe.schemas import AUC, FOLD_AUC, METRIC_INTERVALS, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rocframe.charts.groups import GroupColumn
+    from rocframe.kinds import Kind
+
+AREA_TOLERANCE = 1e-9  # relative difference of equal areas that were computed in different ways
+HINT = "Pass the table of auc, fold_auc or intervals for the predictions of these curves."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaLimits:
+    """The limits of each entry of a legend as text, and the confidence level of all limits.
+
+    If no legend shows areas, the name of the only entry is the empty string.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    level: str = ""
+
+    @property
+    def caption(self) -> str:
+        """A text that explains the limits; empty without limits."""
+        return f"brackets: {self.level} confidence limits" if self.level else ""
+
+
+def read_area_limits(
+    table: object,
+    keys: pl.DataFrame,
+    entries: GroupColumn | None,
+    areas: Sequence[float],
+    kind: Kind,
+) -> AreaLimits:
+    """Return the limits of the areas in a legend; `areas` has the area of each curve.
+
+    Raise an error if the areas of the table differ from those in the legend.
+    """
+    if table is None:
+        return AreaLimits()
+    rows = _area_rows(table, kind)
+    by = [name for name in keys.columns if name in rows.columns]
+    row, curve = match_rows("areas", "areas", rows, keys, by)
+    if not len(row):
+        raise OptionValueError.compose("areas", rows.columns, "the table has no areas", HINT)
+    rows_of_curves: dict[int, int] = {}
+    for i, j in zip(row.tolist(), curve.tolist(), strict=True):
+        if rows_of_curves.setdefault(j, i) != i:
+            problem = "a curve has more than one row in this table"
+            raise OptionValueError.compose("areas", rows.columns, problem, HINT)
+    curves_of_entries: dict[str, list[int]] = {}
+    for i, name in enumerate([""] * len(areas) if entries is None else entries.texts):
+        curves_of_entries.setdefault(name, []).append(i)
+    texts = {}
+    values = [rows.get_column(name).to_list() for name in ("area", "lower", "upper")]
+    for name, curves in curves_of_entries.items():
+        found = {rows_of_curves[i] for i in curves if i in rows_of_curves}
+        known = [areas[i] for i in curves if not isnan(areas[i])]
+        if not found or not known:
+            continue
+        row_of_entry = found.pop()
+        area, lower, upper = (column[row_of_entry] for column in values)
+        mean = fmean(known)
+        if (
+            found
+            or area is None
+            or not isclose(area, mean, rel_tol=AREA_TOLERANCE, abs_tol=AREA_TOLERANCE)
+        ):
+            entry = f"the legend entry {name!r}" if name else "the chart"
+            shown = "several rows" if found else f"the area {area}"
+            problem = f"{entry} has the area {mean:.6g}, but the table has {shown} for it"
+            hint = "Use fold_auc for the mean of the areas of several curves."
+            raise OptionValueError.compose("areas", rows.columns, problem, f"{HINT} {hint}")
+        if lower is not None and upper is not None:
+            texts[name] = f"[{lower:.3f}, {upper:.3f}]"
+    return AreaLimits(texts=texts, level=level_text(rows.get_column("ci_level")))
+
+
+def _area_rows(table: object, kind: Kind) -> pl.DataFrame:
+    """Return the rows of a table that contain areas, with the areas in the column `area`."""
+    is_precision_recall = kind.name == "precision_recall"
+    layout = table_of(table.columns) if isinstance(table, pl.DataFrame) else None
+    names: dict[Any, str] = {AUC: "auc", FOLD_AUC: "mean_auc", METRIC_INTERVALS: "estimate"}
+    if not isinstance(table, pl.DataFrame) or layout is None or layout.type not in names:
+        problem = "expected a table of areas with confidence limits"
+        raise OptionValueError.compose("areas", getattr(table, "columns", table), problem, HINT)
+    rows = table
+    if layout.type is METRIC_INTERVALS:
+        metric = "average_precision" if is_precision_recall else "auc"
+        rows = table.filter(pl.col("metric") == metric)
+    elif is_precision_recall:
+        problem = "the areas of this table are not those of precision-recall curves"
+        hint = 'Use rf.intervals(…, metrics="average_precision").'
+        raise OptionValueError.compose("areas", table.columns, problem, hint)
+    return rows.select(
+        *layout.by,
+        pl.col(names[layout.type]).alias("area"),
+        "lower",
+        "upper",
+        "ci_level",
+    )

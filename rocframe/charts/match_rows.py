@@ -1,0 +1,60 @@
+"""Match the rows of a table with the curves of a chart by their group columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
+from rocframe.frames import column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+# The names are unique, because group columns are renamed to k0, k1, ...
+ROW_INDEX, CURVE_INDEX = "(row)", "(curve)"
+
+
+def match_rows(
+    argument: str, noun: str, table: pl.DataFrame, keys: pl.DataFrame, by: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return pairs of a row of a table and of a curve with the same values in the columns `by`.
+
+    `keys` has one row per curve. Pairs are in the order of the rows of the table. Raise an error if
+    no row of the table belongs to a curve; `noun` names the rows in this error.
+    """
+    for name in by:
+        if name not in table.columns:
+            raise MissingColumnError.compose(argument, name, table.columns)
+        dtype = keys.schema[name]
+        if table.schema[name] != dtype:
+            hint = f"The curve table has {dtype}. Cast one of the two columns."
+            raise ColumnTypeError.compose(argument, name, table.schema[name], hint)
+    if by:
+        numbered = [
+            part.select(
+                *(column(name).alias(f"k{i}") for i, name in enumerate(by)),
+                pl.int_range(pl.len()).alias(number),
+            )
+            for part, number in ((table, ROW_INDEX), (keys, CURVE_INDEX))
+        ]
+        names = [f"k{i}" for i in range(len(by))]
+        pairs = numbered[0].join(
+            numbered[1], on=names, how="inner", nulls_equal=True, maintain_order="left_right"
+        )
+        row, curve = (pairs.get_column(name).to_numpy() for name in (ROW_INDEX, CURVE_INDEX))
+    else:
+        row = np.repeat(np.arange(table.height), keys.height)
+        curve = np.tile(np.arange(keys.height), table.height)
+    if table.height and not len(row):
+        raise OptionValueError.compose(
+            argument,
+            table.columns,
+            f"no group of these {noun} has a curve in the chart",
+            f"Pass {noun} that were computed from these curves.",
+        )
+    return row, curve
