@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -39,6 +40,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write what is, as what is wanted"
     )
+
+
+def pytest_collection_finish() -> None:
+    """Run the garbage collector less often, and not on imported modules and collected tests.
+
+    With the default thresholds, it takes a twelfth of the time of all tests.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)

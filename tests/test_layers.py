@@ -104,10 +104,24 @@ def module(path: Path) -> str:
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def nodes(tree: ast.AST) -> list[ast.AST]:
+    return list(ast.walk(tree))
+
+
+@cache
 def imports(tree: ast.AST) -> list[tuple[str, str | None]]:
     """Return each imported module, and the name that is imported from it, if any."""
+    return imports_of(nodes(tree))
+
+
+def imports_of(statements: list[ast.AST]) -> list[tuple[str, str | None]]:
     found = []
-    for node in nodes(tree):
+    for node in statements:
         match node:
             case ast.Import(names=names):
                 found += [(name.name, None) for name in names]
@@ -116,25 +130,15 @@ def imports(tree: ast.AST) -> list[tuple[str, str | None]]:
     return found
 
 
-@cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
-def without_types(path: Path) -> ast.Module:
-    """Return the tree of a file without the statements under `if TYPE_CHECKING`."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+def imported_at_run_time(path: Path) -> set[str]:
+    """Return the modules that a file imports outside `if TYPE_CHECKING`."""
+    typed = set()
+    for node in nodes(parsed(path)):
         match node:
-            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
-                node.body = []
-    return tree
-
-
-@cache
-def nodes(tree: ast.AST) -> list[ast.AST]:
-    return list(ast.walk(tree))
+            case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body):
+                typed.update(part for statement in body for part in ast.walk(statement))
+    others = [node for node in nodes(parsed(path)) if node not in typed]
+    return {source for source, _ in imports_of(others)}
 
 
 def imported_layers(path: Path) -> set[str]:
@@ -171,10 +175,7 @@ def test_the_package_itself_is_imported_inside_functions_only():
 
 def test_no_imports_are_circular():
     known = {module(path).removesuffix(".__init__"): path for path in FILES}
-    edges = {
-        name: {source for source, _ in imports(without_types(path)) if source in known}
-        for name, path in known.items()
-    }
+    edges = {name: imported_at_run_time(path) & known.keys() for name, path in known.items()}
     # Remove modules that import none of the remaining modules. A circle is never removed.
     while ready := [name for name, targets in edges.items() if not targets & set(edges)]:
         for name in ready:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import rocframe as rf
-from tests.test_layers import LAYERS
+from tests.test_layers import LAYERS, parsed
 
 PACKAGE = Path(rf.__file__).parent
 PAGE = PACKAGE.parent / "CONTRIBUTING.md"
@@ -29,7 +29,7 @@ def tree(folder: Path, depth: int = 1) -> str:
         if path.is_dir() and (path / "__init__.py").exists():
             lines.append(f"{name}/\n{tree(path, depth + 1)}")
         elif path.suffix == ".py" and (path.name != "__init__.py" or depth == 1):
-            docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            docstring = ast.get_docstring(parsed(path)) or ""
             lines.append(f"{name:<28} {docstring.splitlines()[0]}\n")
     return "".join(lines)
 
