@@ -48,8 +48,8 @@ demo: $(READY) ## evaluate the bundled log: tables and a page with charts in dem
 	@$(BIN)/rocframe evaluate data/vote.parquet --label label --score score --by model --out demo
 
 # There is a worker for each core, so polars uses one thread in each. `make laws` uses all threads.
-test: $(READY) ## run all tests except those of `make browser`, with doctests and the examples of the docs
-	@POLARS_MAX_THREADS=1 $(PYTEST) -m "not render" $(ARGS)
+test: $(READY) ## run the tests except slow ones and those of `make browser`, with the examples of the docs
+	@POLARS_MAX_THREADS=1 $(PYTEST) -m "not render and not slow" $(ARGS)
 
 check: test lint types docs dist laws oldest browser ## run everything that CI runs
 
@@ -64,8 +64,8 @@ lint: $(READY) ## check format and style, without changes
 types: $(READY) ## check the types of the package (mypy, strict)
 	@$(BIN)/mypy
 
-laws: $(READY) ## run the property-based tests with five times as many examples
-	@$(PYTEST) tests -m hypothesis --hypothesis-profile=thorough $(ARGS)
+laws: $(READY) ## run the slow tests, and the property-based tests with five times as many examples
+	@$(PYTEST) tests -m "hypothesis or slow" --hypothesis-profile=thorough $(ARGS)
 
 # Exit code 5 of pytest means that no test was selected.
 browser: $(READY) ## run the tests that draw many charts, and those in chromium (required under CI)

@@ -851,6 +851,7 @@ def test_counts_do_not_wrap_at_32_bits(frame):
     assert area["auc"].to_list() == [many / (many + 3)]
 
 
+@pytest.mark.slow
 def test_counts_of_float32_scores_do_not_stop_at_24_bits():
     rows = 2**24 + 8
     score = np.ones(rows, np.float32)

@@ -49,6 +49,7 @@ def test_other_packages_compute_the_same_areas():
     assert peers.polars_ds_auc(frame, 1).item() == pytest.approx(area, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypatch):
     from bench import coverage
 

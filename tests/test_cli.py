@@ -399,6 +399,7 @@ sys.exit(main.main())
 PROGRAM = [sys.executable, "-c", SCRIPT]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for child processes")
 def test_ctrl_c_stops_the_program_and_leaves_no_temporary_file():
     pl.select(

@@ -623,6 +623,7 @@ def begin(script, *paths):
     return child
 
 
+@pytest.mark.slow
 def test_files_are_complete_if_a_process_is_killed_at_any_time(tmp_path):
     paths = [tmp_path / f"curve.{suffix}" for suffix in ("parquet", "arrow")]
     random.seed(1)

@@ -120,6 +120,7 @@ def test_the_number_of_pairs_may_exceed_32_bits():
     assert rf.area(curve)["auc"][0] == 0.5
 
 
+@pytest.mark.slow
 def test_more_than_2_to_the_24_float32_rows_are_counted_exactly():
     # 2^24 + 8 rows: a running sum in Float32 stops at 2^24.
     n = 2**24 + 8

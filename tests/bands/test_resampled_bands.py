@@ -153,7 +153,9 @@ def test_long_curves_are_computed_in_blocks_with_the_same_result(monkeypatch):
     assert rf.band(frame, "label", "score", **options).equals(whole)
 
 
-@pytest.mark.parametrize("method", ["fixed_width", "envelope"])
+@pytest.mark.parametrize(
+    "method", ["fixed_width", pytest.param("envelope", marks=pytest.mark.slow)]
+)
 def test_the_whole_true_curve_is_inside_with_the_confidence_level(method):
     frame, true = samples(40, 300, a=1.2, b=0.8)
     made = rf.band(
@@ -163,6 +165,7 @@ def test_the_whole_true_curve_is_inside_with_the_confidence_level(method):
     assert 0.8 - 4 * math.sqrt(0.8 * 0.2 / 300) < held(made, true).mean() < 0.95
 
 
+@pytest.mark.slow
 def test_a_pointwise_band_is_valid_at_one_point_but_not_for_the_whole_curve():
     frame, true = samples(100, 300, a=0.8, b=1.0)
     options = {"by": "sample", "method": "bootstrap", "level": 0.8, "n_boot": 200, "seed": 5}

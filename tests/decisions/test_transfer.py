@@ -75,11 +75,13 @@ def applied_by_hand(table: pl.DataFrame, rule: object, options: dict) -> pl.Data
     return pl.concat(parts)
 
 
-def test_thresholds_are_those_of_all_other_folds(frame):
+def test_thresholds_are_those_of_all_other_folds():
     with all_cases() as case:
         for rule, options in CASES:
             with case(str(rule), options):
-                found = frame(CURVES).pipe(rf.transfer, rule, **options).lazy().collect()
+                found = rf.transfer(CURVES, rule, **options)
+                lazy = rf.transfer(CURVES.lazy(), rule, **options).collect()
+                assert_frame_equal(lazy, found, check_exact=True)
                 for model in ("a", "b"):
                     expected = applied_by_hand(TABLE.filter(model=model), rule, options)
                     assert_frame_equal(

@@ -88,6 +88,7 @@ def test_however_rows_are_cut_the_tables_are_the_same(table, threads_used):
     assert_same_in_all_cuts(table, 3, threads_used)
 
 
+@pytest.mark.slow
 @examples(1 / 2)
 @given(
     table=tables(missing=True, min_size=6, max_size=40, mass={"count": COUNTS}),
@@ -97,6 +98,7 @@ def test_counted_rows_may_be_cut_anywhere_too(table, threads_used):
     assert_same_in_all_cuts(table, 3, threads_used, count="count")
 
 
+@pytest.mark.slow
 @examples(1 / 3)
 @given(
     table=tables(
