@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,6 +49,9 @@ METRICS = ("eer", "average_precision", "f1")
 METRIC_METHODS = (None, "bootstrap", "bootstrap_basic")  # None: the default
 KS_AREAS = (0.5, 0.6, 0.7, 0.9, 0.97)
 KS_METHODS = ("bootstrap_supremum", *BOOTSTRAPS)
+RULE_SIZES = (50, 200)
+RULE_METHODS = ("bootstrap", "bootstrap_basic")
+RULE_METRICS = ("threshold", "tpr", "fpr")
 GRID = 101
 RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
@@ -399,6 +403,44 @@ def ks_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str
         yield ""
 
 
+def rule_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield one table per sample size: coverage and mean width at the points of several rules."""
+    truth = normal(0.8)
+    (mean,) = truth.means
+    middle = mean / 2
+    # For each rule, the threshold that is best for the score distributions.
+    rules: dict[str, tuple[float, dict[str, object]]] = {
+        "`youden`": (middle, {"rule": "youden"}),
+        "`equal_error`": (middle, {"rule": "equal_error"}),
+        '`expected_cost`, `{"fp": 1, "fn": 3}`': (
+            middle - float(np.log(3)) / mean,
+            {"rule": "expected_cost", "costs": {"fp": 1, "fn": 3}},
+        ),
+        '`tpr`, `{"fpr": (0, 0.1)}`': (
+            NormalDist().inv_cdf(0.9),
+            {"rule": "tpr", "subject_to": {"fpr": (0, 0.1)}},
+        ),
+    }
+    for n in RULE_SIZES:
+        yield f"{n} positives and {n} negatives:\n"
+        yield "| rule | `ci` | " + " | ".join(f"`{name}`" for name in RULE_METRICS) + " |"
+        yield "| --- | --- |" + " --- |" * len(RULE_METRICS)
+        rows = truth.samples(resampled, n, seed)
+        for name, (threshold, rule) in rules.items():
+            fpr, tpr = (float(rate) for rate in truth.rates(np.array(threshold)))
+            values = {"threshold": threshold, "tpr": tpr, "fpr": fpr}
+            for ci in RULE_METHODS:
+                options = {"metrics": RULE_METRICS, "by": "sample", "ci": ci, "level": LEVEL}
+                options |= {"n_boot": n_boot, "seed": seed, **rule}
+                result = rf.intervals(rows, "label", "score", **options)
+                cells = [
+                    _interval_cell(result.filter(metric=metric), values[metric])
+                    for metric in RULE_METRICS
+                ]
+                yield f"| {name} | `{ci}` | " + " | ".join(cells) + " |"
+        yield ""
+
+
 def _interval_cell(result: pl.DataFrame, value: float) -> str:
     """Return the percentage of intervals that contain the true value, and their mean width."""
     covered = result["lower"].is_not_null() & (result["lower"] <= value)
@@ -501,6 +543,7 @@ def main(arguments: list[str] | None = None) -> None:
         "Intervals of a partial area: coverage in percent (mean width)": (partial_areas, 2),
         "Intervals of other metrics: coverage in percent (mean width)": (metric_intervals, 1),
         "Intervals of KS: coverage in percent (mean width)": (ks_intervals, 1),
+        "Intervals at chosen thresholds: coverage in percent (mean width)": (rule_intervals, 1),
         "Means over folds: mean error of vertical means": (mean_bias, 1),
         "Means over folds, one model: coverage in percent (mean width)": (means_of_one_model, 2),
         "Means over folds, fitted models: coverage in percent (mean width)": (

@@ -54,7 +54,15 @@ def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypat
     from bench import coverage
 
     # Every method runs, for fewer sizes and distributions.
-    for name in ("SIZES", "AREAS", "ROWS", "PARTIAL_SIZES", "METRIC_SIZES", "METRIC_AREAS"):
+    for name in (
+        "SIZES",
+        "AREAS",
+        "ROWS",
+        "PARTIAL_SIZES",
+        "METRIC_SIZES",
+        "METRIC_AREAS",
+        "RULE_SIZES",
+    ):
         monkeypatch.setattr(coverage, name, getattr(coverage, name)[:1])
     monkeypatch.setattr(coverage, "TIES", coverage.TIES[::3])
     arguments = ["--samples", "8", "--resampled", "4", "--replicates", "6"]
@@ -70,6 +78,8 @@ def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypat
         assert sum(line.startswith(f"| `{name}` |") for line in outputs[0]) >= len(coverage.ROWS)
     for name in coverage.MEAN_INTERVALS:
         assert sum(line.startswith(f"| `{name}` |") for line in outputs[0]) >= 4
+    for method in coverage.RULE_METHODS:
+        assert sum(f"` | `{method}` | " in line and "youden" in line for line in outputs[0]) == 1
     for name in coverage.METRICS:
         lines = [line for line in outputs[0] if line.startswith(f"| `{name}` |")]
         assert len(lines) == len(coverage.METRIC_METHODS) * len(coverage.METRIC_SIZES)
