@@ -184,8 +184,9 @@ class Rate:
         Which row of a curve is used if several rows have the same value of the metric: the row with
         the highest threshold (`"first"`) or with the lowest threshold (`"last"`).
     extends : bool
-        Whether the metric has a point below its value in the first row, with the counts of the
-        first row, and a point above its value in the last row, with the counts of the last row.
+        Whether values of the metric outside the range of a complete curve have a point. A value
+        below that of the first row then has the counts of the first row, and a value above that of
+        the last row has the counts of the last row.
     needs_alerts : bool
         Whether the metric is undefined if no row is predicted positive.
     column : str

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 PointValues: TypeAlias = "float | Sequence[float] | pl.Series | None"
-# The point of these rates is the first row of a curve that meets the condition, else the last row.
+# For these rates, the point is the first row that meets the condition; for other rates, the last.
 FIRST_ROW_RATES = {"tpr", "fnr"}
 
 
@@ -136,8 +136,9 @@ def at(
     Notes
     -----
     Other missing rows are not detected. If only rows of positives are missing below the last row of
-    a curve, the counts are the same as for unscored positives with `missing="worst"`: the TPR of
-    the last row is below 1, and values of `tpr` beyond it have no operating point.
+    a curve, the counts are the same as for unscored positives with `missing="worst"`. The TPR of
+    the last row is then below 1. Larger values of `tpr` have no operating point, so the result is
+    null.
 
     References
     ----------
@@ -213,9 +214,9 @@ def at(
 def parse_point(
     arguments: Mapping[str, PointValues], aliases: Mapping[str, PointValues] | None = None
 ) -> tuple[str, list[float]]:
-    """Return the name and the values of the one argument that is given.
+    """Return the name and the values of the argument that is given; raise an error for several.
 
-    `aliases` are other names of arguments.
+    `aliases` are further arguments, which are not listed in the error.
     """
     values = {**arguments, **(aliases or {})}
     given = {name: value for name, value in values.items() if value is not None}
@@ -232,7 +233,7 @@ def parse_point(
 
 
 def point_axis(curves: Curves, name: str) -> CurveAxis:
-    """Prepare the search for points of the curves at thresholds or rates."""
+    """Return the `CurveAxis` for a search for points at thresholds or at values of a rate."""
     metric = None
     if name != THRESHOLD:
         metric = parse_metric("at", name, Settings()).at_prevalence(curves.prevalence)
@@ -242,10 +243,11 @@ def point_axis(curves: Curves, name: str) -> CurveAxis:
 def rows_at(
     axis: CurveAxis, values: Sequence[float] | NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the row of each group (rows) at each value (columns), and whether it exists.
+    """Return the position of the curve row of each group at each value, and whether it exists.
 
-    `values` are the values of all groups, or an array with a row of values per group.
-    Raise an error for a value beyond the last row of a curve that ends before its lowest score.
+    Both results have one row per group and one column per value. `values` are the same values for
+    all groups, or an array with one row per group. If rows at the end of a curve are missing, a
+    value beyond its last row raises an error.
     """
     curves, metric = axis.curves, axis.metric
     name = THRESHOLD if metric is None else metric.column
@@ -275,7 +277,7 @@ def rows_at(
 def operating_points(
     curves: Curves, name: str, values: Sequence[float], *, between_rows: bool = False
 ) -> pl.DataFrame:
-    """Return the operating point of each group at each value; null where it does not exist."""
+    """Return the operating point of each group at each value; null if it does not exist."""
     axis = point_axis(curves, name)
     rows, exist = rows_at(axis, values)
     row, exists = rows.ravel(), exist.ravel()
@@ -300,9 +302,10 @@ def _interpolated_points(
     row: NDArray[np.int64],
     exists: NDArray[np.bool_],
 ) -> pl.DataFrame:
-    """Return the points that are interpolated between two rows at each value.
+    """Return the points between two rows of a curve that have exactly the given values.
 
-    `row` is the lower of the two rows for values of `tpr` and `fnr`, and the upper row otherwise.
+    `row` is the row at each value as `rows_at` returns it: for `tpr` and `fnr` the row with the
+    lower threshold of the two, otherwise the row with the higher threshold.
     """
     assert axis.metric is not None
     curves = axis.curves
@@ -340,8 +343,9 @@ def _interpolated_points(
 def _recomputed(curves: Curves, name: str, points: pl.DataFrame) -> pl.Series:
     """Return a column of the curve table at interpolated points; null if its formula is unknown.
 
-    The formula of the metric with the name of the column is used if it reproduces the values of the
-    column. It does not reproduce user-defined metrics, and `f_beta` with another `beta`.
+    If the column has the name of a metric, and the formula of this metric gives the values of the
+    column in all rows of the table, the formula is used. Columns of user-defined metrics, and of
+    `f_beta` with a `beta` other than 1, have other values.
     """
     dtype = curves.layout.row[name]
     unknown = pl.Series(name, [None], dtype).new_from_index(0, points.height)

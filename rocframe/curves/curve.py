@@ -1,4 +1,4 @@
-"""Compute the curve of each group: a confusion matrix per distinct score."""
+"""The function `curve`: a confusion matrix per group and distinct score."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def curve(
     beta: float = 1.0,
     costs: Mapping[str, float] | None = None,
 ) -> FrameT:
-    """Trace the curve of each group: a confusion matrix per distinct score.
+    """Compute the curve of each group: a confusion matrix per distinct score.
 
-    In each row, all scores at or above the threshold (`score >= threshold`) are predicted positive.
-    Tied scores share a row. The first row of a group is the start of the curve: its threshold is
-    `inf`, and nothing is predicted positive. If scores are `inf`, the second row also has the
-    threshold `inf`; at this row, the rows with these scores are predicted positive.
+    Each row of the result has the confusion matrix of one threshold: predictions with `score >=
+    threshold` are predicted positive. Tied scores share a row. The first row of a group has the
+    threshold `inf`, and no prediction is predicted positive. If there are scores of `inf`, the
+    second row also has the threshold `inf`, and these scores are predicted positive.
 
     Parameters
     ----------
@@ -106,22 +106,22 @@ def curve(
         Return only rows at these thresholds and at `inf`, in falling order. The full curve is not
         computed.
     max_error : float, default None
-        Simplify the curves as `simplify` does: return only the rows that it keeps, and add its
-        columns `error` and `area_change` at the right. The full table is not built. Cannot be
-        combined with `thresholds`.
+        Return a simplified curve, which differs from the full curve by at most this fraction of the
+        length of an axis. The result has the columns `error` and `area_change` of `simplify` on the
+        right. The full table is not computed. Cannot be combined with `thresholds`.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     benefit : str or Expr, default None
-        Column or expression with the benefit of predicting the row as positive, if it is positive,
-        finite and >= 0. Values of negatives are not used. See Notes. By default, 1 if `cost` is
-        given. Cannot be combined with `weight`.
+        Column or expression with the benefit of predicting a positive row as positive, finite and
+        >= 0. Values of negatives are not used. See Notes. By default, 1 if `cost` is given. Cannot
+        be combined with `weight`.
     cost : str or Expr, default None
-        Column or expression with the cost of predicting the row as positive, if it is negative,
-        finite and >= 0. Values of positives are not used. See Notes. By default, 1 if `benefit` is
-        given. Cannot be combined with `weight`.
+        Column or expression with the cost of predicting a negative row as positive, finite and >=
+        0. Values of positives are not used. See Notes. By default, 1 if `benefit` is given. Cannot
+        be combined with `weight`.
     count : str, Expr or None, optional
         Column or expression with the number of identical rows that a row represents. The results
         are the same as if the row were repeated that many times. If the table has a column named
@@ -181,8 +181,8 @@ def curve(
     With `benefit` and `cost`, the curve is that of Fawcett's (2004) algorithm 6: `tp` and `fn` are
     sums of benefits instead of numbers of positives, and `fp` and `tn` are sums of costs instead of
     numbers of negatives. `tpr` is then the share of the total benefit, and `fpr` the share of the
-    total cost. Both are relative to predicting all rows as negative. This is the same as weighting
-    positives by their benefit and negatives by their cost.
+    total cost. Benefits and costs are compared with those of predicting all rows as negative. The
+    result is the same as if positives were weighted by their benefit and negatives by their cost.
 
     References
     ----------
@@ -305,14 +305,17 @@ def _check_metric_columns(
 
 
 def parse_thresholds(thresholds: Sequence[float] | pl.Series) -> list[float]:
-    """Return the distinct thresholds in rising order, without `inf`, which is always added."""
+    """Return the distinct finite thresholds in increasing order; `curve` always adds `inf`."""
     values = parse_numbers("thresholds", thresholds, single=False, example="[0.1, 0.5]")
     return sorted({value + 0.0 for value in values} - {inf})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveArrays:
-    """The rows of a curve table, as arrays: group i has the rows `starts[i]` to `starts[i + 1]`."""
+    """The rows of a curve table as arrays.
+
+    Group i has the rows `starts[i]` to `starts[i + 1] - 1`.
+    """
 
     scan: Scan
     starts: NDArray[np.int64]
@@ -331,7 +334,7 @@ def full_curves(cases: Cases) -> pl.DataFrame:
 
 
 def trace_curves(scan: Scan) -> CurveArrays:
-    """Return the rows of all curves as arrays."""
+    """Return the thresholds and counts of all curves as arrays."""
     pos, neg, codec = scan.totals.pos, scan.totals.neg, scan.rows.codec
     unscored = scan.rows.unscored.neg_weight.astype(pos.dtype)
 
@@ -364,7 +367,7 @@ def trace_curves(scan: Scan) -> CurveArrays:
 def simplified_curves(
     cases: Cases, kind: Kind, scale: Scale, max_error: float, prevalence: float | None
 ) -> pl.DataFrame:
-    """Return the simplified curve of each group, with its error and change of area.
+    """Return the simplified curve of each group, with the columns `error` and `area_change`.
 
     The group columns are first, with their names in `cases`.
     """
@@ -406,9 +409,10 @@ def simplified_curves(
 
 
 def trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:
-    """Return tp and fp in all rows of all curves, and the codes of the scores.
+    """Return tp and fp in all rows of all curves, and the encoded scores of the rows.
 
-    Decoded scores, fn and tn are not computed, because they are needed only for the selected rows.
+    Scores are not decoded, and fn and tn are not computed, because the caller needs these columns
+    only for the rows that remain after simplification.
     """
     pos, neg, rows = scan.totals.pos, scan.totals.neg, scan.rows
     unscored = rows.unscored.neg_weight.astype(pos.dtype)
@@ -433,14 +437,14 @@ def _collect_rows(
     columns: Callable[[Block], dict[str, NDArray[Any]]],
     first: Mapping[str, NDArray[Any]],
 ) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """Return the start of each group, and the columns of all rows.
+    """Return the position of the first row of each group, and the columns of all curve rows.
 
-    `first` contains the columns of the first row of each group. The function `columns` returns the
-    columns of all other rows of a block.
+    `first` has the columns of the first row of each group, at the threshold `inf`. The function
+    `columns` returns the columns of all other rows of the groups in a block.
     """
     n_groups = len(scan.totals.pos)
-    # To avoid a second copy of the table, each block writes its rows to the position that they have
-    # if no scores are tied. Afterwards, the rows are moved up.
+    # To avoid a second copy of the table, each block writes its rows to the positions that the rows
+    # have if no scores are tied. Afterwards, the rows are moved to their final positions.
     capacity = len(scan.rows.codes) + n_groups
     table = {name: np.empty(capacity, values.dtype) for name, values in first.items()}
 
@@ -472,12 +476,12 @@ def _collect_rows(
 
 
 def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
-    """Repeat the key of each group for each of its rows."""
+    """Repeat the key of each group; `lengths` are the numbers of rows of the groups."""
     return take_rows(keys, np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths))
 
 
-GROUPED_ROWS = 1 << 22  # rows that are grouped at once
-COUNTED_ROWS = 1 << 16  # rows of a slice; its arrays fit into the cache
+GROUPED_ROWS = 1 << 22  # maximum number of rows in one call of `group_by`
+COUNTED_ROWS = 1 << 16  # rows of a slice, whose arrays fit into the cache of a processor
 
 
 def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
@@ -487,8 +491,8 @@ def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
     """
     thresholds = np.asarray(rising, np.float64)
     cells = len(thresholds) + 1
-    # The cell of a row is the number of thresholds at or below its score. Cells of negatives follow
-    # those of positives.
+    # Each row is counted in one cell. The cell of a positive is the number of thresholds at or
+    # below its score. For a negative, `cells` is added to this number.
     cell = np.empty(len(cases.score), np.uint32)
 
     def find_cells(part: slice) -> None:
@@ -497,7 +501,8 @@ def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
         cell[part] = n_below + cells * negative
         if cases.state is not None:
             state = cases.state[part]
-            # Unscored positives are below all thresholds; unscored negatives are added later.
+            # An unscored positive is below all thresholds. Unscored negatives are added to fp
+            # later.
             cell[part][state == RowState.UNSCORED] = 0
             ignored = (state > RowState.UNSCORED) | ((state == RowState.UNSCORED) & negative)
             cell[part][ignored] = 2 * cells
@@ -531,10 +536,15 @@ def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
 def _sum_cells(
     keys: pl.DataFrame, cell: np.ndarray, weight: np.ndarray | None, cells: int
 ) -> tuple[pl.DataFrame, np.ndarray]:
-    """Return the sorted groups, and the sums of weights in each cell (columns) of each group."""
+    """Return the sorted groups, and the sum of the weights in each cell of each group.
+
+    The sums have one row per group and one column per cell.
+    """
     dtype = np.int64 if weight is None else weight.dtype
     if not keys.width:
-        if dtype == np.int64 and weight is not None:  # bincount would add integers as floats
+        if (
+            dtype == np.int64 and weight is not None
+        ):  # bincount adds integers as floats, which is inexact
             sums = np.zeros(cells, np.int64)
             np.add.at(sums, cell, weight)
         else:

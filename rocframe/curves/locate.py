@@ -33,15 +33,16 @@ if TYPE_CHECKING:
 
 
 Occurrence: TypeAlias = Literal["first", "last"]
-LONG_CURVE = 1 << 12  # rows of a curve; if the mean is larger, curves are searched one by one
+LONG_CURVE = 1 << 12  # if curves have more rows than this on average, each is searched separately
 SIGNIFICANT_DIGITS = 12  # digits to which inexact values of a metric are rounded
 
 
-# Before a comparison, values are rounded only if they differ from the limit by less than this
-# fraction of the largest possible value. Rounding cannot change the result of other comparisons.
+# A value is compared with a limit. The value is rounded first only if it differs from the limit by
+# less than this fraction of the largest possible value. For other values, rounding cannot change
+# the result of the comparison.
 ROUNDING_MARGIN = 1e-10
 
-EVALUATION_COST = 4  # time to evaluate and round a metric at one row / time of a bisection step
+EVALUATION_COST = 4  # time to compute and round a metric at a row, divided by that of a bisection
 
 
 def grouped_bisect(
@@ -49,10 +50,11 @@ def grouped_bisect(
     first: NDArray[np.int64],
     last: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Return the first row of each range of rows for which `before` is False.
+    """Return the first row of each range of rows for which `before` is False, by bisection.
 
-    A range contains the rows from `first` to `last`, including both. Within a range, `before` must
-    not be True after it has been False. The result is `last + 1` if `before` is True for all rows.
+    A range contains the rows from `first` to `last`, including both. `before` must be True for the
+    first rows of a range and False for all later rows. The result is `last + 1` if `before` is True
+    for all rows.
     """
     low, high = np.broadcast_arrays(first, last + 1)
     longest, end = int((high - low).max(initial=0)), last.max(initial=0)
@@ -65,11 +67,11 @@ def grouped_bisect(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PointsAtValues:
-    """A point of each curve (rows of the arrays) at each value (columns of the arrays).
+    """Points of curves: arrays with one row per curve and one column per value.
 
     `exists` is True if the curve has a point at the value. `pos` and `neg` are the sizes of the
-    classes. `first_tp` and `first_fp` are the counts at the highest score, which is in the second
-    row of a curve.
+    classes. `first_tp` and `first_fp` are the counts in the second row of a curve, at its highest
+    score.
     """
 
     tp: NDArray[np.float64]
@@ -82,11 +84,11 @@ class PointsAtValues:
     first_fp: NDArray[np.float64]
 
     def evaluate(self, metric: Rate) -> NDArray[np.float64]:
-        """Return a metric at each point; NaN where it is undefined.
+        """Return a metric at each point; NaN if it is undefined.
 
-        If a metric is undefined because no row is predicted positive, its value at the highest
-        score is returned. A random part of the rows with this score has the same expected
-        precision.
+        If precision or lift is undefined because no row is predicted positive, the value at the
+        highest score is returned. If only a random part of the rows with the highest score is
+        predicted positive, the expected precision has this value.
         """
         tp, fp = self.tp, self.fp
         if metric.needs_alerts:
@@ -97,7 +99,7 @@ class PointsAtValues:
 
 
 def interleave(points: Sequence[PointsAtValues]) -> PointsAtValues:
-    """Merge tables of points, so that points at the same value are in adjacent columns."""
+    """Merge points of the same curves, so that points at the same value are in adjacent columns."""
     columns = {}
     for field in fields(PointsAtValues):
         parts = [getattr(part, field.name) for part in points]
@@ -107,9 +109,10 @@ def interleave(points: Sequence[PointsAtValues]) -> PointsAtValues:
 
 
 class DefinedRanges(NamedTuple):
-    """Ranges of rows of a curve, `first` to `last`, in which a metric is defined.
+    """Ranges of rows of curves in which a metric is defined.
 
-    Curve i has the ranges `starts[i]` to `starts[i + 1] - 1`.
+    A range has the rows `first` to `last`. Curve i has the ranges `starts[i]` to `starts[i + 1] -
+    1`.
     """
 
     first: NDArray[np.int64]
@@ -118,10 +121,11 @@ class DefinedRanges(NamedTuple):
 
 
 class CumulativeExtremes(NamedTuple):
-    """The ranges in which a metric is defined, and its cumulative extremes within each range.
+    """The ranges in which a metric is defined, and cumulative extremes of the metric.
 
-    The extremes of a row are taken over this row and all lower rows of the range if the last
-    occurrence of a value is searched, and over this row and all higher rows otherwise.
+    `highest` and `lowest` have one value per row of the curves. If the last row with a value is
+    searched, they are the extremes over this row and all later rows of its range. Otherwise, they
+    are the extremes over this row and all earlier rows of its range.
     """
 
     ranges: DefinedRanges
@@ -131,13 +135,14 @@ class CumulativeExtremes(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveAxis:
-    """The values of a metric at the rows of all curves, or the thresholds if `metric` is None.
+    """A metric along all curves, or the thresholds of the curves if `metric` is None.
 
-    `pos` and `neg` are the sizes of the classes of each curve. `exact` is True for thresholds and
-    for ratios of integer counts. Values of other metrics have rounding errors, so these values are
-    rounded before they are compared. `row_values` contains the metric at all rows, or is None if
-    the metric is evaluated only at the rows that are compared in a search. `extremes` is None for
-    thresholds and for monotone metrics.
+    The methods find the rows and points of each curve at given values of the metric. `pos` and
+    `neg` are the sizes of the classes of each curve. `exact` is True for thresholds and for ratios
+    of integer counts. The values of other metrics have rounding errors, so these values are rounded
+    before they are compared. `row_values` has the metric at all rows, or is None if the metric is
+    computed only at the rows that a search compares. `extremes` is None for thresholds and for
+    monotone metrics.
     """
 
     curves: Curves
@@ -157,14 +162,17 @@ class CurveAxis:
         n_values: int | None = None,
         rounded: bool = True,
     ) -> CurveAxis:
-        """Prepare searches for values of a metric.
+        """Return the `CurveAxis` of a metric.
 
         `n_values` is the number of values that are searched on each curve, or None if the number is
-        unknown. If it is small, the metric is evaluated only at the rows that are compared, because
-        this is faster than an evaluation at all rows. With `rounded=False`, values are not rounded.
+        unknown. If the number is small, the metric is computed only at the rows that a search
+        compares, because this is faster. If `rounded` is false, values of the metric are not
+        rounded.
         """
         columns, last = curves.columns, curves.lasts
-        # With the totals of the last row, tp / pos and fp / neg are exactly 1 in the last row.
+        # The sum tp + fn has a different rounding error in each row. The sum in the last row is
+        # used for all rows, so that tp / pos is exactly 1 in the last row. The same applies to fp +
+        # tn.
         pos, neg = (
             (columns.at(selected, last) + columns.at(rest, last)).astype(np.float64)
             for selected, rest in (("tp", "fn"), ("fp", "tn"))
@@ -200,7 +208,7 @@ class CurveAxis:
         return ~self.curves.ends_early
 
     def total(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Return the total of several counts in each curve, such as tp + fn; 1 without names."""
+        """Return the sum of the counts `names`, such as tp + fn, in each curve; 1 without names."""
         if not names:
             return np.ones(len(self.pos))
         return self.pos * ("tp" in names) + self.neg * ("tn" in names)
@@ -212,10 +220,10 @@ class CurveAxis:
         *,
         limit: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """Return the metric, or the threshold, at rows of curves; NaN where it is undefined.
+        """Return the metric, or the threshold, at rows of curves; NaN if it is undefined.
 
-        If `limit` is given, only the values close to the limit are rounded. This is sufficient for
-        comparisons of the values with the limit.
+        `curve` is the number of the curve of each row. If `limit` is given, only values close to
+        the limit are rounded. For comparisons with the limit, this is sufficient.
         """
         if self.metric is None:
             return np.asarray(self.curves.columns.at(THRESHOLD, row), np.float64)
@@ -245,7 +253,7 @@ class CurveAxis:
         return result
 
     def round_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Round values of the metric in the same way as the method `values`."""
+        """Round given values of the metric in the same way as values of the curves are rounded."""
         if self.exact or self.metric is None:
             return values
         return round_values(values, self.metric.bounds)
@@ -255,8 +263,8 @@ class CurveAxis:
     ) -> dict[str, NDArray[np.float64]]:
         """Return weighted counts at rows of curves; `fn` is pos - tp, and `tn` is neg - fp.
 
-        The columns `fn` and `tn` of the table are not used, because their rounding errors differ
-        from row to row.
+        The columns `fn` and `tn` of the table are not used: their rounding errors differ between
+        rows, so tp + fn would not be the same in all rows.
         """
         counts = {}
         for name, rest, total in (("tp", "fn", self.pos), ("fp", "tn", self.neg)):
@@ -269,13 +277,13 @@ class CurveAxis:
     def search(
         self, curve: NDArray[np.int64], value: NDArray[np.float64], occurrence: Occurrence
     ) -> NDArray[np.int64]:
-        """Return the first or last row of each curve (rows) for each value (columns).
+        """Return the first or last row of each curve at each value of a monotone metric.
 
-        The metric must be monotone, and rows are in the order of falling thresholds. For a rising
-        metric, the first occurrence is the first row whose metric is at least the value, or the row
-        below the curve if no row has such a metric. The last occurrence is the last row whose
-        metric is at most the value, or the row above the curve. Falling metrics are compared in the
-        opposite direction.
+        The result has one row per curve and one column per value. The rows of a curve are in the
+        order of falling thresholds. For a rising metric, the first occurrence is the first row
+        whose metric is at least the value; if there is none, it is the last row + 1. The last
+        occurrence is the last row whose metric is at most the value; if there is none, it is the
+        first row - 1. For a falling metric, "at least" and "at most" are exchanged.
         """
         first, last = (rows[curve][:, None] for rows in (self.curves.firsts, self.curves.lasts))
         curve = curve[:, None]
@@ -298,7 +306,7 @@ class CurveAxis:
 
     @property
     def _has_long_curves(self) -> bool:
-        """Whether counts are integers and curves are so long that separate searches are faster."""
+        """Whether counts are integers and each curve is long enough for a separate search."""
         columns = self.curves.columns
         if self.metric is None or self.row_values is not None:
             return False
@@ -313,7 +321,7 @@ class CurveAxis:
         before: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
         limit: NDArray[np.float64],
     ) -> NDArray[np.int64]:
-        """Search the integer counts of each curve separately."""
+        """Return the end of the rows `before` the limit, by a search in the counts of each curve."""
         assert self.metric is not None
         assert self.metric.count_ratio is not None
         names, total = (
@@ -322,7 +330,8 @@ class CurveAxis:
         )
         starts, columns = self.curves.starts, self.curves.columns
         with np.errstate(divide="ignore", invalid="ignore"):
-            # The largest count before the limit. Rounding can change `near` by at most 1.
+            # `largest` is the largest count before the limit. Rounding errors can change `near` by
+            # at most 1, so the counts near + 1, near and near - 1 are checked.
             near = np.floor(np.nan_to_num(limit * total))
             above, here = (before(sign * count / total) for count in (near + 1, near))
         largest = np.where(above, near + 1, np.where(here, near, near - 1)).astype(np.int64)
@@ -342,10 +351,12 @@ class CurveAxis:
         value: NDArray[np.float64],
         occurrence: Occurrence,
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the first or last row at each value, and whether curve and row have the value.
+        """Return the row at each value, whether the curve has the value, and whether the row has
+        it.
 
-        If the curve has the value but the row has another value, the point lies between this row
-        and the row below it (for the last occurrence) or above it (for the first occurrence).
+        If the curve has the value and the row does not, the point is between two rows: this row and
+        the next row (for the last occurrence), or this row and the previous row (for the first
+        occurrence).
         """
         if self.extremes is not None:
             return self._rows_in_ranges(self.extremes, curve, value)
@@ -361,7 +372,11 @@ class CurveAxis:
     def _rows_in_ranges(
         self, extremes: CumulativeExtremes, curve: NDArray[np.int64], value: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Search each range of rows, and return the first or last row of all ranges of a curve."""
+        """Return the results of `outer_rows` for a metric that is not monotone.
+
+        Each range of rows in which the metric is defined is searched. The first or last row of all
+        ranges of a curve is returned.
+        """
         assert self.metric is not None
         from_end = self.metric.occurrence == "last"
         assert self.row_values is not None
@@ -375,7 +390,7 @@ class CurveAxis:
         above = limit >= values[last if from_end else first]
 
         def is_before(row: NDArray[np.int64]) -> NDArray[np.bool_]:
-            """Return whether the first occurrence is below the row, or the last at or below it."""
+            """Return whether the row that is searched comes after `row`, or may be `row` itself."""
             result: NDArray[np.bool_] = np.where(above, highest[row] >= limit, lowest[row] <= limit)
             return result if from_end else ~result
 
@@ -396,11 +411,11 @@ class CurveAxis:
         nearest: bool = False,
         occurrence: Occurrence | None = None,
     ) -> PointsAtValues:
-        """Return the point of each curve (rows) at each value of the metric (columns).
+        """Return the point of each curve at each value of the metric.
 
         `values` has one row for all curves or one row per curve, rounded by `round_values`. Counts
         are interpolated between two rows, or are the counts of the nearest row if `nearest` is
-        True. The threshold of a point is the threshold of the row whose metric is at least as good
+        true. The threshold of a point is the threshold of the row whose metric is at least as good
         as the value.
         """
         assert self.metric is not None
@@ -409,7 +424,7 @@ class CurveAxis:
         targets = np.broadcast_to(values, (len(curve), values.shape[1]))
         value = self._extended(curve, targets)
         row, exists, equal = self.outer_rows(curve, value, occurrence)
-        # Points below the value at the first row of a curve have the counts of the first row.
+        # If a value is below that of the first row, the point has the counts of the first row.
         left = exists & (value > targets)
         row = np.where(left, self.curves.firsts[curve][:, None], row)
         between = exists & ~equal & ~left
@@ -429,8 +444,8 @@ class CurveAxis:
             for name in ("tp", "fp")
         )
         if between.any():
-            # For a proportion of rows, it is faster to compute fractions that are not used than to
-            # select points.
+            # For a proportion of rows, computing all fractions is faster than selecting the points
+            # between two rows.
             selected: Any = ... if self.metric.proportion_of else between
             fraction = np.zeros(row.shape)
             fraction[selected] = self.fraction_between(
@@ -451,7 +466,7 @@ class CurveAxis:
         above: NDArray[np.int64],
         below: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Return the fraction of the distance from row `above` to row `below` at each value."""
+        """Return the fraction of the segment from row `above` to row `below` at which the value is."""
         assert self.metric is not None
         ratio, columns = self.metric.count_ratio, self.curves.columns
         if ratio is not None and self.metric.proportion_of:
@@ -477,11 +492,12 @@ class CurveAxis:
         *,
         nearest: bool = False,
     ) -> PointsAtValues:
-        """Return the counts of `score >= threshold` of each curve (rows) and threshold (columns).
+        """Return the point of each curve at each threshold, with the counts of `score >=
+        threshold`.
 
         `lacks_rows` is True for curves that do not have a row for each score. Such a curve has
-        points only at the thresholds of its rows. With `nearest`, each point is the row with the
-        nearest threshold.
+        points only at the thresholds of its rows. If `nearest` is true, each point is the row with
+        the nearest threshold.
         """
         columns = self.curves.columns
         limit = np.broadcast_to(thresholds, (len(curve), thresholds.shape[1]))
@@ -550,9 +566,10 @@ class CurveAxis:
         preferred: NDArray[np.int64],
         occurrence: Occurrence,
     ) -> NDArray[np.int64]:
-        """Return the row with the smaller difference from the value; `preferred` if they are equal.
+        """Return the row of `rows` whose metric is nearer to the value.
 
-        If neighbouring rows have the same metric, their first or last row is returned.
+        If both rows are equally near, the row `preferred` is returned. If neighbouring rows have
+        the same metric as the result, the first or last of them is returned.
         """
         above, below = rows
         with np.errstate(invalid="ignore"):  # infinite values
@@ -570,11 +587,13 @@ class CurveAxis:
 
 
 def round_values(values: NDArray[np.float64], bounds: tuple[float, float]) -> NDArray[np.float64]:
-    """Round values of a metric to `SIGNIFICANT_DIGITS`, which removes rounding errors."""
+    """Round values of a metric to `SIGNIFICANT_DIGITS` digits, which removes rounding errors."""
     if ((values == 0) | (values == 1)).all():
         return values + 0.0
     rounded = pl.col("value").round_sig_figs(SIGNIFICANT_DIGITS)
-    if np.isfinite(bounds).all():  # rounding errors of a difference of ratios close to 0 are large
+    if np.isfinite(
+        bounds
+    ).all():  # a difference of two ratios can be near 0, with a large relative error
         rounded = rounded.round(SIGNIFICANT_DIGITS)
     column = pl.DataFrame({"value": values.ravel()}).select(rounded).to_series()
     result = column.to_numpy().reshape(values.shape) + 0.0
@@ -582,7 +601,7 @@ def round_values(values: NDArray[np.float64], bounds: tuple[float, float]) -> ND
 
 
 def equal_distances(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return where two distances are equal except for rounding errors."""
+    """Return which pairs of distances are equal except for rounding errors."""
     result: NDArray[np.bool_] = np.isclose(a, b, rtol=TOTAL_ROUNDING, atol=0, equal_nan=True)
     return result
 
@@ -590,7 +609,7 @@ def equal_distances(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[n
 def find_extremes(
     values: NDArray[np.float64], starts: NDArray[np.int64], occurrence: Occurrence
 ) -> CumulativeExtremes:
-    """Return the ranges of rows in which values are not NaN, and the cumulative extremes."""
+    """Return the ranges of rows in which values are not NaN, and cumulative extremes in each."""
     defined = ~np.isnan(values)
     begins, ends = np.zeros(len(values), bool), np.zeros(len(values), bool)
     begins[starts[:-1]] = ends[starts[1:] - 1] = True
@@ -613,9 +632,10 @@ def find_extremes(
 def find_curves_lacking_rows(curves: Curves) -> NDArray[np.bool_]:
     """Return which curves do not have one row per distinct score.
 
-    These are curves that end before their lowest score, and curves with two rows of equal tp and
-    fp. Weighted counts of two rows can be equal because of rounding, so for weighted counts, only
-    the end of a curve is checked.
+    A curve lacks rows if it ends before its lowest score. A curve in which two neighbouring rows
+    have the same counts was computed at given thresholds, and is treated as a curve that lacks
+    rows. For weighted counts, the second condition is not checked, because different sums of
+    weights can be rounded to equal counts.
     """
     columns, result = curves.columns, curves.ends_early
     if columns.is_float("tp") or columns.is_float("fp"):
