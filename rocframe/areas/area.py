@@ -1,7 +1,7 @@
-"""`area`: areas under the curves of a curve table.
+"""The function `area`: areas under the curves of a curve table.
 
-The areas of precision-recall curves are those of Davis and Goadrich (2006), the areas of lift
-charts those of Vuk and Curk (2006).
+The areas of precision-recall curves are those of Davis and Goadrich (2006). The areas of lift
+charts are those of Vuk and Curk (2006).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rocframe.schemas import CurveAverage
 
 
-ANCHOR_COLUMN = "(rows)"  # private column that marks rows of groups; removed from the result
+ANCHOR_COLUMN = "(rows)"  # internal column without nulls, which is removed from the result
 
 
 @public
@@ -52,8 +52,8 @@ def area(
     Precision-recall curves have two areas. `average_precision` is the sum over all rows of the
     precision times the increase in recall. `pr_auc` is the integral of the interpolated curve,
     which is a hyperbola between two points. For all other kinds, the area is `auc`, the area under
-    the ROC curve of the same counts. For lift charts, the two areas under the chart itself are
-    added: `lift_area` with straight lines between the points, and `lift_area_step` with steps.
+    the ROC curve of the same counts. For lift charts, the result also has the areas under the lift
+    chart: `lift_area` with straight lines between the points, and `lift_area_step` with steps.
 
     For a table of averaged curves, the result is the area under each averaged curve.
 
@@ -79,12 +79,13 @@ def area(
         `auc`, `average_precision` and `pr_auc` are in [0, 1]. `auc` is null without positives or
         without negatives. `average_precision` and `pr_auc` are null without positives.
 
-        With `alert_rate`, the result is `*by, partial_auc`. It is null like `auc`.
+        With `alert_rate`, the result is `*by, partial_auc`. The partial area is null without
+        positives or without negatives.
 
         `lift_area` and `lift_area_step` are numbers of positives, between 0 and the number of all
         positives. They are null if the group has no rows. `lift_area_step` is the mean number of
         positives that have a higher score than a row of the group. In `lift_area`, positives with
-        the same score as the row count one half. This includes the row itself.
+        the same score as the row, including the row itself, count one half.
 
         If the table was computed with `prevalence=`, all areas except `auc` are the areas at that
         prevalence, and they are null without positives or without negatives.
@@ -106,12 +107,13 @@ def area(
 
     Notes
     -----
-    If the curve was computed with `thresholds=`, and the last threshold is not above the score of
-    any negative, the result is the area under straight lines between the points of the curve.
+    If the curve was computed with `thresholds=`, and all negatives have scores at or above the
+    lowest threshold, the result is the area under straight lines between the points of the curve.
 
     With *m* positives and the prevalence π, `lift_area` is m · (π/2 + (1 − π) · auc).
-    It is smaller if positives are unscored (`missing="worst"`), because the lift chart is then
-    constant right of its last point. The area under the gain curve is `lift_area` / m.
+    If positives are unscored (`missing="worst"`), `lift_area` is smaller than this value, because
+    the lift chart is constant right of its last point. The area under the gain curve is `lift_area`
+    / m.
 
     Other missing rows are not detected. If only rows of positives are missing below the last row of
     a curve, the counts are the same as for unscored positives with `missing="worst"`: `auc` does
@@ -205,21 +207,21 @@ def area(
 
 
 def _check_unused(**options: object) -> None:
-    """Raise an error for options that averaged curves do not use."""
+    """Raise an error for an option that is given for a table of averaged curves."""
     for option, value in options.items():
         hint = "Leave it out. The columns of the table determine its keys and its kind."
         check_supported(option, value, "the table of averaged curves", hint=hint)
 
 
 def auc_of(curves: Curves) -> NDArray[np.float64]:
-    """Return the area under each ROC curve, ties as 1/2; NaN without one of the classes."""
+    """Return the area under each ROC curve, with ties as 1/2; NaN if a class is absent."""
     return areas_of_ties(curves)[0]
 
 
 def areas_of_ties(
     curves: Curves,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the area under each ROC curve with ties as 1/2, 0 and 1."""
+    """Return three areas under each ROC curve: with ties as 1/2, as 0 and as 1."""
     counts = (*_steps(curves), curves.total("tp", "fn"), curves.total("fp", "tn"))
     if not len(curves.firsts):
         return np.zeros(0), np.zeros(0), np.zeros(0)
@@ -240,24 +242,27 @@ def top_area_of(curves: Curves, *, top: TopRange) -> NDArray[np.float64]:
 
 
 def average_precision_of(curves: Curves) -> NDArray[np.float64]:
-    """Return the average precision of each curve; NaN without positives."""
+    """Return the average precision of each curve; NaN if there are no positives."""
     tp, fp, tp0, _ = _steps_at_prevalence(curves)
     return _per_positive(curves, step_sum(tp, fp, tp0))
 
 
 def pr_auc_of(curves: Curves) -> NDArray[np.float64]:
-    """Return the area under each interpolated precision-recall curve; NaN without positives."""
+    """Return the area under each interpolated precision-recall curve; NaN if no row is positive."""
     return _per_positive(curves, precision_recall_integral(*_steps_at_prevalence(curves)))
 
 
 def _steps_at_prevalence(curves: Curves) -> list[NDArray[np.float64]]:
-    """Return `_steps` as floats; negatives are weighted if the table has a given prevalence."""
+    """Return the counts of `_steps` as floats.
+
+    If the table was computed with `prevalence=`, negatives have a weight that sets the prevalence.
+    """
     tp, fp, tp0, fp0 = (count.astype(np.float64) for count in _steps(curves))
     if curves.prevalence is not None:
         pos_weight, neg_weight = prevalence_weights(
             curves.total("tp", "fn"), curves.total("fp", "tn"), curves.prevalence
         )
-        # Only the ratio of the weights changes precision.
+        # Precision depends only on the ratio of the two weights, so positives need no weight.
         weight = np.divide(
             neg_weight, pos_weight, out=np.zeros(len(pos_weight)), where=pos_weight > 0
         )
@@ -267,7 +272,7 @@ def _steps_at_prevalence(curves: Curves) -> list[NDArray[np.float64]]:
 
 
 def _per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Add up the steps of each curve, divided by its number of positives."""
+    """Return the sum of `steps` over the rows of each curve, divided by the number of positives."""
     if not len(curves.firsts):
         return np.zeros(0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -280,8 +285,12 @@ def _per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the increase in true positives at each step times the precision after it."""
-    # In place, because allocating arrays takes longer than the arithmetic.
+    """Return, for each row of a curve, its precision times the increase in true positives.
+
+    `tp` and `fp` are the counts of the row, and `tp0` is the number of true positives in the
+    previous row.
+    """
+    # The operations are in place, because allocating an array takes longer than the arithmetic.
     area: NDArray[np.float64] = np.add(tp, fp, dtype=np.float64)
     np.divide(tp, area, out=area, where=area > 0)
     area *= tp - tp0
@@ -289,7 +298,7 @@ def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[n
 
 
 def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return `tp` and `fp` after each row, then before it."""
+    """Return tp and fp of each row, then tp and fp of the previous row of the same curve."""
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     tp0, fp0 = (np.append(count[:1] * 0, count[:-1]) for count in (tp, fp))
     tp0[curves.firsts] = fp0[curves.firsts] = 0
@@ -303,15 +312,16 @@ def lift_area_of(curves: Curves) -> NDArray[np.float64]:
 
 
 def lift_area_step_of(curves: Curves) -> NDArray[np.float64]:
-    """Return the area under each lift chart, with steps: each point is an upper left corner."""
+    """Return the area under each lift chart, with steps whose upper left corners are the points."""
     return _lift_columns(curves)[0]
 
 
 def _lift_columns(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the area of the columns under each lift chart and of the triangles above them.
+    """Return the areas of the rectangles and of the triangles under each lift chart.
 
-    The column right of a point has the height of the point, up to the next point. The last column
-    has the width of the rows that are below the last point; these rows are unscored positives.
+    Each point is the upper left corner of a rectangle that extends to the next point. The rectangle
+    of the last point extends to the alert rate 1; its width is the share of unscored positives. The
+    triangles are between the rectangles and the straight lines that connect the points.
     """
     if not len(curves.firsts):
         return np.zeros(0), np.zeros(0)
@@ -320,7 +330,8 @@ def _lift_columns(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.float
     pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
     before, rest, total = tp - tp0 + fp - fp0, fn + tn, pos + neg
     if curves.prevalence is not None or total.dtype.kind == "f":
-        # Alert rates instead of numbers of alerts: sums of integers only are exact.
+        # The x axis is the alert rate here. For integer counts, it is the number of alerts, because
+        # sums of integers are exact.
         pos_weight, neg_weight = np.ones((2, len(total)))
         if curves.prevalence is not None:
             pos_weight, neg_weight = prevalence_weights(pos, neg, curves.prevalence)
@@ -338,7 +349,7 @@ def _lift_columns(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.float
     return step, triangles
 
 
-# The areas of each kind of curve; `auc` for all other kinds.
+# The columns of the result for each kind of curve. For all other kinds, the column is `auc`.
 MEASURES: dict[str, dict[str, Callable[[Curves], NDArray[np.float64]]]] = {
     "precision_recall": {"average_precision": average_precision_of, "pr_auc": pr_auc_of},
     "lift_chart": {
@@ -351,7 +362,9 @@ ROC_AREAS = ("roc", "det")
 
 
 def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: CurveAverage) -> pl.LazyFrame:
-    """Return the area under each averaged curve, with straight lines between its rows.
+    """Return the query plan of the areas under averaged curves.
+
+    Straight lines connect the rows of a curve.
 
     The area is null if the rows do not cover the axis from 0 to 1, if a row has no mean, or if rows
     are means of different numbers of curves.

@@ -1,4 +1,4 @@
-"""`auc`: area under the ROC curve of each group, and its confidence interval."""
+"""The function `auc`: the area under the ROC curve of each group, with a confidence interval."""
 
 from __future__ import annotations
 
@@ -82,9 +82,10 @@ def auc(
 ) -> FrameT:
     """Compute the area under the ROC curve of each group, with a confidence interval.
 
-    The AUC is the probability that a random positive has a higher score than a random negative; a
-    tie counts 1/2. It is computed in integers from the numbers of pairs, as (2·wins + ties) /
-    (2·positives·negatives). In `auc_pessimistic` a tie counts 0, in `auc_optimistic` it counts 1.
+    The AUC is the probability that a random positive has a higher score than a random negative. A
+    pair with equal scores is a tie and counts 1/2. The AUC is computed in integers as (2·wins +
+    ties) / (2·positives·negatives), where wins is the number of pairs in which the positive has the
+    higher score. In `auc_pessimistic` a tie counts 0, in `auc_optimistic` a tie counts 1.
 
     Parameters
     ----------
@@ -116,12 +117,13 @@ def auc(
         Method of the interval. `"logit_delong"`: interval of the logit of the AUC, with DeLong's
         variance. `"delong"`: Wald interval with DeLong's variance, clipped to [0, 1]. `"newcombe"`:
         Newcombe's interval. `"hanley_mcneil"`: Wald interval with Hanley and McNeil's variance.
-        `"hanley_mcneil_exponential"`: the same, with their approximation of the variance from the
-        AUC alone. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: quantiles
-        reflected at the estimate. `"bootstrap_bca"`: quantiles corrected for bias and skewness.
-        None: no interval. For partial areas, `"newcombe"`, `"hanley_mcneil"` and
-        `"hanley_mcneil_exponential"` are not available. For `alert_rate`, only `"bootstrap"` and
-        `"bootstrap_basic"` compute an interval; with the default, the limits are null.
+        `"hanley_mcneil_exponential"`: Wald interval with Hanley and McNeil's approximation of the
+        variance, which depends only on the AUC and the class sizes. `"bootstrap"`: quantiles of the
+        resamples. `"bootstrap_basic"`: quantiles reflected at the estimate. `"bootstrap_bca"`:
+        quantiles corrected for bias and skewness. None: no interval. For partial areas,
+        `"newcombe"`, `"hanley_mcneil"` and `"hanley_mcneil_exponential"` are not available. For
+        `alert_rate`, only `"bootstrap"` and `"bootstrap_basic"` compute an interval; with the
+        default, the limits are null.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -189,9 +191,9 @@ def auc(
     together.
 
     Each resample has as many rows of each class as the data. With `cluster`, each resample consists
-    of as many clusters as the data. The p-quantile of n replicates in rising order is the replicate
-    at position p·(n + 1), counted from 1 and interpolated linearly. The skewness correction of
-    `"bootstrap_bca"` uses the placement values of the rows.
+    of as many clusters as the data. The p-quantile of n replicates in increasing order is the
+    replicate at position p·(n + 1), counted from 1 and interpolated linearly. The skewness
+    correction of `"bootstrap_bca"` uses the placement values of the rows.
 
     References
     ----------
@@ -272,7 +274,7 @@ def auc(
 def _parse_range(
     fpr: Range | None, tpr: Range | None, alert_rate: Range | None, standardize: str | None
 ) -> RateRange | TopRange | None:
-    """Parse the range of a partial area; None for the full area."""
+    """Check the options of a partial area, and return its range; None for the full area."""
     if alert_rate is None:
         return RateRange.parse(fpr, tpr, standardize)
     for name, value in (("fpr", fpr), ("tpr", tpr)):
@@ -285,8 +287,9 @@ def _parse_range(
 def auc_table(
     cases: Cases, rate_range: RateRange | TopRange | None, confidence: Confidence
 ) -> pl.DataFrame:
-    """Return one row per group: its key, then the columns of an AUC table."""
-    # The alert rate depends on the ratio of the weights of both classes.
+    """Return the result of `auc` for the cases of one model."""
+    # For a range of alert rates, both classes need the same factor, because alert rates depend on
+    # the ratio of the weights of the classes.
     cases = scale_weights(cases, by_class=not isinstance(rate_range, TopRange))
     scan = Scan.from_cases(cases)
     statistic = rate_range or count_pairs(scan)
@@ -334,14 +337,14 @@ def auc_table(
 
 
 def areas_with_ties(scan: Scan, statistic: Pairs | RateRange | TopRange) -> tuple[Any, ...]:
-    """Return the area of each group with ties as 1/2, as 0 and as 1."""
+    """Return three areas of each group: with ties as 1/2, as 0 and as 1."""
     if isinstance(statistic, RateRange):
         return partial_areas(scan, statistic)
     return statistic.areas if isinstance(statistic, Pairs) else statistic.areas(scan)
 
 
 def _area_statistic(rate_range: RateRange | TopRange | None) -> Statistic:
-    """Return the area as a statistic of resamples."""
+    """Return the area as a `Statistic`, which the bootstrap computes for each resample."""
     if rate_range is None:
         return AUC_STATISTIC
     if isinstance(rate_range, RateRange):
@@ -350,7 +353,7 @@ def _area_statistic(rate_range: RateRange | TopRange | None) -> Statistic:
 
 
 class AreaInterval(NamedTuple):
-    """Variance, standard error, limits and method of each group; NaN and None where undefined."""
+    """Variance, standard error, limits and method of each group; NaN or None if undefined."""
 
     variance: NDArray[np.float64]
     se: NDArray[np.float64]
@@ -362,7 +365,7 @@ class AreaInterval(NamedTuple):
     def replace_degenerate(
         self, area: NDArray[np.float64], sizes: ClassSizes, level: float, *, full_area: bool
     ) -> None:
-        """Remove limits where the variance is 0, and use Newcombe's limits if an AUC is 0 or 1."""
+        """Remove limits if the variance is 0, and use Newcombe's limits if an AUC is 0 or 1."""
         n_pos, n_neg = sizes
         for values in (self.se, self.lower, self.upper):
             values[self.variance == 0] = np.nan

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 class Pairs:
     """Numbers of pairs of a positive and a negative in each group.
 
-    There are `pos` times `neg` pairs. In `wins` of them, the positive has the higher score; in
-    `wins_or_ties`, it has a higher or an equal score.
+    There are `pos` times `neg` pairs. `wins` is the number of pairs in which the positive has the
+    higher score. `wins_or_ties` is the number of pairs in which the positive has a higher or an
+    equal score.
     """
 
     wins: NDArray[Any]
@@ -37,7 +38,7 @@ class Pairs:
 
     @property
     def areas(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """AUC with ties as 1/2, 0 and 1; NaN without positives or without negatives."""
+        """AUC with ties as 1/2, as 0 and as 1; NaN without positives or without negatives."""
         twice = exact_product(self.pos, self.neg, np.array([2]))
         wins, wins_or_ties = (n.astype(twice.dtype) for n in (self.wins, self.wins_or_ties))
         doubled = (wins + wins_or_ties, 2 * wins, 2 * wins_or_ties)
@@ -59,7 +60,10 @@ def count_pairs(scan: Scannable) -> Pairs:
 
 
 def squared_placements(scan: Scannable) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the sums of squared doubled placements of positives and of negatives."""
+    """Return the sums of squared doubled placement values of positives and of negatives.
+
+    `doubled_placements` defines the placement values. Twice the placement value is an integer.
+    """
     scored_neg = scan.totals.neg - scan.totals.unscored_neg
 
     def square(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -74,7 +78,10 @@ def squared_placements(scan: Scannable) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def group_sums(scan: Scannable, parts: list[Any], columns: int, dtype: Any = float) -> NDArray[Any]:
-    """Add up what each block returns for its groups: an array of `columns` per group."""
+    """Add up the results of all blocks for each group.
+
+    `parts` has the result of each block: `columns` arrays with one value per group of the block.
+    """
     total = np.zeros((columns, len(scan.totals.pos)), dtype)
     for piece, part in zip(scan.ranges, parts, strict=True):
         for column, values in zip(total, part, strict=True):
@@ -83,7 +90,7 @@ def group_sums(scan: Scannable, parts: list[Any], columns: int, dtype: Any = flo
 
 
 def pair_dtype(scan: Scannable, power: int) -> Any:
-    """Return a dtype that can represent sums of doubled placements to this power."""
+    """Return a dtype that can represent sums of doubled placement values to this power."""
     pos, neg = scan.totals.pos, scan.totals.neg
     if pos.dtype.kind == "f":
         return np.float64
@@ -108,14 +115,14 @@ def doubled_placements(scan: Scan) -> NDArray[Any]:
 def _doubled_placements(
     block: Block, scored_neg: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the doubled placements of the positives and of the negatives at each step."""
+    """Return the doubled placement values of positives and of negatives at each distinct score."""
     return 2 * block.of_steps(scored_neg) - block.fp0 - block.fp, block.tp0 + block.tp
 
 
 def doubled_ranks(scan: Scan) -> NDArray[Any]:
-    """Return twice the mid-rank of each row within its group, counted from the highest score.
+    """Return twice the midrank of each row within its group, counted from the highest score.
 
-    Unscored positives have the last ranks, and unscored negatives the first.
+    Unscored positives have the last ranks, and unscored negatives the first ranks.
     """
     totals, unscored = scan.totals, scan.rows.unscored
     all_rows, first = totals.pos + totals.neg, unscored.neg_weight
@@ -132,8 +139,9 @@ def scatter_to_rows(
     values_of: Callable[[Block], tuple[NDArray[Any], NDArray[Any]]],
     unscored: tuple[NDArray[Any], NDArray[Any]],
 ) -> NDArray[Any]:
-    """Return a value for each row of the frame, from values of both classes at each step.
+    """Return a value for each row of the frame, from values for each distinct score and class.
 
+    `values_of` returns the values of positives and of negatives at each score of a block.
     `unscored` are the values of unscored positives and negatives of each group. Rows that are left
     out have the value 0.
     """
@@ -159,7 +167,7 @@ def scatter_to_rows(
 
 
 def auc_influence(sample: ReplicateScan) -> Influences:
-    """Return the centred placement values of both classes, divided by the weight of the class."""
+    """Return the influence values of the AUC: centred placement values / weight of the class."""
     block, totals = sample.block, sample.totals
     auc, pos, neg = count_pairs(sample).areas[0][0], totals.pos[0], totals.neg[0]
     v10 = (neg - totals.unscored_neg[0] - (block.fp0 + block.fp) / 2) / neg

@@ -27,7 +27,10 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateRange:
-    """The range of a partial area: one rate from `low` to `high`."""
+    """The range of a partial area: FPR or TPR from `low` to `high`.
+
+    `mcclish` is true if the area is standardized by McClish's method.
+    """
 
     rate: Literal["fpr", "tpr"]
     low: float
@@ -38,7 +41,7 @@ class RateRange:
     def parse(
         cls, fpr: Range | None, tpr: Range | None, standardize: str | None
     ) -> RateRange | None:
-        """Parse `fpr`, `tpr` and `standardize`; None if neither range is given."""
+        """Check the options, and return the range; None if neither `fpr` nor `tpr` is given."""
         check_choice("standardize", standardize, ("mcclish", None))
         if fpr is not None and tpr is not None:
             raise OptionValueError.compose(
@@ -75,7 +78,7 @@ class RateRange:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Ends on the axis of integration, which is 1 - TPR for a TPR range."""
+        """Ends of the range on the axis of integration: FPR for an FPR range, else 1 - TPR."""
         return (self.low, self.high) if self.rate == "fpr" else (1 - self.high, 1 - self.low)
 
     @property
@@ -85,7 +88,10 @@ class RateRange:
         return (high - low) * (high + low) / 2
 
     def standardize(self, area: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return areas on McClish's scale, where chance is 1/2; unchanged if not `mcclish`."""
+        """Return McClish's standardized areas, which are 1/2 for chance and at most 1.
+
+        If `mcclish` is false, return the areas unchanged.
+        """
         if not self.mcclish:
             return area
         return (1 + (area - self.chance) / (self.high - self.low - self.chance)) / 2
@@ -96,7 +102,11 @@ class RateRange:
         return 0.5 / (self.high - self.low - self.chance) if self.mcclish else 1.0
 
     def order_classes(self, pos: Any, neg: Any) -> tuple[Any, Any]:
-        """Return the values of both classes; the class on the axis of integration is second."""
+        """Return the values of both classes in the order y class, x class.
+
+        The x class determines the rate on the axis of integration: negatives for an FPR range, and
+        positives for a TPR range.
+        """
         return (pos, neg) if self.rate == "fpr" else (neg, pos)
 
 
@@ -110,7 +120,10 @@ class Segments(NamedTuple):
 
     @classmethod
     def from_block(cls, scan: Scannable, block: Block, rate_range: RateRange) -> Segments:
-        """Return the steps of a block as rates: (FPR, TPR), or (1 - TPR, 1 - FPR)."""
+        """Return the segments of the curves in a block, one for each distinct score.
+
+        The axes (x, y) are (FPR, TPR) for an FPR range, and (1 - TPR, 1 - FPR) for a TPR range.
+        """
         pos, neg = block.of_steps(scan.totals.pos), block.of_steps(scan.totals.neg)
         unscored = block.of_steps(scan.totals.unscored_neg)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -121,7 +134,7 @@ class Segments(NamedTuple):
         return cls(1 - y1, 1 - y0, 1 - x1, 1 - x0)
 
     def height(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the height of each segment at `x`: the upper end if the segment is vertical."""
+        """Return y of each segment at `x`; for a vertical segment, y of the upper end."""
         width = self.x1 - self.x0
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             fraction = np.where(width > 0, (x - self.x0) / width, 1.0)
@@ -130,7 +143,10 @@ class Segments(NamedTuple):
 
 
 def partial_areas(scan: Scannable, rate_range: RateRange) -> tuple[NDArray[np.float64], ...]:
-    """Return the area over the range, with ties as segments, as 0 and as 1."""
+    """Return three areas of each group over the range, for three treatments of ties.
+
+    At a tie, the curve is a straight line, the step below it, or the step above it.
+    """
     low, high = rate_range.ends
 
     def integrate(block: Block) -> list[NDArray[np.float64]]:
@@ -145,11 +161,11 @@ def partial_areas(scan: Scannable, rate_range: RateRange) -> tuple[NDArray[np.fl
 
 
 class ClippedPlacements(NamedTuple):
-    """Placement values of rows over a range: derivatives of the area by the weight of a row.
+    """Placement values for a partial area: its derivatives with respect to the weights of rows.
 
-    A constant is left out for each class, because variances do not depend on it.
-    `low` and `high` are the heights of each group's curve at the ends of the range. `unscored` has
-    the values of unscored rows of each group, in the order of `RateRange.order_classes`.
+    The values of each class are shifted by a constant, which does not change variances. `low` and
+    `high` are the y values of the curve of each group at the ends of the range. `unscored` has the
+    values of unscored rows of each group, in the order of `RateRange.order_classes`.
     """
 
     scan: Scannable
@@ -160,25 +176,25 @@ class ClippedPlacements(NamedTuple):
 
     @classmethod
     def from_scan(cls, scan: Scannable, rate_range: RateRange) -> ClippedPlacements:
-        """Compute the heights at the ends of the range and the values of unscored rows."""
+        """Return the placement values for a range, which `at` computes block by block."""
         low, high = _heights_at_ends(scan, rate_range)
         totals = scan.totals
         _, weight = rate_range.order_classes(totals.pos, totals.neg)
         _, unscored = rate_range.order_classes(totals.unscored_pos, totals.unscored_neg)
-        # Unscored rows of the class on the axis of integration have the rates from 0 to the first
-        # point, where the height is 0. Their value is 0, unless the range begins after these rates.
-        # Unscored rows of the other class have the value 0.
+        # Unscored rows of the x class cover the x values from 0 to the first point of the curve,
+        # where y is 0. The value of these rows is 0, unless the range begins to the right of these
+        # x values. Unscored rows of the y class have the value 0.
         with np.errstate(divide="ignore", invalid="ignore"):
             start = np.where(unscored / weight <= rate_range.ends[0], low, 0.0)
         return cls(scan, rate_range, low, high, np.array([np.zeros(len(start)), start]))
 
     def at(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the values of rows at each step, in the order of `RateRange.order_classes`."""
+        """Return the placement values at each distinct score, ordered as in `order_classes`."""
         start, stop = self.rate_range.ends
         segment = Segments.from_block(self.scan, block, self.rate_range)
         left, right = np.clip(segment.x0, start, stop), np.clip(segment.x1, start, stop)
-        # The value of the rows of a step is the mean over its segment. The parts of the segment
-        # outside the range have the value at the nearest end of the range.
+        # The value of the rows with a score is the mean over the segment of this score. Parts of
+        # the segment outside the range have the value at the nearest end of the range.
         before = np.minimum(segment.x1, start) - np.minimum(segment.x0, start)
         after = np.maximum(segment.x1, stop) - np.maximum(segment.x0, stop)
         width = segment.x1 - segment.x0
@@ -193,7 +209,7 @@ class ClippedPlacements(NamedTuple):
 
 
 def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float64]:
-    """Return the height of each curve at both ends of the range; at a jump, its upper end."""
+    """Return the y value of each curve at both ends of the range; at a jump, the upper value."""
     heights = np.zeros((2, len(scan.totals.pos)))
 
     def at_ends(block: Block) -> list[tuple[Any, Any]]:
@@ -213,7 +229,10 @@ def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float
 
 
 def partial_placements(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
-    """Return the clipped placement value of each row; the scan must have row positions."""
+    """Return the placement value of each row of the frame for a partial area.
+
+    The scan must have the positions of rows.
+    """
     placements = ClippedPlacements.from_scan(scan, rate_range)
     unscored = rate_range.order_classes(*placements.unscored)
     return scatter_to_rows(
@@ -222,7 +241,7 @@ def partial_placements(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]
 
 
 def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
-    """Return DeLong's variance of the raw area, from the clipped placement values."""
+    """Return DeLong's variance of the partial area before standardization."""
     placements = ClippedPlacements.from_scan(scan, rate_range)
     totals, unscored_totals = scan.totals, scan.rows.unscored
     rows = np.array(rate_range.order_classes(totals.pos_rows, totals.neg_rows))
@@ -246,8 +265,8 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
         means = group_sums(scan, scan.map(sums), 2) + unscored * placements.unscored
         means /= weight
 
-    # Squared deviations are summed in a second pass. A difference of two sums would not be exactly
-    # 0 for a variance of 0.
+    # Squared deviations from the mean are summed in a second pass. If the variance were computed as
+    # a difference of two sums, a variance of 0 would have rounding errors.
     def squares(block: Block) -> list[NDArray[np.float64]]:
         weights = rate_range.order_classes(block.pos, block.neg)
         if block.pos_squares is not None:
@@ -266,7 +285,7 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
 
 
 def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influences:
-    """Return the influence values of the area over a range, from its clipped placement values."""
+    """Return the influence values of a partial area: centred placement values / class weight."""
     block, totals = sample.block, sample.totals
     placements = ClippedPlacements.from_scan(sample, rate_range)
     steps = rate_range.order_classes(*placements.at(block))
@@ -289,7 +308,7 @@ def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influence
 
 
 def partial_auc_statistic(rate_range: RateRange) -> Statistic:
-    """Return the raw area over a range as a statistic."""
+    """Return the partial area before standardization as a `Statistic` for the bootstrap."""
     return Statistic(
         replicate=ReplicateStatistic(function=lambda sample: partial_areas(sample, rate_range)[0]),
         influence=lambda sample: partial_influence(sample, rate_range),

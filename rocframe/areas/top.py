@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from rocframe.areas.partial import Range
     from rocframe.kernel.scan import Block, Scannable
 
-# The methods of `auc(ci=)` that are valid for the area at the top. DeLong's variance is not: the
-# variance of the score at the end of the range depends on the densities of both classes there.
+# The methods of `auc(ci=)` that are valid for the area at the top. DeLong's variance is not valid,
+# because it treats the score at the end of the range as known. This score varies between samples.
 TOP_INTERVALS = ("bootstrap", "bootstrap_basic")
 
 
@@ -60,7 +60,7 @@ class TopRange:
         return area
 
     def areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
-        """Return the area of each group with ties as segments, as 0 and as 1."""
+        """Return three areas of each group: with ties as straight lines, as 0 and as 1."""
         totals = scan.totals
 
         def sums(block: Block) -> list[NDArray[Any]]:
@@ -84,10 +84,10 @@ class TopRange:
     ) -> list[NDArray[Any]]:
         """Return numbers of pairs whose positive is at the top and has a higher score.
 
-        The first two arrays are the pairs of steps that are completely at the top: without ties,
-        and with ties. The other three are the pairs of the step that contains the end of the range:
-        with ties as segments, as 0 and as 1. `prevalence` is that of the alert rates; None for the
-        prevalence of each group.
+        The first two arrays are the pairs of scores that are completely at the top: without ties,
+        and with ties. The other three arrays are the pairs of the score that contains the end of
+        the range: with its tie as a straight line, as 0 and as 1. `prevalence` is the prevalence of
+        the alert rates; None for the prevalence of each group.
         """
         lengths = np.diff(starts)
         pos_weight: NDArray[Any] = np.ones(len(pos), np.int64)
@@ -109,7 +109,8 @@ class TopRange:
         rise, width = (steps.tp - steps.tp0)[cut], (steps.fp - steps.fp0)[cut]
         below, below0 = (all_neg - steps.fp)[cut], (all_neg - steps.fp0)[cut]
         pos_unit, neg_unit = pos_weight[group], neg_weight[group]
-        # With all negatives of the tie first, and with all positives first.
+        # The number of positives of the tie that are at the top: `last` if all negatives of the tie
+        # come first, and `first` if all positives come first.
         last = np.clip((inside - width * neg_unit) / pos_unit, 0, rise)
         first = np.clip(inside / pos_unit, 0, rise)
         cut_pairs = np.zeros((3, len(pos)))
@@ -141,7 +142,7 @@ class TopRange:
         return tuple(areas)
 
     def statistic(self) -> Statistic:
-        """Return the area as a statistic of resamples of both classes together."""
+        """Return the area as a `Statistic`; resamples are drawn from both classes together."""
         return Statistic(
             replicate=ReplicateStatistic(
                 function=lambda sample: self.areas(sample)[0], depends_on_prevalence=True
@@ -152,7 +153,10 @@ class TopRange:
 
 
 class Steps(NamedTuple):
-    """True and false positives before and after each step, unscored negatives included."""
+    """True and false positives at each distinct score, including unscored negatives.
+
+    `tp` and `fp` are the counts at or above the score, `tp0` and `fp0` the counts above the score.
+    """
 
     tp0: NDArray[Any]
     fp0: NDArray[Any]

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     ClassSizes = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows or clusters of both classes
 
 
-# Squared rounding error of placement values, which are at most 1. Smaller variances are set to 0.
+# A variance below this limit is set to 0. The limit is the squared rounding error of placement
+# values, which are at most 1.
 ZERO_VARIANCE = 1e-28
 
 
@@ -38,7 +39,7 @@ def auc_variance(
 
 
 def delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
-    """Return DeLong's variance of each AUC; NaN with fewer than two rows of a class."""
+    """Return DeLong's variance of each AUC; NaN if a class has fewer than two rows."""
     if scan.totals.pos.dtype.kind == "f":
         return _weighted_delong_variance(scan, pairs)
     of_pos, of_neg = delong_class_variances(scan, pairs)
@@ -48,7 +49,7 @@ def delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
 def delong_class_variances(
     scan: Scannable, pairs: Pairs
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the terms of positives and of negatives in DeLong's variance of unweighted rows."""
+    """Return the two terms of DeLong's variance of unweighted rows: of positives, of negatives."""
     of_pos, of_neg = squared_placements(scan)
     m, n = pairs.pos, pairs.neg
     total = pairs.wins + pairs.wins_or_ties
@@ -58,10 +59,11 @@ def delong_class_variances(
 def placement_variance(
     own: NDArray[Any], other: NDArray[Any], squares: NDArray[Any], total: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Return the sample variance of the placement values of one class, over its size.
+    """Return the sample variance of the placement values of a class, divided by the class size.
 
-    `squares` is the sum of the squares of doubled placement values, or of differences between two
-    models; `total` is the sum of the same values.
+    `own` is the size of the class and `other` that of the other class. `squares` is the sum of the
+    squares of doubled placement values, and `total` is their sum. The values can also be
+    differences of the placement values of two models.
     """
     return placement_covariance(own, other, squares, total, total)
 
@@ -73,17 +75,17 @@ def placement_covariance(
     total: NDArray[Any],
     other_total: NDArray[Any],
 ) -> NDArray[np.float64]:
-    """Return the sample covariance of two placement values of one class, over its size.
+    """Return the sample covariance of two placement values of a class, divided by the class size.
 
-    `products` is the sum of the products of doubled placement values, `total` and `other_total`
-    are the sums of the two values.
+    `own` is the size of the class and `other` that of the other class. `products` is the sum of the
+    products of doubled placement values. `total` and `other_total` are the sums of the two doubled
+    values.
     """
-    # Covariance of u/(2·other) and v/(2·other) over `own` rows:
-    # (own·Σuv − Σu·Σv) / (own²·(own−1)·(2·other)²).
+    # u and v are the doubled values. The result is (own·Σuv − Σu·Σv) / (own²·(own−1)·(2·other)²).
     result = np.full(len(own), np.nan)
     enough = (own > 1) & (other > 0)
-    # The numerator is at most 4·own²·other². Whether Int64 suffices is decided per group, so that
-    # the result of a group does not depend on other groups.
+    # The numerator is at most 4·own²·other², which may exceed Int64. Each group is checked
+    # separately, so that the result of a group does not depend on other groups.
     small = enough & (own.astype(np.float64) * other < 1.5e9)
     values = own, other, products, total, other_total
     a, b, s, t, u = (each[small].astype(np.int64) for each in values)
@@ -95,7 +97,7 @@ def placement_covariance(
 
 
 def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
-    """Return DeLong's variance of weighted rows; the degrees of freedom count rows."""
+    """Return DeLong's variance of weighted rows, with numbers of rows as degrees of freedom."""
     auc = pairs.areas[0]
     scored_neg = pairs.neg - scan.totals.unscored_neg
 
@@ -125,11 +127,12 @@ def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
 def sum_over_classes(
     rows: ClassSizes, squares: tuple[NDArray[np.float64], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Return DeLong's variances or covariances of weighted rows; NaN with one row of a class.
+    """Return DeLong's variances or covariances of weighted rows; NaN if a class has one row.
 
-    `squares` contains for each class the sums of the squares, or of the products, of the deviations
-    of placement values from their mean. Each deviation is multiplied by the weight of its row and
-    divided by the total weight of the class. The first axis of the arrays is the group.
+    `squares` has, for each class, the sums of squares (for variances) or products (for covariances)
+    of deviations. A deviation is that of a placement value from the mean, multiplied by the weight
+    of the row and divided by the total weight of the class. The first axis of the arrays is the
+    group.
     """
     shape = (-1, *[1] * (squares[0].ndim - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -143,10 +146,11 @@ def sum_over_classes(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Clusters:
-    """Clusters of rows, numbered over all groups.
+    """The clusters of all groups; a cluster with rows in two groups is two clusters.
 
-    `group` is the group of each cluster. `rows` are the positions in the frame of the positives and
-    of the negatives, and `cluster` the numbers of their clusters.
+    `groups` is the number of groups, and `group` is the group of each cluster. `rows` are the
+    positions of the positives and of the negatives in the frame, and `cluster` are the numbers of
+    the clusters of these rows.
     """
 
     groups: int
@@ -198,7 +202,7 @@ class Clusters:
 
 
 def class_sizes(scan: Scan, clusters: Clusters | None) -> ClassSizes:
-    """Return the numbers of rows of both classes, or of clusters that contain each class."""
+    """Return, for each class, the number of its rows, or of clusters that have rows of it."""
     if clusters is None:
         return scan.totals.pos_rows, scan.totals.neg_rows
     return clusters.sizes[:2]
@@ -212,7 +216,7 @@ def obuchowski_variance(
 ) -> NDArray[np.float64]:
     """Return Obuchowski's variance of each group from the placement values of all rows.
 
-    The values of positives and of negatives are divided by the two `scales` of their group. The
+    `scales` are two divisors per group: for the values of positives and for those of negatives. The
     result is NaN if fewer than two clusters have positives, or fewer than two have negatives.
     """
     group, groups = clusters.group, clusters.groups
@@ -243,7 +247,8 @@ def centred_cluster_sums(
     sides = []
     for rows, cluster, scale in zip(clusters.rows, clusters.cluster, scales, strict=True):
         row_weight = np.ones(len(rows)) if weight is None else weight[rows]
-        # Sums of integers are exact in any order, so the mean is subtracted after summation.
+        # The mean is subtracted from the sums, not from the values, because sums of integers are
+        # exact and do not depend on the order of rows.
         exact_sums = _binned(cluster, row_weight * values[rows], len(group))
         weights = _binned(cluster, row_weight, len(group))
         total, total_weight = _binned(group, exact_sums, groups), _binned(group, weights, groups)
@@ -254,12 +259,12 @@ def centred_cluster_sums(
 
 
 def _binned(bins: NDArray[np.int64], values: NDArray[Any], length: int) -> NDArray[np.float64]:
-    """Add up the values of each bin."""
+    """Return the sum of the values in each of `length` bins; `bins` is the bin of each value."""
     return np.bincount(bins, values, length).astype(np.float64, copy=False)
 
 
 def hanley_mcneil_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
-    """Return Hanley and McNeil's variance with Q1 and Q2 from the data."""
+    """Return Hanley and McNeil's variance of each AUC, with Q1 and Q2 estimated from the data."""
     scored_neg = pairs.neg - scan.totals.unscored_neg
 
     def triples(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -283,14 +288,19 @@ def hanley_mcneil_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
 def _triples_times_six(
     rows: NDArray[Any], fewer: NDArray[Any], more: NDArray[Any], starts: NDArray[np.int64]
 ) -> NDArray[Any]:
-    """Add up 6·(A² + A·E + E²/3), where `fewer` is A and `more` is A + E, in integers."""
+    """Return the exact sum of 6·(A² + A·E + E²/3) over the rows of each group.
+
+    A, or `fewer`, is the number of rows of the other class on the correct side of a score. E is the
+    number of tied rows of the other class, and `more` is A + E. `rows` is the number of rows with
+    this score.
+    """
     squares = [exact_sums(rows, value, starts, power=2) for value in (fewer, more, fewer + more)]
     total: NDArray[Any] = np.sum([square.astype(object) for square in squares], axis=0)
     return total
 
 
 def hanley_mcneil_exponential_variance(pairs: Pairs) -> NDArray[np.float64]:
-    """Return Hanley and McNeil's variance with Q1 and Q2 of exponential scores with that AUC."""
+    """Return Hanley and McNeil's variance of each AUC, with Q1 and Q2 of exponential scores."""
     with np.errstate(divide="ignore", invalid="ignore"):
         variance: NDArray[np.float64] = exponential_variance(
             pairs.areas[0], pairs.pos.astype(float), pairs.neg.astype(float)
@@ -299,7 +309,10 @@ def hanley_mcneil_exponential_variance(pairs: Pairs) -> NDArray[np.float64]:
 
 
 def exponential_variance(area: Any, n_pos: Any, n_neg: Any) -> Any:
-    """Return Hanley and McNeil's variance of an AUC for exponential scores; numbers or arrays."""
+    """Return Hanley and McNeil's variance of an AUC, with Q1 and Q2 of exponential scores.
+
+    The arguments are numbers or arrays.
+    """
     q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
     return _variance_from_triples(area, n_pos, n_neg, q1, q2)
 
@@ -307,8 +320,8 @@ def exponential_variance(area: Any, n_pos: Any, n_neg: Any) -> Any:
 def _variance_from_triples(area: Any, n_pos: Any, n_neg: Any, q1: Any, q2: Any) -> Any:
     """Return Hanley and McNeil's variance of an AUC.
 
-    `q1` is the probability that two random positives have higher scores than a random negative,
-    `q2` the probability that a random positive has a higher score than two random negatives.
+    `q1` is the probability that two random positives have higher scores than a random negative.
+    `q2` is the probability that a random positive has a higher score than two random negatives.
     """
     square = area**2
     numerator = area * (1 - area) + (n_pos - 1) * (q1 - square) + (n_neg - 1) * (q2 - square)

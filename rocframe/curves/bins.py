@@ -1,6 +1,6 @@
 """Count the positives and negatives of curves in bins of the score.
 
-The counts of a bin are differences of the cumulative counts at its edges.
+The counts of a bin are the differences between the counts of the curve at the two edges of the bin.
 
 References
 ----------
@@ -39,12 +39,12 @@ BIN_COLUMNS = {
 
 
 def score_bins(curves: Curves) -> pl.DataFrame:
-    """Count the rows of each class in bins of the score; each curve has its own bins.
+    """Count the rows of each class in bins of the score; the bins can differ between curves.
 
-    `curve` is the index of the group. A bin contains the scores with `left <= score < right`. The
-    first bin also contains all lower scores, and the last bin all higher scores, including infinite
-    scores; `below` and `above` are True if such scores exist. For curves without finite scores,
-    the only bin is from 0 to 1.
+    The column `curve` is the number of the group. A bin contains the scores with `left <= score <
+    right`. The first bin also contains all lower scores, and the last bin all higher scores,
+    including infinite scores. `below` and `above` are True for bins that contain such scores. A
+    curve without finite scores has one bin, from 0 to 1.
     """
     threshold, tp, fp = (curves.columns[name] for name in ("threshold", "tp", "fp"))
     axis, parts = CurveAxis.from_curves(curves, None), []
@@ -84,11 +84,12 @@ def score_bins(curves: Curves) -> pl.DataFrame:
 def bin_edges(
     threshold: NDArray[np.float64], tp: NDArray[np.float64], fp: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the edges of about 20 bins, which are round numbers.
+    """Return the edges of about 20 bins; the edges are round numbers.
 
-    The bins extend from 0 to 1 if all scores are in this range, and otherwise from the lowest to
-    the highest score. Scores beyond Tukey's outer fences of both classes are ignored; the fences
-    are three interquartile ranges below and above the quartiles.
+    If all scores are in [0, 1], the bins extend from 0 to 1. Otherwise, they extend from the lowest
+    to the highest score, without the scores that are outliers of both classes. A score is an
+    outlier of a class if it is more than three interquartile ranges below the lower quartile or
+    above the upper quartile (Tukey's outer fences).
     """
     finite = np.isfinite(threshold)
     scores = threshold[finite]
@@ -119,7 +120,7 @@ def _outer_fences(
 
 
 def _round_edges(low: float, high: float) -> NDArray[np.float64]:
-    """Return multiples of a round number, from at most `low` to at least `high`."""
+    """Return bin edges that are multiples of a round number and cover `low` to `high`."""
     width = high / TARGET_BINS - low / TARGET_BINS
     if not width > 0:
         width = max(abs(low), 1.0) / 10
@@ -130,13 +131,13 @@ def _round_edges(low: float, high: float) -> NDArray[np.float64]:
     # Decimal multiples are exact: 3 * 0.1 is 0.3.
     multiples = [float(factor * step) for factor in range(start, stop + 1)]
     even = np.array(multiples) if all(map(isfinite, multiples)) else np.array([low, high])
-    # Multiples may be equal as floats if the scores differ only in their last digits.
+    # If the scores differ only in their last digits, two multiples can be the same float.
     distinct = np.unique(even)
     if len(distinct) < len(even):
         distinct = np.unique(np.linspace(low, high, 3))
     if len(distinct) > 1:
         return distinct
-    # The score and the Float64 number next to it, in the direction of 0.
+    # All scores are equal. The second edge is the next float in the direction of 0.
     neighbour = nextafter(low, -inf if low > 0 else inf)
     return np.array(sorted([low, neighbour]))
 

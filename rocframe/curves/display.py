@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveCounts:
-    """The counts of complete curves, by falling threshold.
+    """The counts of complete curves, in the order of falling thresholds.
 
-    Curve i has the rows `starts[i]` to `starts[i + 1]`, `pos[i]` positives and `neg[i]` negatives.
-    Simplified curves contain all rows that are `required`. `prevalence` is the prevalence at which
-    rates are computed; None for the prevalence of each curve.
+    Curve i has the rows `starts[i]` to `starts[i + 1] - 1`, `pos[i]` positives and `neg[i]`
+    negatives. The rows in the mask `required` must not be removed from a simplified curve.
+    `prevalence` is the prevalence at which rates are computed; None for the prevalence of each
+    curve.
     """
 
     tp: NDArray[Any]
@@ -33,9 +34,11 @@ class CurveCounts:
     prevalence: float | None = None
 
     def on_axes(self, kind: Kind) -> CurveCounts:
-        """Return the counts, rescaled to `prevalence` if an axis of the kind depends on it.
+        """Return the counts for the axes of a kind.
 
-        The rescaled totals of a curve that lacks a class are 0.
+        If an axis depends on the prevalence and `prevalence` is set, the counts are multiplied by
+        weights that change the prevalence to this value. If a curve lacks a class, its weights are
+        0.
         """
         if self.prevalence is None or not any(
             kind.axis(name).depends_on_prevalence for name in kind.rates
@@ -82,7 +85,7 @@ class CurveCounts:
 
 
 def scale_values(rates: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
-    """Return rates, their logarithms, or their normal deviates, depending on the scale."""
+    """Return the rates, their logarithms or their normal deviates, depending on the scale."""
     if scale == "linear":
         return rates
     with np.errstate(divide="ignore"):
@@ -102,8 +105,8 @@ def axis_positions(
 ) -> NDArray[np.float64]:
     """Return the positions of rates on axes, as fractions of the lengths of the axes.
 
-    `low` and `high` are the ends of the axes, as returned by `scale_values`. On scales other than
-    linear, rates beyond an end have the position of this end.
+    `low` and `high` are the ends of the axes on the scale, as `scale_values` returns them. On
+    scales other than linear, rates beyond an end of the axis have the position of this end.
     """
     values = scale_values(rates, scale)
     if scale != "linear":
@@ -115,16 +118,17 @@ def axis_positions(
     return positions
 
 
-MIN_WEIGHT_SHARE = 1e-9  # differences of weights below this fraction of their total are ignored
+MIN_WEIGHT_SHARE = 1e-9  # smallest sum of weights that is distinguished, as a share of the total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DisplayAxes:
-    """The axes on which curves are displayed; each curve has its own totals and limits of axes.
+    """The axes on which curves are displayed; `pos`, `neg`, `low` and `top` have a value per curve.
 
-    The counts of a point are `x_count`, the numerator of x, and `other_count`. `low` is the start
-    of a logarithmic axis, which is the lowest rate above 0. For normal deviates, `low` is the
-    smallest distance above 0 of a rate from 0 or 1. `top` is the upper end of the y axis.
+    A point is given by two counts: `x_count`, the numerator of x, and `other_count`. `low` is the
+    start of a logarithmic axis: the lowest rate above 0. For normal deviates, `low` is the smallest
+    distance of a rate from 0 or 1, among the rates that are neither 0 nor 1. `top` is the upper end
+    of the y axis.
     """
 
     kind: Kind
@@ -136,17 +140,17 @@ class DisplayAxes:
 
     @property
     def monotone(self) -> bool:
-        """Whether y rises or falls along every curve."""
+        """Whether y always rises or always falls as the threshold is lowered."""
         return self.kind.segments == "straight"
 
     @property
     def curved(self) -> bool:
-        """Whether the line between two neighbouring rows may be visibly curved."""
+        """Whether the line between two neighbouring points can be curved on these axes."""
         return self.scale == "normal_deviate" or self.kind.y == "precision"
 
     @property
     def x_total(self) -> NDArray[np.float64]:
-        """The denominator of x."""
+        """The denominator of the rate on the x axis, for each curve."""
         match self.kind.x:
             case "fpr":
                 return self.neg
@@ -156,7 +160,7 @@ class DisplayAxes:
                 return self.pos + self.neg
 
     def axis_counts(self, tp: NDArray[Any], fp: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the counts `x_count` and `other_count` of points."""
+        """Return `x_count` and `other_count` of points with these numbers of tp and fp."""
         match self.kind.x:
             case "fpr":
                 return fp, tp
@@ -198,10 +202,10 @@ class DisplayAxes:
     def levels(
         self, curve: int, tp: NDArray[Any], fp: NDArray[Any], step: float
     ) -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
-        """Return pairs of a count and its levels; on the axes, levels are at most `step` apart.
+        """Return pairs of a count of one curve and its levels, for the function `rows_at_levels`.
 
-        The pairs are those of one curve, for the function `rows_at_levels`. Below the smallest
-        level of a weighted count, steps may be longer than `step`.
+        Levels are values of the count. Between two levels, the curve moves by at most `step` on the
+        axis, except below the smallest level of a weighted count.
         """
         pos, neg = self.pos[curve], self.neg[curve]
         if not self.monotone:
@@ -233,13 +237,13 @@ class DisplayAxes:
 
 
 def _geometric_shares(low: float, ratio: float) -> NDArray[np.float64]:
-    """Return shares from `low` to at least 1, with a constant relative increase of `ratio`."""
+    """Return shares from `low` to about 1; each is 1 + ratio times the previous share."""
     shares: NDArray[np.float64] = np.exp(np.arange(np.log(min(low, 1.0)), ratio, np.log1p(ratio)))
     return shares
 
 
 def display_axes(kind: Kind, scale: Scale, counts: CurveCounts) -> DisplayAxes:
-    """Return the axes for the curves, with the start and end of each axis."""
+    """Return the axes on which curves of this kind are displayed, with their ends."""
     pos, neg = counts.pos.astype(np.float64), counts.neg.astype(np.float64)
     ones = np.ones(len(pos))
     axes = DisplayAxes(kind=kind, scale=scale, pos=pos, neg=neg, low=ones, top=ones)

@@ -321,7 +321,7 @@ class CurveAxis:
         before: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
         limit: NDArray[np.float64],
     ) -> NDArray[np.int64]:
-        """Return the end of the rows `before` the limit, by a search in the counts of each curve."""
+        """Return the end of the rows `before` the limit; search each curve separately."""
         assert self.metric is not None
         assert self.metric.count_ratio is not None
         names, total = (
@@ -351,8 +351,7 @@ class CurveAxis:
         value: NDArray[np.float64],
         occurrence: Occurrence,
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the row at each value, whether the curve has the value, and whether the row has
-        it.
+        """Return the row at each value, and whether the curve and the row have the value.
 
         If the curve has the value and the row does not, the point is between two rows: this row and
         the next row (for the last occurrence), or this row and the previous row (for the first
@@ -466,7 +465,7 @@ class CurveAxis:
         above: NDArray[np.int64],
         below: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Return the fraction of the segment from row `above` to row `below` at which the value is."""
+        """Return the position of each value between two rows: 0 at `above`, 1 at `below`."""
         assert self.metric is not None
         ratio, columns = self.metric.count_ratio, self.curves.columns
         if ratio is not None and self.metric.proportion_of:
@@ -492,8 +491,7 @@ class CurveAxis:
         *,
         nearest: bool = False,
     ) -> PointsAtValues:
-        """Return the point of each curve at each threshold, with the counts of `score >=
-        threshold`.
+        """Return the point of each curve at each threshold: the counts of `score >= threshold`.
 
         `lacks_rows` is True for curves that do not have a row for each score. Such a curve has
         points only at the thresholds of its rows. If `nearest` is true, each point is the row with

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from rocframe.rates import Rate
 
 
-ROOT_TOLERANCE = 1e-11  # relative to the change of the metric between the two rows
+ROOT_TOLERANCE = 1e-11  # largest error, as a fraction of the metric's change between the two rows
 
 
 def segment_fraction(
     distance: NDArray[np.float64], length: NDArray[np.float64], *, empty: float = 0.0
 ) -> NDArray[np.float64]:
-    """Return distances from the start of segments as fractions of their lengths, in [0, 1].
+    """Return distance / length, clipped to [0, 1]; `empty` if the length is 0.
 
-    The fraction is `empty` for segments of length 0.
+    `distance` is the distance from the start of a segment, and `length` the length of the segment.
     """
     fraction = np.full(np.shape(distance), empty)
     np.divide(distance, length, out=fraction, where=length != 0)
@@ -35,7 +35,7 @@ def segment_fraction(
 def interpolated_values(
     start: NDArray[Any], end: NDArray[Any], fraction: float | NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the values at fractions of the distance between two rows."""
+    """Return linearly interpolated values: `start` at the fraction 0, and `end` at 1."""
     start = np.asarray(start, np.float64)
     values: NDArray[np.float64] = start + fraction * (end - start)
     return values
@@ -47,10 +47,10 @@ def segment_root(
     upper: Mapping[str, NDArray[Any]],
     lower: Mapping[str, NDArray[Any]],
 ) -> NDArray[np.float64]:
-    """Return the fraction of the distance between two rows at which a metric has a value.
+    """Return the fraction in [0, 1] at which a metric has a value between two rows of a curve.
 
-    `upper` and `lower` are the thresholds and counts of two neighbouring rows. The fraction is 0 at
-    the upper row and 1 at the lower row.
+    `upper` and `lower` are the thresholds and counts of two neighbouring rows. Counts are
+    interpolated linearly: the fraction is 0 at the row `upper` and 1 at the row `lower`.
     """
     if not len(value):
         return value
@@ -92,8 +92,8 @@ def segment_root(
     start, middle, end = (
         difference(np.full(len(value), fraction), *arguments) for fraction in (0, 0.5, 1)
     )
-    # A ratio of two linear functions is determined by its values at three points. For other
-    # functions, `solved` is False.
+    # If the metric is a ratio of two linear functions of the fraction, its values at three points
+    # determine the root. For other metrics, this root is wrong and `solved` is False.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         weight = (start - middle) / (
             middle - end
@@ -115,9 +115,10 @@ def bracketed_root(
 ) -> NDArray[np.float64]:
     """Return the fraction in [0, 1] at which a function is 0, by Chandrupatla's (1997) method.
 
-    `falling` is True for functions that are positive at 0. Infinite values are replaced by large
-    values. Undefined values have the sign of the function at 1. The result is 0 if the function has
-    the same sign at 0 and 1.
+    `falling` is True for functions that are positive at the fraction 0. Infinite values of a
+    function are replaced by large finite values. Undefined values are treated as values with the
+    sign that the function has at the fraction 1. The result is 0 if the function has the same sign
+    at the fractions 0 and 1.
     """
     from scipy.optimize.elementwise import find_root
 
@@ -140,6 +141,6 @@ def confusion_counts(
     pos: NDArray[np.float64],
     neg: NDArray[np.float64],
 ) -> dict[str, NDArray[np.float64]]:
-    """Return threshold and counts by name; rounding errors cannot make fn and tn negative."""
+    """Return threshold and counts by name; `fn` is pos - tp and `tn` is neg - fp, at least 0."""
     fn, tn = np.maximum(pos - tp, 0), np.maximum(neg - fp, 0)
     return {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": fn, "tn": tn}

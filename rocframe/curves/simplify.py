@@ -1,4 +1,4 @@
-"""Reduce the rows of curve tables, with an upper bound of the error."""
+"""The function `simplify`: remove rows of curve tables, with an upper bound of the error."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def simplify(
     by: By = None,
     kind: KindName | None = None,
 ) -> FrameT:
-    """Remove rows of each curve within an error bound, and report the error.
+    """Remove rows of each curve, so that the curve changes by at most `max_error`.
 
-    The remaining rows are unchanged. They are the first and the last row of each curve, all
-    vertices of its convex hull, the operating points in `keep`, and as many other rows as
-    `max_error` requires. Between two remaining rows, the counts are interpolated linearly.
+    The remaining rows are unchanged. The first and the last row of each curve, all vertices of its
+    convex hull, and the operating points in `keep` are never removed. Between two remaining rows,
+    the counts are interpolated linearly.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def simplify(
         Largest allowed distance between the simplified and the full curve, as a fraction of the
         length of an axis, between 0 and 1.
     keep : float, sequence of float, Series or DataFrame, default ()
-        Rows to keep in any case: one or more thresholds, for each of which the row that `at`
-        returns is kept, or a table of operating points as returned by `at`.
+        Rows that are not removed, as one or more thresholds or as a table of operating points that
+        `at` returned. For a threshold, it is the row that `at` returns for this threshold.
     scale : str, default None
         Scale of the axes on which the error is measured: `"linear"`; `"log"`, of the x axis only,
         for `roc`, `gain`, `lift` and `lift_chart`; `"normal_deviate"`, of both axes, for `roc` and
@@ -76,19 +76,20 @@ def simplify(
         The remaining rows of `curves`, with all its columns, then `error, area_change` (Float64,
         the same in all rows of a group). `error` is an upper bound of the distance between the
         simplified and the full curve, and at most `max_error`. At every x, the y values of the two
-        curves differ by at most `error`. At every y, their x values differ by at most `error`. On a
-        vertical segment, this holds for both of its ends. Precision and lift are not monotone, so
-        for them the bound applies only to y. `area_change` is the area under the simplified curve
-        minus the area under the full curve: `pr_auc` for precision-recall, `auc` for all other
-        kinds. `error` is null if the curve is undefined, and `area_change` is null if the area is
-        undefined. The first and last rows of undefined curves are kept.
+        curves differ by at most `error`. At every y, the x values of the two curves differ by at
+        most `error`. On a vertical segment, the bound holds for both ends of the segment. For
+        precision-recall and lift curves, the bound applies only to y values, because precision and
+        lift are not monotone. `area_change` is the area under the simplified curve minus the area
+        under the full curve: `pr_auc` for precision-recall, `auc` for all other kinds. `error` is
+        null if the curve is undefined, and `area_change` is null if the area is undefined. The
+        first and last rows of undefined curves are kept.
 
     Raises
     ------
     RocframeError
         If an option is invalid, if the table is not a curve table or already has a column `error`
         or `area_change`, if a curve has no row with threshold `inf`, or if the last row of a curve
-        has true negatives, because rows are missing below it.
+        has true negatives, because rows with lower thresholds are then missing.
 
     Notes
     -----
@@ -96,7 +97,8 @@ def simplify(
     `lift`, and the number of positives for `lift_chart`. A log axis starts at the smallest x > 0 of
     the curve; x = 0 is drawn at this start. Normal-deviate axes extend from d to 1 - d, where d is
     the smallest distance above 0 of a rate of the curve from 0 or 1. Rates of 0 and 1 are drawn at
-    the ends. The rows on both sides of such a jump are kept.
+    the ends of the axis. If one of two neighbouring rows has such a rate and the other row has not,
+    neither of the two rows is removed.
 
     The area under a simplified curve differs from the area under the full curve. For ROC curves on
     linear axes, the difference is less than `error`.
@@ -190,12 +192,12 @@ def simplify(
 
 
 def parse_max_error(max_error: float) -> float:
-    """Return the option `max_error` as a number."""
+    """Check the option `max_error`, and return it as a number between 0 and 1."""
     return parse_fraction("max_error", max_error, example="1 / 500")
 
 
 def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
-    """Return the thresholds or the table of operating points in the option `keep`."""
+    """Return the thresholds in the option `keep`, or the table of operating points."""
     if isinstance(keep, pl.DataFrame):
         return [], keep
     values = None if isinstance(keep, pl.LazyFrame) else to_floats(keep)
@@ -222,7 +224,7 @@ def _check_keep_table(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> Non
 def _mark_keep(
     curves: Curves, thresholds: Sequence[float], points: pl.DataFrame | None
 ) -> NDArray[np.bool_] | None:
-    """Mark the rows that the option `keep` selects; None if the option is empty."""
+    """Return the mask of the rows that `keep` selects; None if the option is empty."""
     is_kept = np.zeros(curves.starts[-1], bool)
     is_kept[rows_at(point_axis(curves, "threshold"), thresholds)[0]] = True
     if points is not None:

@@ -37,8 +37,8 @@ TOTAL_ROUNDING = 1e-9  # largest relative rounding error of a total of weights
 class CurveLayout:
     """The columns of a curve table.
 
-    `by` are the group columns, and `keys` their dtypes. `row` has the dtypes of the columns from
-    `threshold` on.
+    `by` are the group columns, and `keys` has their dtypes. `row` has the names and dtypes of
+    `threshold` and of all columns right of `threshold`.
     """
 
     by: tuple[str, ...]
@@ -47,13 +47,16 @@ class CurveLayout:
 
     @property
     def all_columns(self) -> list[pl.Expr]:
-        """All columns as expressions; the columns from `threshold` on are renamed by `private`."""
+        """All columns as expressions; the columns in `row` are renamed by `private`."""
         rows = [column(name).alias(self.private(name)) for name in self.row]
         return [*(column(name) for name in self.by), *rows]
 
     @property
     def count_columns(self) -> list[pl.Expr]:
-        """Group columns, threshold, counts and prevalence, so that lazy plans skip all metrics."""
+        """Group columns, threshold, counts and prevalence as expressions.
+
+        With these columns, lazy queries do not compute metrics that are not needed.
+        """
         names = (*CURVE_COLUMNS, *([PREVALENCE] if self.has_prevalence else []))
         rows = [column(name).alias(self.private(name)) for name in names]
         return [*(column(name) for name in self.by), *rows]
@@ -64,7 +67,7 @@ class CurveLayout:
         return has_prevalence(list(self.row))
 
     def private(self, name: str) -> str:
-        """Return the internal name of a column, which differs from the names of group columns."""
+        """Return a name for a column in `row` that differs from the names of all group columns."""
         private = f"({name})"
         while private in self.by:
             private = f"({private})"
@@ -99,7 +102,7 @@ def curve_layout(
 
 
 def check_new_columns(table: CurveLayout, new_columns: Iterable[str], function: str) -> None:
-    """Check that a curve table has none of the columns that a function adds to its rows."""
+    """Raise an error if a curve table already has a column that a function adds."""
     for name in new_columns:
         if name in table.row:
             raise BrokenCurveError.compose(
@@ -112,10 +115,10 @@ def check_new_columns(table: CurveLayout, new_columns: Iterable[str], function: 
 class Curves:
     """Complete curves, sorted by group and falling threshold.
 
-    `table` contains all columns, with the internal names of `layout`. Group i has the key `keys[i]`
-    and the rows `starts[i]` to `starts[i + 1]`. Without group columns, `keys` has one row and no
-    columns. `prevalence` is the prevalence at which the rates of the table are computed; None for
-    the prevalence of each curve.
+    `table` contains all columns; the columns right of the group columns have the names that
+    `layout.private` returns. Group i has the key `keys[i]` and the rows `starts[i]` to `starts[i +
+    1] - 1`. Without group columns, `keys` has one row and no columns. `prevalence` is the
+    prevalence at which the rates of the table are computed; None for the prevalence of each curve.
     """
 
     layout: CurveLayout
@@ -143,23 +146,27 @@ class Curves:
 
     @property
     def ends_early(self) -> NDArray[np.bool_]:
-        """Which curves lack rows below their last row, because this row has true negatives.
+        """Which curves lack rows with low thresholds: their last row has true negatives.
 
-        Missing rows of positives cannot be detected: unscored positives have the same counts.
+        Missing rows with positives only cannot be detected, because a curve with unscored positives
+        has the same counts.
         """
         last = self.columns.at("tn", self.lasts)
         result: NDArray[np.bool_] = last > TOTAL_ROUNDING * self.total("fp", "tn")
         return result
 
     def name_group(self, group: int) -> str:
-        """Name a group in an error: `group fold=1`, or `the curve` without group columns."""
+        """Return the text for a group in errors: `group fold=1`, or `the curve` without groups."""
         key = self.keys.row(group, named=True) if self.keys.width else {}
         values = ", ".join(f"{name}={value!r}" for name, value in key.items())
         return f"group {values}" if values else "the curve"
 
 
 def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
-    """Sort a curve table by key and falling threshold, and check that each group is complete."""
+    """Return the curves of a table, sorted by group and falling threshold.
+
+    Raise an error if the rows of a group are not one complete curve.
+    """
     if not table.by and frame.is_empty():
         raise BrokenCurveError.compose(
             "curves: the table has no rows, but a curve without group columns has at least one row",
@@ -190,9 +197,9 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
 
 
 def read_prevalence(values: pl.Series) -> float | None:
-    """Return the one value of the column `prevalence` of a curve table; None without rows.
+    """Return the value of the column `prevalence` of a curve table; None without rows.
 
-    Raise an error if the rows have different values.
+    Raise an error if the value is not the same in all rows.
     """
     if not len(values):
         return None
@@ -211,7 +218,7 @@ def read_prevalence(values: pl.Series) -> float | None:
 
 
 def _read_columns(frame: pl.DataFrame, table: CurveLayout) -> CurveColumns:
-    """Read thresholds and counts, as Float64 or Int64."""
+    """Return the thresholds as Float64 and the counts as Float64 or Int64."""
     dtypes = {
         name: pl.Float64 if table.row[name].is_float() or name == THRESHOLD else pl.Int64
         for name in CURVE_COLUMNS
@@ -264,7 +271,7 @@ def _sort_order(frame: pl.DataFrame, table: CurveLayout, keys: pl.DataFrame) -> 
 
 
 def _group_starts(keys: pl.DataFrame, height: int) -> NDArray[np.int64]:
-    """Return the rows whose key differs from the key of the row above."""
+    """Return the positions of rows whose group differs from that of the previous row."""
     if not height:
         return np.zeros(0, np.int64)
     if not keys.width:
@@ -276,7 +283,7 @@ def _group_starts(keys: pl.DataFrame, height: int) -> NDArray[np.int64]:
 
 
 def _is_sorted(keys: pl.DataFrame, threshold: pl.Series) -> bool:
-    """Check whether the rows are sorted, as `curve` returns them."""
+    """Return whether the rows are sorted as in the result of `curve`."""
     starts = _group_starts(keys, len(threshold))
     if keys.width:
         firsts = keys[starts]
@@ -311,7 +318,7 @@ def _check_complete(curves: Curves) -> None:
     repeated = np.zeros(len(tp), bool)
     np.equal(threshold[1:], threshold[:-1], out=repeated[1:])
     repeated &= ~is_first
-    # The second row has the threshold inf if there are infinite scores.
+    # If there are infinite scores, the first two rows have the threshold inf.
     second = np.minimum(curves.firsts + 1, curves.lasts)
     repeated[second[threshold[second] == np.inf]] = False
     check(repeated, "{group} has two rows with the same threshold", SEPARATE_CURVES)
@@ -320,7 +327,7 @@ def _check_complete(curves: Curves) -> None:
         exact = total.dtype.kind == "i"
         differs = total != first if exact else abs(total - first) > TOTAL_ROUNDING * first
         check(differs, f"{name} is not the same in all rows of {{group}}", SEPARATE_CURVES)
-    # fp is lowest in the first row of a curve; fn and tn are lowest in the last.
+    # In a curve, fp is lowest in the first row, and fn and tn are lowest in the last row.
     for name, rest, rows in (
         ("fp", "tn", curves.firsts),
         ("fn", "tp", curves.lasts),
@@ -341,7 +348,7 @@ def _check_complete(curves: Curves) -> None:
 
 
 def check_ends(curves: Curves, consequence: str, hint: str) -> None:
-    """Raise an error if the last row of a curve has true negatives, so rows are missing below it.
+    """Raise an error if a curve lacks rows with low thresholds: its last row has true negatives.
 
     `consequence` is the part of the message that states what cannot be computed.
     """
@@ -367,9 +374,9 @@ def score_outside_unit(curves: Curves) -> str | None:
 def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> NDArray[np.int64] | None:
     """Return the first row of each curve, or None if sorting or detailed checks are needed.
 
-    The result is not None for complete curves with integer counts that are sorted as `curve`
-    returns them. A curve starts where the threshold does not fall. Keys must change in the same
-    rows.
+    For complete curves with integer counts, sorted as in the result of `curve`, the result is not
+    None. A curve starts at each row whose threshold is not lower than that of the previous row. The
+    group must change at exactly these rows; otherwise the result is None.
     """
     if any(columns.is_float(name) for name in CONFUSION):
         return None
@@ -390,7 +397,7 @@ def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> NDArray[np.in
 def _starts_within(
     keys: pl.DataFrame, columns: CurveColumns, start: int, end: int
 ) -> NDArray[np.int64] | None:
-    """Return the rows between `start` and `end` where curves start; None if a check fails."""
+    """Return the rows after `start` and before `end` at which curves start; None if invalid."""
     rows = _with_totals([columns.between(name, start, end) for name in CURVE_COLUMNS])
     steps = _starts_of_curves([part[:-1] for part in rows], [part[1:] for part in rows])
     if steps is None:
@@ -416,7 +423,7 @@ def _starts_between(
 
 
 def _with_totals(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Return thresholds, tp, fp, and the totals of both classes."""
+    """Return threshold, tp, fp, tp + fn and fp + tn."""
     threshold, tp, fp, fn, tn = rows
     return [threshold, tp, fp, tp + fn, fp + tn]
 
@@ -424,7 +431,11 @@ def _with_totals(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
 def _starts_of_curves(
     before: list[NDArray[Any]], after: list[NDArray[Any]]
 ) -> NDArray[np.int64] | None:
-    """Return the steps at which the threshold does not fall; None if other steps are invalid."""
+    """Return the positions at which a curve starts, because the threshold does not fall.
+
+    `before` and `after` have the columns of pairs of neighbouring rows. Return None if the two rows
+    of another pair cannot belong to the same curve.
+    """
     (above, tp0, fp0, pos0, neg0), (threshold, tp, fp, pos, neg) = before, after
     starts = np.flatnonzero(~(threshold < above))
     for invalid in (tp < tp0, fp < fp0, pos != pos0, neg != neg0):
@@ -435,11 +446,11 @@ def _starts_of_curves(
 
 
 def _keys_change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.int64]) -> bool:
-    """Return whether the rows whose key differs from the row above are exactly `steps`."""
+    """Return whether the keys in `above` and `here` differ in the rows `steps` and no others."""
     if not above.width:
         return not len(steps)
     changes = [
-        # != is much faster than ne_missing, but returns null for null keys.
+        # `!=` is much faster than `ne_missing`, but its result is null if a key is null.
         key.ne_missing(other) if key.null_count() + other.null_count() else key != other
         for key, other in zip(above.get_columns(), here.get_columns(), strict=True)
     ]
@@ -452,7 +463,7 @@ def _keys_change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.i
 def _has_complete_groups(
     keys: pl.DataFrame, columns: CurveColumns, starts: NDArray[np.int64]
 ) -> bool:
-    """Return whether groups are sorted and start with threshold inf, and no count is negative."""
+    """Return whether groups are sorted and start at the threshold inf, without negative counts."""
     lasts = np.append(starts[1:], columns.height) - 1
     top = np.isposinf(columns.at(THRESHOLD, starts)) & (columns.at("tp", starts) == 0)
     least = [columns.at("fp", starts), columns.at("fn", lasts), columns.at("tn", lasts)]
@@ -465,14 +476,14 @@ def _has_complete_groups(
 
 
 SHORT_CHUNK_ROWS = 1 << 14  # if chunks have fewer rows on average, blocks span several chunks
-GATHER_COST = 8  # time to read a row of a column in several chunks / time to copy a row
+GATHER_COST = 8  # time to read a row of a column with chunks, divided by the time to copy a row
 
 
 class CurveColumns(Mapping[str, Any]):
     """Columns of equal length without nulls: a mapping from names to arrays.
 
-    A column of several chunks is copied into one array when all rows are read, or when so many rows
-    are read that a copy is faster.
+    A column with several chunks is copied into one array when all of its rows are read, or when so
+    many rows are read that the copy saves time.
     """
 
     __slots__ = ("_arrays", "_series")
@@ -516,7 +527,7 @@ class CurveColumns(Mapping[str, Any]):
         return series[pl.Series(rows.ravel())].to_numpy().reshape(rows.shape)
 
     def between(self, name: str, start: int, end: int) -> NDArray[Any]:
-        """Return the rows `start` to `end - 1` of a column; a view if they are in one chunk."""
+        """Return the rows `start` to `end - 1` of a column; rows in one chunk are not copied."""
         return self._series[name].slice(start, end - start).to_numpy()
 
     def blocks(self, most: int) -> list[tuple[int, int]]:
