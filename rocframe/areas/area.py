@@ -364,10 +364,8 @@ ROC_AREAS = ("roc", "det")
 def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: CurveAverage) -> pl.LazyFrame:
     """Return the query plan of the areas under averaged curves.
 
-    Straight lines connect the rows of a curve.
-
-    The area is null if the rows do not cover the axis from 0 to 1, if a row has no mean, or if rows
-    are means of different numbers of curves.
+    Straight lines connect the rows of a curve. The area is null if the rows do not cover the axis
+    from 0 to 1, if a row has no mean, or if rows are means of different numbers of curves.
     """
     name = "auc_of_mean" if mean.kind.name in ROC_AREAS else "area_of_mean"
     check_group_columns(mean.by, schema, (name,))
