@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from rocframe.decisions.iso_lines import iso_lines
     from rocframe.decisions.mix import draw_decisions, mix
     from rocframe.decisions.operating_point import operating_point
+    from rocframe.decisions.relative_superiority import lc_index, relative_superiority
     from rocframe.decisions.ties import ties
     from rocframe.decisions.transfer import transfer
     from rocframe.io.tables import about, read, scan, write
@@ -136,6 +137,7 @@ __all__ = [
     "hull_shares",
     "intervals",
     "iso_lines",
+    "lc_index",
     "mix",
     "multiclass_auc",
     "one_vs_one",
@@ -144,6 +146,7 @@ __all__ = [
     "pooling_gap",
     "power",
     "read",
+    "relative_superiority",
     "report",
     "sample_size",
     "save_chart",

@@ -167,6 +167,8 @@ class RocFrame(Namespace):
     mix = LazyMethod("rocframe.decisions.mix")
     draw_decisions = LazyMethod("rocframe.decisions.mix")
     cost_curve = LazyMethod("rocframe.decisions.cost_curve")
+    relative_superiority = LazyMethod("rocframe.decisions.relative_superiority")
+    lc_index = LazyMethod("rocframe.decisions.relative_superiority")
     decision_curve = LazyMethod("rocframe.decisions.decision_curve")
     simplify = LazyMethod("rocframe.curves.simplify")
     area = LazyMethod("rocframe.areas.area")

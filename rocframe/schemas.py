@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
+from rocframe.decision_tables import COST_CURVES, DECISION_CURVES, LC_INDEX, RELATIVE_SUPERIORITY
 from rocframe.errors import BrokenCurveError
 from rocframe.kinds import KINDS
 from rocframe.rates import CONFUSION
 from rocframe.table_types import (
+    CHANNELS,
+    DOMAINS,
+    HALF_TIES,
+    HIDDEN_PARTS,
+    INTERVAL_CHART,
+    ROW_TIES,
+    SHARED_TIES,
     DotStyle,
     Recognition,
     Schema,
@@ -33,13 +41,6 @@ if TYPE_CHECKING:
 
     from rocframe.kinds import Kind
 
-HALF_TIES = "a tie counts one half"
-ROW_TIES = "a tie is one row"
-SHARED_TIES = "a tie counts 1/k if k orders of the tied rows are possible"
-CHANNELS = ("color", "facet", "detail")
-DOMAINS = ("x_domain", "y_domain")
-HIDDEN_PARTS = ("diagonal", "legend")
-INTERVAL_CHART = "rocframe.charts.interval_chart:interval_chart"
 ROC_AREA_TITLE = "Area under the ROC curve"
 PARTIAL_AREA_TITLE = "Partial area under the ROC curve"
 MEAN_AREA_TITLE = "Area under the averaged curve"
@@ -164,37 +165,6 @@ CONVEX_HULL = TableType(
     ties=ROW_TIES,
     drawing=OPERATING_POINTS.drawing,
     chart_options=OPERATING_POINTS.chart_options,
-)
-
-COST_RATES = floats(
-    *("probability_cost", "expected_cost", THRESHOLD, "fpr", "fnr", "trivial_cost", "min_dcf")
-)
-COST_CURVE = COST_RATES | strings("note")
-COST_CURVE_ACROSS = COST_RATES | floats("second_cost") | strings("note")
-
-COST_CURVES = TableType(
-    name="cost_curve",
-    functions=("cost_curve",),
-    columns=lambda: COST_CURVE,
-    recognize=has_columns(*COST_CURVE, adjacent=3),
-    ties=ROW_TIES,
-    drawing="rocframe.charts.decision_chart:cost_curve_chart",
-    chart_options=(*CHANNELS, *DOMAINS),
-)
-
-DECISION_CURVE = floats(
-    *("probability_threshold", "net_benefit", "treat_all", "treat_none"),
-    *("standardized_net_benefit", "interventions_avoided"),
-) | strings("note")
-
-DECISION_CURVES = TableType(
-    name="decision_curve",
-    functions=("decision_curve",),
-    columns=lambda: DECISION_CURVE,
-    recognize=has_columns(*DECISION_CURVE, adjacent=3),
-    ties=ROW_TIES,
-    drawing="rocframe.charts.decision_chart:decision_curve_chart",
-    chart_options=(*CHANNELS, *DOMAINS),
 )
 
 COST_LINE_COLUMNS = floats("slope", "intercept", "expected_cost")
@@ -775,7 +745,8 @@ METRIC_AVERAGE = replace(
 TABLES = (
     *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
     *(TRANSFER, METRIC_INTERVALS, CONFUSION_MATRICES, MIXTURE),
-    *(CONVEX_HULL, EQUAL_COST_LINES, TIES, COST_CURVES, DECISION_CURVES, CURVE),
+    *(CONVEX_HULL, EQUAL_COST_LINES, TIES, COST_CURVES, RELATIVE_SUPERIORITY, LC_INDEX),
+    *(DECISION_CURVES, CURVE),
     *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
     *(POOLING_GAP, PLAN),
     *(COMPARISON, AUC_COVARIANCE, HULL_SHARES, CONTRAST, BAND, SMOOTH_CURVES),

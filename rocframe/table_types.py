@@ -13,6 +13,14 @@ from rocframe.kinds import kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+HALF_TIES = "a tie counts one half"
+ROW_TIES = "a tie is one row"
+SHARED_TIES = "a tie counts 1/k if k orders of the tied rows are possible"
+CHANNELS = ("color", "facet", "detail")
+DOMAINS = ("x_domain", "y_domain")
+HIDDEN_PARTS = ("diagonal", "legend")
+INTERVAL_CHART = "rocframe.charts.interval_chart:interval_chart"
+
 Schema: TypeAlias = dict[str, pl.DataType]
 
 # The group columns of a table, and the kind of its curves.

@@ -26,6 +26,7 @@ LAYERS = [
     "metric_options",
     "kinds",
     "table_types",
+    "decision_tables",
     "schemas",
     "inputs",
     "kernel",

@@ -131,6 +131,14 @@ VERBS = {
     "lines of equal cost": lambda frame, by: curve(frame, by).roc.iso_lines(kind="gain"),
     "mix": lambda frame, by: curve(frame, by).roc.mix(alert_rate=[0.1, 0.5]),
     "cost curve": lambda frame, by: curve(frame, by).roc.cost_curve(grid=5),
+    "relative superiority of models": lambda frame, by: rf.relative_superiority(
+        rf.curve(frame, "label", ["score", "other"], by=by), across="model"
+    ),
+    "lc index of models": lambda frame, by: rf.lc_index(
+        rf.curve(frame, "label", ["score", "other"], by=by),
+        across="model",
+        cost_ratio=(0.1, 0.5, 2),
+    ),
     "decision curve": lambda frame, by: rf.curve(
         frame, "label", pl.col("score") / 2, by=by
     ).roc.decision_curve(thresholds=[0.1, 0.3]),

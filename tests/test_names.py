@@ -360,6 +360,10 @@ def test_several_scores_make_the_key_model_themselves(frame):
             ["probability_cost", "expected_cost", "trivial_cost", "min_dcf"],
         ),
         (
+            lambda curves, by: rf.relative_superiority(curves, across="model", by=by),
+            ["probability_cost_low", "largest_difference", "n_best", "note"],
+        ),
+        (
             lambda curves, by: rf.decision_curve(curves, by=by),
             ["probability_threshold", "net_benefit", "treat_all", "interventions_avoided"],
         ),
@@ -377,6 +381,7 @@ def test_several_scores_make_the_key_model_themselves(frame):
         "ties",
         "mix",
         "cost curve",
+        "relative superiority",
         "decision curve",
         "area",
         "area of precision-recall",

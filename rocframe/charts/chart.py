@@ -44,6 +44,7 @@ def chart(
     mark: Mark = None,
     areas: pl.DataFrame | None = None,
     ties: bool = False,
+    lines: bool = False,
     diagonal: bool = True,
     legend: bool = True,
 ) -> alt.LayerChart | alt.FacetChart:
@@ -153,6 +154,9 @@ def chart(
         Draw the area between the best and the worst order of tied rows with a dotted outline, for
         roc, gain and lift_chart, if it is large enough to be visible. The description states both
         areas.
+    lines : bool, default False
+        Draw the line of each row of a cost curve: the cost of one threshold for all costs. The
+        cost curve is the lower envelope of these lines.
     diagonal : bool, default True
         Draw the lines of chance and of perfect scores. For charts of curves, averages, bands and
         operating points.
@@ -224,11 +228,13 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         mark=mark,
         areas=areas,
         ties=ties,
+        lines=lines,
         diagonal=diagonal,
         legend=legend,
     )
     check_flag("diagonal", diagonal)
     check_flag("legend", legend)
+    check_flag("lines", lines)
     table_type = layout.type
     if table_type.chart_hint is not None:
         problem = f"chart: tables of {table_type.name} have no chart"
@@ -277,6 +283,7 @@ class ChartOptions:
     mark: Mark = None
     areas: pl.DataFrame | None = None
     ties: bool = False
+    lines: bool = False
     diagonal: bool = True
     legend: bool = True
 

@@ -1,4 +1,4 @@
-"""Charts of cost curves and decision curves."""
+"""Charts of cost curves, relative superiority and decision curves."""
 
 from __future__ import annotations
 
@@ -9,21 +9,32 @@ import altair as alt
 import polars as pl
 
 from rocframe.charts.average_chart import chart_with_limits, plot_with_limits
-from rocframe.charts.axes import EMPTY_HEIGHT, Plane, PlotAxis, zoom_plane
+from rocframe.charts.axes import EMPTY_HEIGHT, Plane, PlotAxis, linear_axis, zoom_plane
 from rocframe.charts.curve_layers import (
     MEANS,
     THRESHOLD_TEXT,
     curve_stroke,
     hover_layer,
     line_layer,
+    overlay,
 )
-from rocframe.charts.labels import RATE_FORMAT, inline_data, one_row, sentences, short_name, tooltip
+from rocframe.charts.dot_plot import REASON, DotPlot, documented_columns, read_rows, row_records
+from rocframe.charts.labels import (
+    RATE_FORMAT,
+    inline_data,
+    json_numbers,
+    note_text,
+    one_row,
+    sentences,
+    short_name,
+    tooltip,
+)
 from rocframe.charts.style import CHANCE_STROKE
 from rocframe.frames import column
 from rocframe.kinds import Kind
 from rocframe.options import NOT_GIVEN
 from rocframe.schemas import THRESHOLD
-from rocframe.text import format_count
+from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +46,10 @@ if TYPE_CHECKING:
 MAX_TRIVIAL_COST = 0.5
 SECTION_WIDTH = 3
 MARGIN = 0.1  # share of the axis of net benefit below 0
+LINES = "lines"
+SUPERIORITY_AXIS = "Relative cost of a false positive"
+BAR_HEIGHT, SHARED_OPACITY = 0.6, 0.35
+MAX_DESCRIBED_RANGES = 8
 TRIVIAL = "The dashed lines show the trivial classifiers"
 
 
@@ -68,6 +83,8 @@ def cost_curve_chart(
         plane_of=lambda _: plane,
         averaged=(),
     )
+    if options.lines:
+        plot = replace(plot, overlays=_threshold_lines(ordered, by, layout.by, plot))
     if section is not None:
         columns = plot.groups.columns.items()
         plot = replace(
@@ -91,10 +108,40 @@ def cost_curve_chart(
         [trivial],
         tooltips=[tooltip("at", "threshold"), *plot.axis_tooltips()],
         title="Cost curve",
-        subtitle="Dashed: trivial classifiers",
-        description=[f"Cost chart, {curves}{best}: {plane.axis_names}", TRIVIAL],
+        subtitle=("Thin: single thresholds. " if options.lines else "")
+        + "Dashed: trivial classifiers",
+        description=[
+            f"Cost chart, {curves}{best}: {plane.axis_names}",
+            "Thin lines show the cost of single thresholds" if options.lines else "",
+            TRIVIAL,
+        ],
         stroke={"strokeWidth": SECTION_WIDTH} if section else None,
     )
+
+
+def _threshold_lines(
+    ordered: pl.DataFrame, by: Sequence[str], groups: Sequence[str], plot: CurvePlot
+) -> list[dict[str, Any]]:
+    """Return a record for each line of a group, from the false positive to the false negative rate.
+
+    `by` are the columns of the curves, which are numbered as in `plot_with_limits`.
+    """
+    curve, group = (
+        pl.struct(list(map(column, names))).rle_id() if names else pl.lit(0, pl.UInt32)
+        for names in (by, groups)
+    )
+    rates = ordered.select(curve.alias("curve"), "fpr", "fnr", group.alias("group")).drop_nulls()
+    # The first point of a section is also the last point of the section before it.
+    rates = rates.unique(["group", "fpr", "fnr"], keep="last", maintain_order=True)
+    records = []
+    numbers, *ends = (rates.get_column(name).to_list() for name in ("curve", "fpr", "fnr"))
+    for line, (number, fpr, fnr) in enumerate(zip(numbers, *ends, strict=True)):
+        x, y = [0.0, 1.0], json_numbers([fpr, fnr])
+        sides = {"x": x, "x_low": x, "x_high": x, "y": y, "y_low": y, "y_high": y}
+        other = {"bar": [0, 0], THRESHOLD: [None, None]}
+        records.append({"curve": number, "part": LINES, "line": line} | sides | other)
+    plot.groups.name(records)
+    return records
 
 
 def _best_curve_sections(
@@ -116,6 +163,60 @@ def _best_curve_sections(
         column(across).shift().alias(across), column(name).shift().alias(name)
     ).filter(numbered.select(is_start.fill_null(value=False)).to_series())
     return pl.concat([numbered, joints]).sort(*keys, column(name), "probability_cost"), name
+
+
+def superiority_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw a bar for each range of costs in which a model has the lowest cost."""
+    low, high = "relative_cost_low", "relative_cost_high"
+    groups, dodged = read_rows(table, layout.by, color=options.color, facet=options.facet)
+    shown = documented_columns(table, layout.by)
+    records = row_records(table, groups, shown)
+    for record in records:
+        defined = record["n_best"] > 0
+        record |= {"tie": record["n_best"] > 1}
+        record[REASON] = None if defined else note_text(record["note"])
+    plot = DotPlot(
+        groups=groups,
+        dodged=dodged,
+        records=records,
+        axis=SUPERIORITY_AXIS,
+        marks=(low,),
+        shown=tuple(shown),
+    )
+    bars: Any = alt.Chart().mark_bar(height={"band": BAR_HEIGHT})
+    opacity = alt.Opacity(
+        "tie:N",
+        title="lowest cost",
+        scale=alt.Scale(domain=[False, True], range=[1.0, SHARED_OPACITY]),
+        legend=alt.Legend(labelExpr="datum.value ? 'several models' : 'one model'")
+        if any(record["tie"] for record in records)
+        else None,
+    )
+    x = alt.X(f"{low}:Q", title=plot.axis, scale=alt.Scale(domain=[0, 1]), axis=linear_axis())
+    layer = bars.encode(
+        x=x,
+        x2=alt.X2(f"{high}:Q"),
+        color=plot.color_channel(),
+        opacity=opacity,
+        tooltip=plot.tooltips(),
+        **plot.line_channels(),
+    )
+    texts = [
+        f"{name}: {record[low]:.3g} to {record[high]:.3g}"
+        for name, record in zip(groups.names(len(records)), records, strict=True)
+        if record["n_best"]
+    ]
+    return plot.layered(
+        [layer],
+        title="Relative superiority",
+        subtitle="Bars: costs for which a model has the lowest expected cost",
+        description=sentences(
+            f"Relative superiority, {format_count(len(records), 'row')}",
+            f"Relative costs: {join_first(texts, MAX_DESCRIBED_RANGES, '; ')}" if texts else "",
+        ),
+    )
 
 
 def decision_curve_chart(
@@ -179,6 +280,22 @@ def _plane(x: PlotAxis, y: PlotAxis, options: ChartOptions) -> Plane:
     )
 
 
+def _threshold_layer(plot: CurvePlot) -> alt.Chart:
+    x, y = plot.plane.channels()
+    layer: alt.Chart = (
+        overlay(LINES)
+        .mark_line(strokeWidth=0.7, opacity=0.4, clip=True)
+        .encode(
+            x=x,
+            y=y,
+            order=alt.Order("step:Q"),
+            detail=[alt.Detail("curve:N"), alt.Detail("line:N")],
+            color=plot.groups.line_color(),
+        )
+    )
+    return layer
+
+
 def _with_titles(
     plot: CurvePlot,
     references: Sequence[alt.Chart],
@@ -193,7 +310,9 @@ def _with_titles(
     points = hover_layer(plot, [*plot.groups.tooltips(), *tooltips])
     stroke = curve_stroke(plot) if stroke is None else stroke
     # The layer with both axes comes first, because `.interactive()` applies to it.
+    lines = [_threshold_layer(plot)] if plot.overlays else []
     layers = [
+        *lines,
         line_layer(plot, **stroke),
         *references,
         points.transform_calculate(at=THRESHOLD_TEXT),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -10,6 +10,7 @@ import polars as pl
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.locate import round_values
 from rocframe.curves.table import curve_layout, read_curves
+from rocframe.decision_tables import COST_CURVE, COST_CURVE_ACROSS
 from rocframe.decisions.hull import merge_groups
 from rocframe.errors import MissingColumnError
 from rocframe.frames import (
@@ -24,7 +25,7 @@ from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import exact_product, exact_quotient
 from rocframe.options import check_supported, parse_grid, public
 from rocframe.rates import TOTALS
-from rocframe.schemas import COST_CURVE, COST_CURVE_ACROSS, THRESHOLD
+from rocframe.schemas import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +73,8 @@ def cost_curve(
     DataFrame or LazyFrame
         One row per group and value of the grid, in rising order: `*by, probability_cost,
         expected_cost, threshold, fpr, fnr, trivial_cost, min_dcf, note`. With `across`,
-        `second_cost` stands left of `note`, and the column `across` is the last one.
+        `second_cost` and `cost_difference` stand left of `note`, and the column `across` is the
+        last one.
 
         `probability_cost` (Float64) is π·c_fn / (π·c_fn + (1 - π)·c_fp), where π is the prevalence,
         and c_fn and c_fp are the costs of a false negative and of a false positive. `expected_cost`
@@ -83,7 +85,8 @@ def cost_curve(
         of the better one of two trivial classifiers, which predict the same class for all rows.
         `min_dcf` (Float64) is `expected_cost` divided by `trivial_cost`, the normalised minimum
         detection cost; null at 0 and 1. `second_cost` (Float64) is the lowest expected cost of all
-        other curves, null if there is none.
+        other curves, and `cost_difference` (Float64) is `second_cost` less `expected_cost`. Both
+        are null if there is no other curve.
 
         Costs, rates and the threshold are null if a curve lacks a class. `note` (String) is null or
         `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`. With `across`,
@@ -100,6 +103,7 @@ def cost_curve(
     See Also
     --------
     hull : The vertices of the convex hull, and the costs for which each of them is optimal.
+    relative_superiority : The ranges of costs in which each of several models is the best one.
     operating_point : The best row for given costs.
 
     Notes
@@ -157,7 +161,8 @@ def cost_curve(
         "across=",
         supported=across is None or values != "vertices",
         noun="value",
-        hint="Use, for example, grid=101.",
+        hint="Use, for example, grid=101. relative_superiority returns the ranges of costs in "
+        "which each curve is the best one.",
     )
 
     columns = COST_CURVE if across is None else COST_CURVE_ACROSS
@@ -190,6 +195,86 @@ def cost_curve(
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
+class EnvelopeLines(NamedTuple):
+    """The lines of the lower envelope of each curve, by curve and rising probability cost.
+
+    `row` is the row of the curve of each line, and `first` the first line of each curve. `owner`
+    and `crossing` are the curve and the probability cost of each crossing of two neighbouring
+    lines. Curves that lack a class have no crossings.
+    """
+
+    row: NDArray[np.int64]
+    first: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    crossing: NDArray[np.float64]
+
+    @classmethod
+    def find(
+        cls,
+        tp: NDArray[Any],
+        fp: NDArray[Any],
+        starts: NDArray[np.int64],
+        pos: NDArray[Any],
+        neg: NDArray[Any],
+    ) -> EnvelopeLines:
+        """Find the lines of curves with the rows `starts[i]` to `starts[i + 1]`."""
+        vertex = np.flatnonzero(hull_vertices(tp, fp, starts))
+        owner = np.searchsorted(starts, vertex, "right") - 1
+        first = np.searchsorted(owner, np.arange(len(pos)))
+        is_edge = owner[1:] == owner[:-1]
+        owner = owner[1:][is_edge]
+        height, width = (
+            exact_product(np.diff(count[vertex])[is_edge], total[owner])
+            for count, total in ((tp, neg), (fp, pos))
+        )
+        crossing = exact_quotient(width, width + height)
+        if width.dtype.kind == "f":  # sums of weights
+            crossing = round_values(crossing, (0, 1))
+        defined = ~np.isnan(crossing)  # NaN if the curve lacks a class
+        return cls(row=vertex, first=first, owner=owner[defined], crossing=crossing[defined])
+
+    def rows_on(self, axis: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the row of lowest cost of each curve (rows) at each value (columns).
+
+        At a crossing, it is the row with the higher threshold.
+        """
+        n_below = np.zeros((len(self.first), len(axis) + 1), np.int64)
+        np.add.at(n_below, (self.owner, np.searchsorted(axis, self.crossing, "right")), 1)
+        line = self.first[:, None] + np.cumsum(n_below, axis=1)[:, :-1]
+        rows: NDArray[np.int64] = self.row[line]
+        return rows
+
+    def lines_at(self, curve: NDArray[np.int64], value: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the line of lowest cost of a curve at each value, which is in [0, 1]."""
+        n_below = self._position(curve, value, "left") - np.searchsorted(self.owner, curve)
+        lines: NDArray[np.int64] = self.first[curve] + n_below
+        return lines
+
+    def crossings_between(
+        self, curve: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the crossings of curves between two values, with the position in `curve`."""
+        start, end = self._position(curve, low, "right"), self._position(curve, high, "left")
+        number, index = expand_ranges(start, np.maximum(start, end))
+        return number, self.crossing[index]
+
+    def _position(
+        self, curve: NDArray[np.int64], value: NDArray[np.float64], side: Literal["left", "right"]
+    ) -> NDArray[np.int64]:
+        # Crossings are sorted by curve and value, and all values are in [0, 1].
+        return np.searchsorted(2 * self.owner + self.crossing, 2 * curve + value, side)
+
+
+def expand_ranges(
+    starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the integers of all ranges, each with the index of its range."""
+    sizes = ends - starts
+    number = np.repeat(np.arange(len(starts)), sizes)
+    before = np.cumsum(sizes) - sizes
+    return number, np.arange(sizes.sum()) + (starts - before)[number]
+
+
 class Envelopes(NamedTuple):
     """Points of the lower envelopes of curves, sorted by curve.
 
@@ -206,38 +291,25 @@ def lower_envelopes(curves: Curves, grid: int | str | list[float]) -> Envelopes:
     """Return the lower envelope of each curve at the values of the grid."""
     pos, neg = (curves.total(*names) for names in TOTALS[:2])
     tp, fp = curves.columns["tp"], curves.columns["fp"]
-    vertex = np.flatnonzero(hull_vertices(tp, fp, curves.starts))
-    owner = np.searchsorted(curves.starts, vertex, "right") - 1
-    first = np.searchsorted(owner, np.arange(len(pos)))
-    # The lines of two neighbouring vertices cross at the breakpoint between them.
-    is_edge = owner[1:] == owner[:-1]
-    owner = owner[1:][is_edge]
-    height, width = (
-        exact_product(np.diff(count[vertex])[is_edge], total[owner])
-        for count, total in ((tp, neg), (fp, pos))
-    )
-    breakpoints = exact_quotient(width, width + height)
-    defined = ~np.isnan(breakpoints)  # NaN if the curve lacks a class
-    owner, breakpoints = owner[defined], breakpoints[defined]
-    axis = None
-    if isinstance(grid, int):
-        axis = np.arange(grid) / (grid - 1)  # correctly rounded, in contrast to np.linspace
-    elif isinstance(grid, list):
-        axis = np.array(grid)
-    weighted = width.dtype.kind == "f"
-    if weighted:
-        breakpoints = round_values(breakpoints, (0, 1))
-    if axis is None:
-        curve, value, n_below = _between_breakpoints(owner, breakpoints, len(pos))
+    lines = EnvelopeLines.find(tp, fp, curves.starts, pos, neg)
+    if isinstance(grid, str):
+        curve, value, n_below = _between_breakpoints(lines.owner, lines.crossing, len(pos))
+        row = lines.row[lines.first[curve] + n_below]
     else:
+        axis = grid_axis(grid)
         curve, value = np.repeat(np.arange(len(pos)), len(axis)), np.tile(axis, len(pos))
-        n_below = np.zeros((len(pos), len(axis) + 1), np.int64)
-        compared = round_values(axis, (0, 1)) if weighted else axis
-        np.add.at(n_below, (owner, np.searchsorted(compared, breakpoints, "right")), 1)
-        n_below = np.cumsum(n_below, axis=1)[:, :-1].ravel()
-    # At a breakpoint, the vertex before it has the highest threshold.
-    row = first_equal_rows(curves)[vertex[first[curve] + n_below]]
+        weighted = tp.dtype.kind == "f"
+        row = lines.rows_on(round_values(axis, (0, 1)) if weighted else axis).ravel()
+    row = first_equal_rows(curves)[row]
     return Envelopes(curve, _cost_values(curves, row, curve, value), class_notes(pos, neg)[curve])
+
+
+def grid_axis(grid: int | list[float]) -> NDArray[np.float64]:
+    """Return the values of a grid: a number of evenly spaced values, or a list of values."""
+    if isinstance(grid, int):
+        axis: NDArray[np.float64] = np.arange(grid) / (grid - 1)
+        return axis  # correctly rounded, in contrast to np.linspace
+    return np.array(grid)
 
 
 def _between_breakpoints(
@@ -312,15 +384,17 @@ def common_envelope_table(
     cost = np.where(np.isnan(cost), np.inf, round_values(cost, (0, 1)))
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(keys.height))
-    lowest = np.minimum.reduceat(cost[order], starts, axis=0)[group]
-    position = np.where(cost == lowest, np.arange(n_curves)[:, None], n_curves)
+    lowest = np.minimum.reduceat(cost[order], starts, axis=0)
+    position = np.where(cost == lowest[group], np.arange(n_curves)[:, None], n_curves)
     best = np.minimum.reduceat(position[order], starts, axis=0)
     np.put_along_axis(cost, best, np.inf, axis=0)
     second = np.minimum.reduceat(cost[order], starts, axis=0).ravel()
+    second = np.where(np.isinf(second), np.nan, second)
     point = (best * n_points + np.arange(n_points)).ravel()
     columns = {
         **{name: values[point] for name, values in envelopes.columns.items()},
-        "second_cost": np.where(np.isinf(second), np.nan, second),
+        "second_cost": second,
+        "cost_difference": second - lowest.ravel(),
         "note": envelopes.note[point].tolist(),
     }
     table = build_table(

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.convex_hull import common_vertices, hull_vertices
+from rocframe.curves.locate import round_values
 from rocframe.curves.table import check_new_columns, curve_layout, read_curves
 from rocframe.errors import MissingColumnError
 from rocframe.frames import (
@@ -161,6 +162,8 @@ class CommonHulls(NamedTuple):
     `row`, `curve` and `group` have the row of each vertex in the curve table, its curve and its
     key. `n_pos` and `n_neg` are the sums of the class sizes over the curves of each key, and
     `n_curves` is the number of these curves. `note` is the note of each key.
+    Several curves can contain the same vertex: `shared_vertex` and `shared_curve` have a pair of
+    a vertex and a curve for each curve that contains it.
     """
 
     keys: pl.DataFrame
@@ -171,12 +174,14 @@ class CommonHulls(NamedTuple):
     n_neg: NDArray[Any]
     n_curves: NDArray[np.int64]
     note: NDArray[np.object_]
+    shared_vertex: NDArray[np.int64]
+    shared_curve: NDArray[np.int64]
 
 
 def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.DataFrame:
     """Return the vertices of the common hull of all curves with the same key `by`."""
     hulls = common_hulls(curves, by, across)
-    columns = _optimal_ranges(curves, hulls)
+    columns = optimal_ranges(curves, hulls)
     note = hulls.note[hulls.group].tolist()
     last = [] if across is None else [curves.keys.get_column(across).gather(hulls.curve)]
     position = pl.Series(hulls.row).cast(pl.get_index_type())
@@ -214,17 +219,23 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
     curve = np.searchsorted(curves.starts, row, "right") - 1
     row, curve = row[takes_part[curve]], curve[takes_part[curve]]
     tp, fp = tp[row], fp[row]
+    shared_vertex: NDArray[np.int64] = np.arange(len(row))
+    shared_curve: NDArray[np.int64] = curve
     if across is not None:
-        if not _have_equal_totals(group[takes_part], pos[takes_part], neg[takes_part]):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                tp, fp = (np.nan_to_num(tp / pos[curve]), np.nan_to_num(fp / neg[curve]))
+        is_weighted = tp.dtype.kind == "f"
+        if is_weighted or not _have_equal_totals(
+            group[takes_part], pos[takes_part], neg[takes_part]
+        ):
+            tp, fp = (_rates(*counts, curve) for counts in ((tp, pos), (fp, neg)))
         is_vertex = common_vertices(tp, fp, group[curve])
-        row, curve, tp, fp = (values[is_vertex] for values in (row, curve, tp, fp))
+        row, curve, tp, fp = row[is_vertex], curve[is_vertex], tp[is_vertex], fp[is_vertex]
         order = np.lexsort((curve, tp, fp, group[curve]))
+        row, shared_curve = row[order], curve[order]
         is_new = np.any(
             [np.diff(x[order], prepend=-1) != 0 for x in (group[curve], tp, fp)], axis=0
         )
-        row, curve = row[order[is_new]], curve[order[is_new]]
+        shared_vertex = np.cumsum(is_new) - 1
+        row, curve = row[is_new], shared_curve[is_new]
     return CommonHulls(
         keys=keys,
         row=row,
@@ -234,6 +245,8 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
         n_neg=sizes[1],
         n_curves=np.bincount(group, takes_part, n_groups).astype(np.int64),
         note=class_notes(*largest),
+        shared_vertex=shared_vertex,
+        shared_curve=shared_curve,
     )
 
 
@@ -245,13 +258,22 @@ def merge_groups(keys: pl.DataFrame, n_curves: int) -> tuple[pl.DataFrame, NDArr
     return distinct, number.to_numpy().astype(np.int64)
 
 
+def _rates(
+    count: NDArray[Any], total: NDArray[Any], curve: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the rates of rows; with weights, rounding errors are removed."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate: NDArray[np.float64] = np.nan_to_num(count / total[curve])
+    return round_values(rate, (0, 1)) if count.dtype.kind == "f" else rate
+
+
 def _have_equal_totals(group: NDArray[np.int64], pos: NDArray[Any], neg: NDArray[Any]) -> bool:
     """Whether all curves of each group have the same number of rows of each class."""
     _, first, index = np.unique(group, return_index=True, return_inverse=True)
     return all(bool((total == total[first][index]).all()) for total in (pos, neg))
 
 
-def _optimal_ranges(curves: Curves, hulls: CommonHulls) -> dict[str, NDArray[np.float64]]:
+def optimal_ranges(curves: Curves, hulls: CommonHulls) -> dict[str, NDArray[np.float64]]:
     """Return the ranges of slopes, cost ratios and prevalences for which vertices are optimal."""
     row, curve, group = hulls.row, hulls.curve, hulls.group
     sizes = hulls.n_pos, hulls.n_neg

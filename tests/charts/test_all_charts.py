@@ -84,6 +84,12 @@ TABLE_FUNCTIONS = {
     "at": lambda table, by: rf.at(curves(table, by), tpr=[0.5, 0.9]),
     "at, between rows": lambda table, by: rf.at(curves(table, by), tpr=0.5, interpolate=True),
     "cost curve": lambda table, by: rf.cost_curve(curves(table, by)),
+    "relative superiority": lambda table, by: rf.relative_superiority(
+        curves(table, by), across="m"
+    ),
+    "lc index": lambda table, by: rf.lc_index(
+        curves(table, by), across="m", cost_ratio=(0.1, 0.5, 2)
+    ),
     "decision curve": lambda table, by: rf.decision_curve(
         curves(table.with_columns(pl.col("score") / 2), by)
     ),
@@ -227,7 +233,7 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
         "chart: not a curve table, because of missing columns: 'threshold', 'tp', 'fp', 'fn', "
         "'tn'.\nCompute one with .roc.curve(label, score, by=…), or pass an unchanged table of "
         "average, at, operating_point, intervals, confusion_matrix, mix, hull, cost_curve, "
-        "decision_curve, auc, "
+        "relative_superiority, lc_index, decision_curve, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
         "sample_size, detectable_difference, compare, auc_covariance, hull_shares, band, smooth, "
         "theoretical_curve or area."

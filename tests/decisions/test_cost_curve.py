@@ -69,6 +69,10 @@ def test_each_row_has_the_lowest_cost_of_all_thresholds(groups):
             continue
         cost, threshold = best
         assert row["expected_cost"] == pytest.approx(float(cost), abs=1e-15)
+        if 0 < value < 1:
+            assert row["min_dcf"] == pytest.approx(float(cost / min(value, 1 - value)))
+        else:
+            assert row["min_dcf"] is None
         assert row["threshold"] == threshold
         line = row["fpr"] * (1 - row["probability_cost"]) + row["fnr"] * row["probability_cost"]
         assert row["expected_cost"] == pytest.approx(line, abs=1e-15)
@@ -97,6 +101,8 @@ def test_the_highest_cost_is_the_equal_error_rate_of_the_hull():
     vertices = rf.curve(FAWCETT_3, "label", "score").roc.cost_curve(grid="vertices")
     # The line from (1/10, 1/2) to (1/2, 4/5) of the hull meets tpr = 1 - fpr at fpr = 23/70.
     assert vertices.get_column("expected_cost").max() == pytest.approx(23 / 70, abs=1e-15)
+    # The curve passes through the point (2/5, 3/5), where both error rates are equal.
+    assert rf.summary(FAWCETT_3, "label", "score").item(0, "eer") == pytest.approx(0.4)
 
 
 def test_with_equal_costs_the_envelope_is_the_lowest_error_rate_at_a_prevalence():
@@ -139,7 +145,7 @@ def test_the_envelope_across_models_names_the_best_and_the_cost_of_the_second():
     separate = rf.cost_curve(curves.filter(day=1), grid=41)
     common = rf.cost_curve(curves, grid=41, across="model")
     assert common.columns[0] == "day"
-    assert common.columns[-3:] == ["second_cost", "note", "model"]
+    assert common.columns[-4:] == ["second_cost", "cost_difference", "note", "model"]
     assert common.get_column("day").to_list() == [1] * 41 + [2] * 41
     ordered = separate.drop_nulls("expected_cost").sort(
         "probability_cost", pl.col("expected_cost").round(12), "model"
@@ -153,6 +159,8 @@ def test_the_envelope_across_models_names_the_best_and_the_cost_of_the_second():
     assert_frame_equal(
         common.filter(day=1).select("second_cost"), second.select("second_cost"), abs_tol=1e-12
     )
+    difference = common.select(cost_difference=pl.col("second_cost") - pl.col("expected_cost"))
+    assert_frame_equal(common.select("cost_difference"), difference, abs_tol=1e-12)
     assert set(common.get_column("model")) == {"a", "b"}
 
 
@@ -190,13 +198,24 @@ def test_invalid_options_are_explained():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.cost_curve(curves, grid="vertices", across="model")
     assert str(caught.value) == (
-        "grid='vertices': across= does not support this value.\nUse, for example, grid=101."
+        "grid='vertices': across= does not support this value.\nUse, for example, grid=101. "
+        "relative_superiority returns the ranges of costs in which each curve is the best one."
     )
     with pytest.raises(rf.OptionValueError) as caught:
         rf.cost_curve(CURVES, grid=[0.5, 1.5])
     assert str(caught.value) == (
         "grid=[0.5, 1.5]: 1.5 is outside the range from 0 to 1.\nUse values within this range."
     )
+
+
+def test_the_chart_draws_the_line_of_each_threshold_on_request():
+    costs = rf.curve(FAWCETT_3, "label", "score").roc.cost_curve(grid="vertices")
+    drawn = [one for one in records(costs.roc.chart(lines=True)) if one.get("part") == "lines"]
+    assert [tuple(one["y"]) for one in drawn] == costs.select("fpr", "fnr").unique(
+        maintain_order=True
+    ).rows()
+    assert all(one["x"] == [0, 1] for one in drawn)
+    assert not any("part" in one for one in records(costs.roc.chart()))
 
 
 def test_the_chart_draws_one_line_per_curve_and_one_color_per_best_curve():

@@ -1,0 +1,476 @@
+"""The functions `relative_superiority` and `lc_index`: which model has the lowest cost.
+
+Both functions follow the method of Adams and Hand (1999).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rocframe.curves.table import curve_layout, read_curves
+from rocframe.decision_tables import LC_INDEX_COLUMNS, SUPERIORITY_COLUMNS
+from rocframe.decisions.cost_curve import EnvelopeLines, expand_ranges
+from rocframe.decisions.hull import common_hulls, merge_groups, optimal_ranges
+from rocframe.errors import MissingColumnError, OptionValueError
+from rocframe.frames import as_input_frame, build_table, column, lazy_plan, through_node
+from rocframe.inference.notes import class_notes
+from rocframe.options import parse_fraction, public, to_floats
+from rocframe.rates import TOTALS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rocframe.curves.table import Curves
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By
+    from rocframe.table_types import Schema
+
+
+@public
+def relative_superiority(
+    curves: FrameT,
+    /,
+    *,
+    across: str,
+    prevalence: float | None = None,
+    by: By = None,
+) -> FrameT:
+    """Return the ranges of costs in which each of several models has the lowest expected cost.
+
+    Each model uses the threshold that is best for the costs. The chart of the table is the relative
+    superiority graph of Adams and Hand: a bar for each range, with a line for each model.
+
+    Parameters
+    ----------
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
+    across : str
+        Group column whose curves are compared, such as `"model"`.
+    prevalence : float, default None
+        Prevalence, between 0 and 1, that relates costs to the probability cost. By default, the
+        prevalence of the table if it was computed with `prevalence=`, else that of the data: all
+        compared curves together.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per curve and range, sorted by group and rising probability cost: `*by,
+        probability_cost_low, probability_cost_high, relative_cost_low, relative_cost_high,
+        cost_ratio_low, cost_ratio_high, largest_difference, n_best, note`.
+
+        The six limits (Float64) describe one range on three scales. With π for the prevalence,
+        `probability_cost` is π·c_fn / (π·c_fn + (1 - π)·c_fp), as in `cost_curve`. The relative
+        cost is c_fp / (c_fp + c_fn), as in `h_measure`, and the cost ratio is c_fp / c_fn, as in
+        `hull`. High values of the last two scales are low values of the first one.
+
+        `largest_difference` (Float64) is the largest difference in the range between the lowest
+        cost of all other curves and the cost of this curve, both as `expected_cost` of
+        `cost_curve`. It is null if there is no other curve. `n_best` (Int64) is the number of
+        curves that have the lowest cost in the range: more than 1 if they have the same best point,
+        such as the trivial classifier for extreme costs. Each of these curves has a row.
+
+        A curve that never has the lowest cost has no row. A curve that lacks a class has one row,
+        in which `n_best` is 0 and all limits are null. `note` (String) is null or `no_rows`,
+        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+
+    Raises
+    ------
+    RocframeError
+        If the table is not a curve table or a group is incomplete, if `across` is not a group
+        column, or if the prevalence is invalid.
+
+    See Also
+    --------
+    lc_index : The share of uncertain costs for which each model is the best one.
+    cost_curve : The lowest expected cost for each ratio of costs.
+    hull : The points of the common hull.
+
+    Notes
+    -----
+    A model has the lowest cost where its curve contains the vertex of the common convex hull that
+    is optimal for the costs. The prevalence has an effect on relative costs and cost ratios only.
+
+    References
+    ----------
+    N. M. Adams, D. J. Hand (1999), "Comparing classifiers when the misallocation costs are
+    uncertain", Pattern Recognition 32(7), 1139-1147. doi:10.1016/S0031-3203(98)00154-X
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {
+    ...         "label": [1, 0, 1, 0, 1, 0],
+    ...         "a": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1],
+    ...         "b": [0.9, 0.7, 0.8, 0.4, 0.2, 0.3],
+    ...     }
+    ... )
+    >>> curves = rf.curve(predictions, "label", ["a", "b"])
+    >>> ranges = rf.relative_superiority(curves, across="model")
+    >>> ranges.select("model", "^probability_cost.*$", "largest_difference", "n_best")
+    shape: (2, 5)
+    ┌───────┬──────────────────────┬───────────────────────┬────────────────────┬────────┐
+    │ model ┆ probability_cost_low ┆ probability_cost_high ┆ largest_difference ┆ n_best │
+    │ ---   ┆ ---                  ┆ ---                   ┆ ---                ┆ ---    │
+    │ str   ┆ f64                  ┆ f64                   ┆ f64                ┆ i64    │
+    ╞═══════╪══════════════════════╪═══════════════════════╪════════════════════╪════════╡
+    │ a     ┆ 0.666667             ┆ 1.0                   ┆ 0.083333           ┆ 1      │
+    │ b     ┆ 0.0                  ┆ 0.666667              ┆ 0.166667           ┆ 1      │
+    └───────┴──────────────────────┴───────────────────────┴────────────────────┴────────┘
+    """
+    parsed = None if prevalence is None else parse_fraction("prevalence", prevalence, example=0.1)
+    return _compare_costs(
+        curves,
+        across,
+        by,
+        lambda table: superiority_table(table, across, parsed),
+        schema=SUPERIORITY_COLUMNS,
+        anchor="n_best",
+    )
+
+
+@public
+def lc_index(
+    curves: FrameT,
+    /,
+    *,
+    across: str,
+    cost_ratio: Sequence[float],
+    prevalence: float | None = None,
+    by: By = None,
+) -> FrameT:
+    """Return the LC index of each model: the share of uncertain costs for which it is the best one.
+
+    The costs of errors are described by a lowest, a most likely and a highest cost ratio. The LC
+    index (loss comparison index) of a model is the probability that it has the lowest expected
+    cost if the relative cost has the triangular distribution with these three values.
+
+    Parameters
+    ----------
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
+    across : str
+        Group column whose curves are compared, such as `"model"`.
+    cost_ratio : sequence of float
+        The lowest, the most likely and the highest ratio of the cost of a false positive to the
+        cost of a false negative. Ratios are at least 0 and can be infinite.
+    prevalence : float, default None
+        Prevalence, between 0 and 1, that relates costs to the probability cost. By default, the
+        prevalence of the table if it was computed with `prevalence=`, else that of the data: all
+        compared curves together.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per curve, sorted by group: `*by, lc_index, best_share, tied_share, cost_ratio_low,
+        cost_ratio_mode, cost_ratio_high, prevalence, note`. All numbers are Float64.
+
+        `best_share` is the probability that the curve is the only one with the lowest cost, and
+        `tied_share` the probability that it shares the lowest cost with other curves. `lc_index` is
+        between 0 and 1: `best_share`, plus an equal part of the probability of each tie. The
+        indices of compared curves add up to 1. `cost_ratio_low`, `cost_ratio_mode` and
+        `cost_ratio_high` are the values of `cost_ratio`.
+
+        A curve that lacks a class is not compared. Its index, its shares and its prevalence are
+        null. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive`
+        or `one_negative`.
+
+    Raises
+    ------
+    RocframeError
+        If the table is not a curve table or a group is incomplete, if `across` is not a group
+        column, or if the cost ratios or the prevalence are invalid.
+
+    See Also
+    --------
+    relative_superiority : The ranges of costs in which each model has the lowest cost.
+    h_measure : The mean cost of each model over a distribution of costs.
+
+    Notes
+    -----
+    The density of the relative cost c = c_fp / (c_fp + c_fn) is 0 at both ends of the range, and
+    rises and falls linearly to and from its maximum at the most likely value. A ratio r is the
+    relative cost r / (1 + r). For two models without ties, the difference of the two indices is
+    between -1 and 1: it is the index that compares the first model with the second one. The LC
+    index does not depend on the size of differences between costs. `cost_curve` and
+    `relative_superiority` return these differences.
+
+    References
+    ----------
+    N. M. Adams, D. J. Hand (1999), "Comparing classifiers when the misallocation costs are
+    uncertain", Pattern Recognition 32(7), 1139-1147. doi:10.1016/S0031-3203(98)00154-X
+
+    Examples
+    --------
+    A false positive costs between a tenth and the same as a false negative, most likely a quarter:
+
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {
+    ...         "label": [1, 0, 1, 0, 1, 0],
+    ...         "a": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1],
+    ...         "b": [0.9, 0.7, 0.8, 0.4, 0.2, 0.3],
+    ...     }
+    ... )
+    >>> curves = rf.curve(predictions, "label", ["a", "b"])
+    >>> index = rf.lc_index(curves, across="model", cost_ratio=(0.1, 0.25, 1))
+    >>> index.select("model", "lc_index", "best_share", "tied_share")
+    shape: (2, 4)
+    ┌───────┬──────────┬────────────┬────────────┐
+    │ model ┆ lc_index ┆ best_share ┆ tied_share │
+    │ ---   ┆ ---      ┆ ---        ┆ ---        │
+    │ str   ┆ f64      ┆ f64        ┆ f64        │
+    ╞═══════╪══════════╪════════════╪════════════╡
+    │ a     ┆ 0.773663 ┆ 0.773663   ┆ 0.0        │
+    │ b     ┆ 0.226337 ┆ 0.226337   ┆ 0.0        │
+    └───────┴──────────┴────────────┴────────────┘
+    """
+    ratios = _parse_cost_ratio(cost_ratio)
+    parsed = None if prevalence is None else parse_fraction("prevalence", prevalence, example=0.1)
+    return _compare_costs(
+        curves,
+        across,
+        by,
+        lambda table: lc_index_table(table, across, ratios, parsed),
+        schema=LC_INDEX_COLUMNS,
+        anchor="cost_ratio_low",
+    )
+
+
+def _parse_cost_ratio(cost_ratio: object) -> list[float]:
+    """Return the lowest, the most likely and the highest cost ratio."""
+    values = to_floats(cost_ratio)
+    hint = "Use, for example, cost_ratio=(0.1, 0.25, 1)."
+    if values is None or len(values) != 3 or not all(value >= 0 for value in values):
+        problem = "expected the lowest, the most likely and the highest ratio, all at least 0"
+        raise OptionValueError.compose("cost_ratio", cost_ratio, problem, hint)
+    if not values[0] <= values[1] <= values[2] or values[0] == values[2]:
+        problem = "the three ratios must rise, and the first and the last one must differ"
+        raise OptionValueError.compose("cost_ratio", cost_ratio, problem, hint)
+    return [value + 0.0 for value in values]
+
+
+def _compare_costs(
+    curves: FrameT,
+    across: str,
+    by: By,
+    build: Callable[[Curves], pl.DataFrame],
+    *,
+    schema: Schema,
+    anchor: str,
+) -> FrameT:
+    """Return the table that `build` computes from curves, as the same kind of frame."""
+
+    def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
+        table = curve_layout(columns, by, tuple(schema))
+        if across not in table.by:
+            raise MissingColumnError.compose("across", across, table.by)
+        return through_node(
+            plan.select(table.count_columns),
+            lambda frame: build(read_curves(frame, table)),
+            schema={**table.keys, **schema},
+            by=tuple(name for name in table.by if name != across),
+            anchor=anchor,
+        )
+
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+
+
+class CostRanges(NamedTuple):
+    """The ranges in which curves have the lowest cost, by curve and rising probability cost.
+
+    `curve` is the curve of each range, and `n_best` the number of curves with the same cost.
+    `low` and `high` are limits of the probability cost, `ratio_low` and `ratio_high` those of the
+    cost ratio. `prevalence` has a value for each curve: NaN if the curve lacks a class.
+    """
+
+    curve: NDArray[np.int64]
+    n_best: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    ratio_low: NDArray[np.float64]
+    ratio_high: NDArray[np.float64]
+    prevalence: NDArray[np.float64]
+
+
+def cost_ranges(curves: Curves, across: str, prevalence: float | None) -> CostRanges:
+    """Find the ranges of costs in which each curve has the lowest cost of its group."""
+    if prevalence is not None:
+        curves = replace(curves, prevalence=prevalence)
+    others = tuple(name for name in curves.layout.by if name != across)
+    hulls = common_hulls(curves, others, across)
+    limits = optimal_ranges(curves, hulls)
+    pos, neg = (curves.total(*names) for names in TOTALS[:2])
+    n_points = len(hulls.row)
+    # A curve can contain a vertex in its first and in its last row.
+    pairs = np.unique(np.stack([hulls.shared_curve, hulls.shared_vertex]), axis=1)
+    n_best = np.bincount(pairs[1], minlength=n_points)
+    defined = limits["prevalence_low"] < limits["prevalence_high"]
+    curve, vertex = pairs[:, defined[pairs[1]]].astype(np.int64)
+    # Neighbouring ranges of a curve are joined if as many curves share them.
+    n_shared = n_best[vertex]
+    is_new = np.ones(len(curve), bool)
+    before, after = limits["prevalence_high"][vertex], limits["prevalence_low"][vertex]
+    is_new[1:] = (np.diff(curve) != 0) | (np.diff(n_shared) != 0) | (after[1:] != before[:-1])
+    first = np.flatnonzero(is_new)
+    last = np.append(first, len(curve))[1:] - 1
+    _, group = merge_groups(curves.keys.select(column(name) for name in others), len(pos))
+    with np.errstate(invalid="ignore"):
+        share = (hulls.n_pos / (hulls.n_pos + hulls.n_neg))[group]
+    share = share if curves.prevalence is None else np.full(len(pos), curves.prevalence)
+    return CostRanges(
+        curve=curve[first],
+        n_best=n_shared[first],
+        low=limits["prevalence_low"][vertex[first]],
+        high=limits["prevalence_high"][vertex[last]],
+        # The cost ratio falls while the probability cost rises.
+        ratio_low=limits["cost_ratio_low"][vertex[last]],
+        ratio_high=limits["cost_ratio_high"][vertex[first]],
+        prevalence=np.where((pos > 0) & (neg > 0), share, np.nan),
+    )
+
+
+def superiority_table(curves: Curves, across: str, prevalence: float | None) -> pl.DataFrame:
+    """Return a row for each range, and one for each curve that lacks a class."""
+    ranges = cost_ranges(curves, across, prevalence)
+    pos, neg = (curves.total(*names) for names in TOTALS[:2])
+    undefined = np.flatnonzero((pos == 0) | (neg == 0))
+    curve = np.concatenate([ranges.curve, undefined])
+    order = np.argsort(curve, kind="stable")
+    columns = {
+        "probability_cost_low": ranges.low,
+        "probability_cost_high": ranges.high,
+        "relative_cost_low": relative_cost(ranges.ratio_low),
+        "relative_cost_high": relative_cost(ranges.ratio_high),
+        "cost_ratio_low": ranges.ratio_low,
+        "cost_ratio_high": ranges.ratio_high,
+        "largest_difference": largest_differences(curves, across, ranges),
+    }
+    missing = np.full(len(undefined), np.nan)
+    return build_table(
+        curves.keys,
+        {
+            **{name: np.append(values, missing)[order] for name, values in columns.items()},
+            "n_best": np.append(ranges.n_best, np.zeros(len(undefined), np.int64))[order],
+            "note": class_notes(pos, neg)[curve[order]].tolist(),
+        },
+        SUPERIORITY_COLUMNS,
+        rows=curve[order],
+    )
+
+
+def relative_cost(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return c_fp / (c_fp + c_fn) for ratios c_fp / c_fn, which can be infinite."""
+    with np.errstate(divide="ignore"):
+        cost: NDArray[np.float64] = 1 / (1 + 1 / ratio)
+    return cost
+
+
+def largest_differences(curves: Curves, across: str, ranges: CostRanges) -> NDArray[np.float64]:
+    """Return the largest lead of the best curve of each range; 0 for ties, NaN without others.
+
+    The lead is linear between the crossings of the lines of the best curve, and of the lines of the
+    envelope of the other curves. Its maximum is at a crossing or at an end of the range.
+    """
+    result = np.where(ranges.n_best > 1, 0.0, np.nan)
+    single = np.flatnonzero(ranges.n_best == 1)
+    best, winner = np.unique(ranges.curve[single], return_inverse=True)
+    pos, neg = (curves.total(*names) for names in TOTALS[:2])
+    tp, fp = curves.columns["tp"], curves.columns["fp"]
+    own = EnvelopeLines.find(tp, fp, curves.starts, pos, neg)
+    curve = np.searchsorted(curves.starts, own.row, "right") - 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fpr, tpr = fp[own.row] / neg[curve], tp[own.row] / pos[curve]
+    keys = curves.keys.select(column(name) for name in curves.layout.by if name != across)
+    _, group = merge_groups(keys, len(pos))
+    # The points of all other curves of the group of each best curve.
+    usable = np.flatnonzero(((pos > 0) & (neg > 0))[curve])
+    order = usable[np.lexsort((tpr[usable], fpr[usable], group[curve[usable]]))]
+    of_points = group[curve[order]]
+    starts, ends = np.searchsorted(of_points, [group[best], group[best] + 1])
+    segment, point = expand_ranges(starts, ends)
+    point = order[point]
+    is_other = curve[point] != best[segment]
+    segment, point = segment[is_other], point[is_other]
+    compared, segment = np.unique(segment, return_inverse=True)
+    if not len(compared):
+        return result
+    edges = np.searchsorted(segment, np.arange(len(compared) + 1))
+    ones = np.ones(len(compared))
+    other = EnvelopeLines.find(tpr[point], fpr[point], edges, ones, ones)
+
+    single, winner = (values[np.isin(winner, compared)] for values in (single, winner))
+    low, high, owner = ranges.low[single], ranges.high[single], best[winner]
+    index = np.searchsorted(compared, winner)
+    parts = [(np.arange(len(single)), low), (np.arange(len(single)), high)]
+    parts += [
+        lines.crossings_between(of, low, high) for lines, of in ((own, owner), (other, index))
+    ]
+    row, value = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    at_own = own.lines_at(owner[row], value)
+    at_other = point[other.row[other.lines_at(index[row], value)]]
+    cost, second = (
+        fpr[line] * (1 - value) + (1 - tpr[line]) * value for line in (at_own, at_other)
+    )
+    result[single] = 0.0
+    np.maximum.at(result, single[row], second - cost)
+    return result
+
+
+def lc_index_table(
+    curves: Curves, across: str, ratios: Sequence[float], prevalence: float | None
+) -> pl.DataFrame:
+    """Return a row for each curve, with the probability that it has the lowest cost."""
+    ranges = cost_ranges(curves, across, prevalence)
+    low, mode, high = relative_cost(np.array(ratios))
+    weight = triangular_probability(
+        relative_cost(ranges.ratio_high), low, mode, high
+    ) - triangular_probability(relative_cost(ranges.ratio_low), low, mode, high)
+    pos, neg = (curves.total(*names) for names in TOTALS[:2])
+    undefined = np.where((pos == 0) | (neg == 0), np.nan, 0.0)
+    is_single = ranges.n_best == 1
+    shares = {
+        "lc_index": weight / ranges.n_best,
+        "best_share": weight * is_single,
+        "tied_share": weight * ~is_single,
+    }
+    return build_table(
+        curves.keys,
+        {
+            **{
+                name: undefined + np.clip(np.bincount(ranges.curve, values, len(pos)), 0, 1)
+                for name, values in shares.items()
+            },
+            "cost_ratio_low": ratios[0],
+            "cost_ratio_mode": ratios[1],
+            "cost_ratio_high": ratios[2],
+            "prevalence": ranges.prevalence,
+            "note": class_notes(pos, neg).tolist(),
+        },
+        LC_INDEX_COLUMNS,
+    )
+
+
+def triangular_probability(
+    value: NDArray[np.float64], low: float, mode: float, high: float
+) -> NDArray[np.float64]:
+    """Return the distribution function of the triangular distribution."""
+    x = np.clip(value, low, high)
+    rising = (x - low) ** 2 / ((high - low) * (mode - low)) if mode > low else 0.0 * x
+    falling = (high - x) ** 2 / ((high - low) * (high - mode)) if mode < high else 0.0 * x
+    probability: NDArray[np.float64] = np.where(x < mode, rising, 1 - falling)
+    return probability
