@@ -1,4 +1,4 @@
-"""Kinds of curve: axes, scales, and interpolation between points."""
+"""Kinds of curve, such as ROC: their axes, scales, and the interpolation between points."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Kind:
         return NAMES[name]
 
     def exprs(self, settings: Settings) -> list[pl.Expr]:
-        """Return the columns of `rates` as expressions."""
+        """Return the columns in `rates` as expressions over the counts."""
         return [NAMES[name].expr(settings).alias(name) for name in self.rates]
 
 
@@ -92,7 +92,7 @@ def has_prevalence(columns: Sequence[str]) -> bool:
 
 
 def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
-    """Return the kind with a name; for None, the kind whose axes are right of column `tn`."""
+    """Return the kind with this name; for None, the kind whose axes are right of column `tn`."""
     if kind is not None:
         return kind_named(kind)
     right = tuple(columns[list(columns).index("tn") + 1 + has_prevalence(columns) :])
@@ -121,7 +121,7 @@ SCALED_AXES: dict[Scale, dict[str, tuple[str, ...]]] = {
 
 
 def scale_of(kind: Kind, scale: Scale | None) -> Scale:
-    """Return the scale, or the default scale of the kind for None.
+    """Return `scale`, or the default scale of the kind if `scale` is None.
 
     Raise an error if the kind does not support the scale.
     """
@@ -145,23 +145,24 @@ def precision_recall_integral(
     tp0: NDArray[np.float64],
     fp0: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the integral of precision over the true positives of each step.
+    """Return the integral of precision over the true positives between two points of a curve.
 
-    Within a step, tp and fp grow in proportion (Davis and Goadrich 2006).
+    `tp0` and `fp0` are the counts of the first point, `tp` and `fp` those of the second point.
+    Between the points, tp and fp are interpolated linearly (Davis and Goadrich 2006).
     """
     gain, loss = tp - tp0, fp - fp0
     length, rises = gain + loss, gain > 0
     pos_share, neg_share = (
         np.divide(part, length, out=np.zeros_like(tp), where=rises) for part in (gain, loss)
     )
-    # After n alerts within the step, tp is tp0 + pos_share·n.
+    # At the point with n more alerts than the first point, tp is tp0 + pos_share·n.
     distance = fp0 * pos_share - tp0 * neg_share
     area = pos_share * (gain - distance * log_growth(tp0 + fp0, length))
     return np.where(rises, area, 0.0)
 
 
 def log_growth(start: NDArray[np.float64], growth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return log((start + growth) / start); 0 where `start` is 0."""
+    """Return log((start + growth) / start), or 0 if `start` is 0, without overflow."""
     positive = start > 0
     with np.errstate(over="ignore"):
         relative = np.divide(growth, start, out=np.zeros_like(start), where=positive)
