@@ -140,8 +140,8 @@ def average(
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
-        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
-        a group depend only on the seed and the group's key.
+        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
+        a group depend only on the seed and the key of the group.
     prevalence : float, default None
         Prevalence, between 0 and 1, at which metrics that depend on both classes are computed. The
         counts do not change.

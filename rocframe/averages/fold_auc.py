@@ -78,12 +78,12 @@ def fold_auc(
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side. It adds the key `model` (String)
-        after `by`.
+        names to columns compares several models side by side, and adds the group column `model`
+        (String) after `by`.
     over : str or sequence of str, default "fold"
         Columns that identify the fold in which a row was tested.
     by : str or sequence of str, default None
-        Group columns. A null key is a group of its own.
+        Group columns. Rows with a null key are a separate group.
     ci : str or None, default "logit_delong"
         Method of the interval. `"logit_delong"`: interval of the logit of the mean, with DeLong's
         variance in each fold. `"delong"`: Wald interval with the same variance, clipped to [0, 1].

@@ -87,10 +87,10 @@ def band(
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side. It adds the key `model` (String)
-        after `by`.
+        names to columns compares several models side by side, and adds the group column `model`
+        (String) after `by`.
     by : str or sequence of str, default None
-        Group columns. A null key is a group of its own.
+        Group columns. Rows with a null key are a separate group.
     method : str, default "kolmogorov_smirnov"
         Simultaneous bands. `"kolmogorov_smirnov"`: the curve shifted by quantiles of Kolmogorov's
         distance in both directions, valid for all scores and sample sizes. `"fixed_width"`: the
@@ -112,8 +112,8 @@ def band(
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
-        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
-        a group depend only on the seed and the group's key.
+        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
+        a group depend only on the seed and the key of the group.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.

@@ -62,10 +62,10 @@ def smooth(
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side. It adds the key `model` (String)
-        after `by`.
+        names to columns compares several models side by side, and adds the group column `model`
+        (String) after `by`.
     by : str or sequence of str, default None
-        Group columns. A null key is a group of its own.
+        Group columns. Rows with a null key are a separate group.
     grid : int or sequence of float, default 101
         False positive rates of the result: a number of evenly spaced rates from 0 to 1, or a list
         of rates.

@@ -85,7 +85,7 @@ def multiclass_auc(
         expressions; a list of columns or a selector if the columns are named like the classes; or
         one column of lists or arrays together with `classes`.
     by : str or sequence of str, default None
-        Group columns. A null key is a group of its own.
+        Group columns. Rows with a null key are a separate group.
     classes : sequence, default None
         For lists: the classes, in the order of the lists.
     average : str or sequence of str, optional
@@ -102,8 +102,8 @@ def multiclass_auc(
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
-        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
-        a group depend only on the seed and the group's key.
+        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
+        a group depend only on the seed and the key of the group.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.

@@ -96,7 +96,7 @@ def compare(
         Columns that identify the instance of a row. Each instance occurs once per model and group,
         in any row order.
     by : str or sequence of str, default None
-        Group columns. A null key is a group of its own.
+        Group columns. Rows with a null key are a separate group.
     baseline : str, default None
         Model that is compared with each of the others. None: every two models are compared.
     method : str, default "delong"
@@ -142,8 +142,8 @@ def compare(
         are used and its p-value is exact. Otherwise the smallest possible p-value is 1 / (1 +
         n_perm).
     seed : int, default None
-        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
-        a group depend only on the seed and the group's key.
+        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
+        a group depend only on the seed and the key of the group.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.

@@ -88,7 +88,7 @@ def contrast(
         Columns that identify the instance of a row. Each instance occurs once per model and group,
         in any row order.
     by : str or sequence of str, default None
-        Group columns. A null key is a group of its own.
+        Group columns. Rows with a null key are a separate group.
     coefficients : mapping of str to float, or sequence of mappings, default None
         Weights of the models in one contrast, such as `{"new": 1, "old": -0.5, "older": -0.5}`, or
         in several contrasts. The weights of a contrast add up to 0; models that are not named have

@@ -119,8 +119,8 @@ def intervals(
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side. It adds the key `model` (String)
-        after `by`.
+        names to columns compares several models side by side, and adds the group column `model`
+        (String) after `by`.
     metrics : str, Expr or sequence of these
         Metrics of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
         `"pr_auc"`. Metrics of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, and named
@@ -141,7 +141,7 @@ def intervals(
         The rule that chooses the threshold of the point: a rule of `operating_point` other than
         `"bayes"`. If several thresholds are equally good, the highest threshold is used.
     by : str or sequence of str, default None
-        Group columns. A null key is a group of its own.
+        Group columns. Rows with a null key are a separate group.
     ci : str or None, optional
         Method of the interval. `"bootstrap_bca"`: quantiles of the resamples, corrected for bias
         and skewness; not available at given rates. `"bootstrap"`: quantiles of the resamples.
@@ -155,8 +155,8 @@ def intervals(
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
-        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
-        a group depend only on the seed and the group's key.
+        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
+        a group depend only on the seed and the key of the group.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.

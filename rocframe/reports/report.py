@@ -81,13 +81,13 @@ def report(
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side. It adds the key `model` (String)
-        after `by`.
+        names to columns compares several models side by side, and adds the group column `model`
+        (String) after `by`.
     path : str or Path
         File to write, with the suffix `.html`, in an existing folder. A failure leaves the old file
         unchanged.
     by : str or sequence of str, default None
-        Group columns. A null key is a group of its own.
+        Group columns. Rows with a null key are a separate group.
     over : str, sequence of one str, or None, optional
         Group column over which the curves are averaged. Each mean is drawn in front of its curves.
         By default `"fold"`, if `by` contains this name; None for no averages.
@@ -113,8 +113,8 @@ def report(
         Prevalence, between 0 and 1, at which the costs and the effect of the recommended thresholds
         are computed. By default, the prevalence of each group.
     seed : int, default None
-        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
-        a group depend only on the seed and the group's key.
+        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
+        a group depend only on the seed and the key of the group.
     title : str, default "Evaluation"
         Title of the page.
     about : mapping of str to JSON value, default None

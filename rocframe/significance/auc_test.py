@@ -78,10 +78,10 @@ def auc_test(
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side. It adds the key `model` (String)
-        after `by`.
+        names to columns compares several models side by side, and adds the group column `model`
+        (String) after `by`.
     by : str or sequence of str, default None
-        Group columns. A null key is a group of its own.
+        Group columns. Rows with a null key are a separate group.
     null : float, default 0.5
         Area under the null hypothesis, between 0 and 1. 0.5 is chance.
     method : str, default None
@@ -102,8 +102,8 @@ def auc_test(
         are used and its p-value is exact. Otherwise the smallest possible p-value is 1 / (1 +
         n_perm).
     seed : int, default None
-        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
-        a group depend only on the seed and the group's key.
+        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
+        a group depend only on the seed and the key of the group.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
