@@ -90,8 +90,8 @@ def curve(
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side, and adds the group column `model`
-        (String) after `by`.
+        names to columns compares several models side by side. The result then has the group
+        column `model` (String) after `by`.
     by : str or sequence of str, default None
         Group columns. Rows with a null key are a separate group.
     kind : str, default "roc"

@@ -119,8 +119,8 @@ def intervals(
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side, and adds the group column `model`
-        (String) after `by`.
+        names to columns compares several models side by side. The result then has the group
+        column `model` (String) after `by`.
     metrics : str, Expr or sequence of these
         Metrics of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
         `"pr_auc"`. Metrics of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, and named

@@ -81,8 +81,8 @@ def report(
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side, and adds the group column `model`
-        (String) after `by`.
+        names to columns compares several models side by side. The result then has the group
+        column `model` (String) after `by`.
     path : str or Path
         File to write, with the suffix `.html`, in an existing folder. A failure leaves the old file
         unchanged.
