@@ -23,6 +23,7 @@ from rocframe.table_types import (
     INTERVAL_CHART,
     ROW_TIES,
     SHARED_TIES,
+    UNITS,
     DotStyle,
     Recognition,
     Schema,
@@ -123,7 +124,8 @@ CURVE = TableType(
     drawing="rocframe.charts.curve_chart:curve_chart",
     chart_options=(
         *("by", "kind", "x", "y", *CHANNELS),
-        *("scale", *DOMAINS, "hull", "costs", "prevalence", "mark", "areas", "ties", *HIDDEN_PARTS),
+        *("scale", *DOMAINS, "hull", "costs", "prevalence", "mark", "areas", "ties", *UNITS),
+        *HIDDEN_PARTS,
     ),
 )
 
@@ -135,7 +137,7 @@ OPERATING_POINTS = TableType(
     recognize=has_columns(*POINT_NAMES, *CURVE_COLUMNS, adjacent=3),
     ties=ROW_TIES,
     drawing="rocframe.charts.operating_point_chart:points_chart",
-    chart_options=("by", "kind", "x", "y", *CHANNELS, "scale", *DOMAINS, *HIDDEN_PARTS),
+    chart_options=("by", "kind", "x", "y", *CHANNELS, "scale", *DOMAINS, *UNITS, *HIDDEN_PARTS),
 )
 
 # Columns of `operating_point`, on the left and on the right of the columns of a curve.
@@ -732,7 +734,7 @@ CURVE_AVERAGE = TableType(
     recognize=_recognize_curve_average,
     ties=ROW_TIES,
     drawing="rocframe.charts.average_chart:mean_chart",
-    chart_options=(*CHANNELS, "scale", *DOMAINS, *HIDDEN_PARTS),
+    chart_options=(*CHANNELS, "scale", *DOMAINS, *UNITS, *HIDDEN_PARTS),
 )
 
 METRIC_AVERAGE = replace(

@@ -19,6 +19,7 @@ SHARED_TIES = "a tie counts 1/k if k orders of the tied rows are possible"
 CHANNELS = ("color", "facet", "detail")
 DOMAINS = ("x_domain", "y_domain")
 HIDDEN_PARTS = ("diagonal", "legend")
+UNITS = ("benefit", "cost")
 INTERVAL_CHART = "rocframe.charts.interval_chart:interval_chart"
 
 Schema: TypeAlias = dict[str, pl.DataType]

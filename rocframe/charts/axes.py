@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.charts.style import AXIS_STYLE
+from rocframe.charts.value_titles import value_titles
 from rocframe.curves.display import axis_positions, scale_values
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import STANDARD_NORMAL
@@ -19,7 +20,7 @@ from rocframe.options import check_choice, to_floats
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, TOTALS, CountRatio
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -140,12 +141,16 @@ class PlotAxis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plane:
-    """The two axes of a kind of curve; `diagonal` is False if lines of chance are hidden."""
+    """The two axes of a kind of curve; `diagonal` is False if lines of chance are hidden.
+
+    `titles` are titles of rates and counts that differ from the usual titles.
+    """
 
     kind: Kind
     x: PlotAxis
     y: PlotAxis
     diagonal: bool = True
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -159,6 +164,11 @@ class Plane:
     def axis_names(self) -> str:
         """The titles of both axes, for use in a sentence."""
         return f"{self.y.title.lower()} against {self.x.title.lower()}"
+
+    def title(self, name: str, default: str) -> str:
+        """Return the title of a rate or a count in `titles`, or the default."""
+        rate = (COUNT_METRICS | NAMES).get(name)
+        return self.titles.get(name if rate is None else rate.name, default)
 
     @property
     def excludes_zero(self) -> bool:
@@ -243,8 +253,12 @@ def count_ticks(domain: Sequence[float]) -> int:
 
 
 def zoom_plane(plane: Plane, options: ChartOptions) -> Plane:
-    """Return a plane with the ranges in `x_domain` and `y_domain`, and with `diagonal`."""
-    plane = replace(plane, diagonal=options.diagonal)
+    """Return a plane with the ranges in `x_domain` and `y_domain`, `diagonal` and given units."""
+    titles = value_titles(options.benefit, options.cost)
+    plane = replace(plane, diagonal=options.diagonal, titles=titles)
+    for side in ("x", "y"):
+        axis = getattr(plane, side)
+        plane = replace(plane, **{side: replace(axis, title=plane.title(axis.name, axis.title))})
     for side, domain in (("x", options.x_domain), ("y", options.y_domain)):
         if domain is not None:
             axis = getattr(plane, side).zoom(f"{side}_domain", domain)
@@ -280,9 +294,10 @@ def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | Non
         for rate in (_metric(x), _metric(y))
     )
     free = Kind(name=FREE, title="", x=x, y=y, segments="straight" if straight else "hyperbolic")
-    x_title = axis_title(free, x)
+    titles = value_titles(options.benefit, options.cost)
+    x_title, y_title = (titles.get(_metric(name).name, axis_title(free, name)) for name in (x, y))
     x_title = x_title if x_title.startswith(PROPER_NAMES) else x_title[0].lower() + x_title[1:]
-    return replace(free, title=f"{axis_title(free, y)} against {x_title}")
+    return replace(free, title=f"{y_title} against {x_title}")
 
 
 def _metric(name: str) -> Rate:

@@ -45,6 +45,8 @@ def chart(
     areas: pl.DataFrame | None = None,
     ties: bool = False,
     lines: bool = False,
+    benefit: str | None = None,
+    cost: str | None = None,
     diagonal: bool = True,
     legend: bool = True,
 ) -> alt.LayerChart | alt.FacetChart:
@@ -157,6 +159,13 @@ def chart(
     lines : bool, default False
         Draw the line of each row of a cost curve: the cost of one threshold for all costs. The
         cost curve is the lower envelope of these lines.
+    benefit : str, default None
+        Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`. The axes and
+        tooltips are then named for benefits instead of positives: "Share of benefit (dollars)"
+        instead of "True positive rate". For charts of curves, averages and operating points.
+    cost : str, default None
+        Unit of the costs, for curves of `curve(cost=)`: "Share of cost (dollars)" instead of "False
+        positive rate".
     diagonal : bool, default True
         Draw the lines of chance and of perfect scores. For charts of curves, averages, bands and
         operating points.
@@ -229,6 +238,8 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         areas=areas,
         ties=ties,
         lines=lines,
+        benefit=benefit,
+        cost=cost,
         diagonal=diagonal,
         legend=legend,
     )
@@ -284,6 +295,8 @@ class ChartOptions:
     areas: pl.DataFrame | None = None
     ties: bool = False
     lines: bool = False
+    benefit: str | None = None
+    cost: str | None = None
     diagonal: bool = True
     legend: bool = True
 

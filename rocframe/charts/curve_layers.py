@@ -67,7 +67,7 @@ class CurvePlot:
         """Return a tooltip line for each axis; without `counts`, only for axes that show rates."""
         axes = (("x", self.plane.x), ("y", self.plane.y))
         return [
-            tooltip(name, axis.name, RATE_FORMAT)
+            tooltip(name, self.plane.title(axis.name, axis.name), RATE_FORMAT)
             for name, axis in axes
             if counts or axis.name not in CONFUSION
         ]
@@ -135,7 +135,7 @@ def row_tooltips(plot: CurvePlot) -> list[alt.Tooltip]:
         *plot.groups.tooltips(),
         tooltip("at", "threshold"),
         *plot.axis_tooltips(counts=False),
-        *(tooltip(name, name, COUNT_FORMAT) for name in CONFUSION),
+        *(tooltip(name, plot.plane.title(name, name), COUNT_FORMAT) for name in CONFUSION),
     ]
 
 

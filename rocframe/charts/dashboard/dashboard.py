@@ -22,6 +22,7 @@ from rocframe.charts.dashboard.panels import (
     score_panel,
 )
 from rocframe.charts.labels import inline_data
+from rocframe.charts.value_titles import value_titles
 from rocframe.errors import LazyFrameError, OptionValueError
 from rocframe.options import (
     NOT_GIVEN,
@@ -53,6 +54,8 @@ def dashboard(
     threshold: float | None = None,
     prevalence: float | None = None,
     costs: Mapping[str, float] | None = None,
+    benefit: str | None = None,
+    cost: str | None = None,
 ) -> alt.VConcatChart:
     """Draw linked panels of curves, scores and a confusion matrix at one movable threshold.
 
@@ -91,6 +94,11 @@ def dashboard(
     costs : mapping of str to float, default None
         Initial costs of both errors, such as {"fp": 1, "fn": 5}. By default, each costs 1. The list
         in the dashboard changes only the cost of a false positive.
+    benefit : str, default None
+        Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`. The axes of rates
+        are then named for benefits instead of positives, as in `chart`.
+    cost : str, default None
+        Unit of the costs, for curves of `curve(cost=)`.
 
     Returns
     -------
@@ -134,10 +142,12 @@ def dashboard(
         prevalence = parse_fraction("prevalence", prevalence, example=0.1)
     value = None if threshold is None else parse_number("threshold", threshold, example=0.5)
     fp, fn = _parse_costs(costs)
+    titles = value_titles(benefit, cost)
     data = dashboard_data(curves, by=by, color=color)
     value = data.threshold if value is None else value
     prevalence = data.prevalence if prevalence is None else prevalence
-    return _assemble(data, InitialValues(threshold=value, prevalence=prevalence, fp=fp, fn=fn))
+    initial = InitialValues(threshold=value, prevalence=prevalence, fp=fp, fn=fn)
+    return _assemble(data, initial, titles)
 
 
 def _parse_costs(costs: object) -> tuple[float, float]:
@@ -153,10 +163,12 @@ def _parse_costs(costs: object) -> tuple[float, float]:
     return float(costs["fp"]), float(costs["fn"])
 
 
-def _assemble(data: DashboardData, initial: InitialValues) -> alt.VConcatChart:
-    """Return the dashboard with its panels and controls."""
+def _assemble(
+    data: DashboardData, initial: InitialValues, titles: Mapping[str, str]
+) -> alt.VConcatChart:
+    """Return the dashboard with its panels and controls; `titles` are titles of rates."""
     panels: list[Any] = [
-        *(rate_panel(data, panel) for panel in RATE_PANELS),
+        *(rate_panel(data, panel, titles) for panel in RATE_PANELS),
         score_panel(data),
         event_panel(data),
         matrix_panel(data),

@@ -22,6 +22,8 @@ from rocframe.charts.style import BACKGROUND, CHANCE_STROKE, FOREGROUND, GRID, M
 from rocframe.rates import CONFUSION
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rocframe.charts.dashboard.controls import InitialValues
     from rocframe.charts.dashboard.data import DashboardData, Slider
 
@@ -153,10 +155,14 @@ RATE_PANELS = (
 )
 
 
-def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
-    """Draw two rates of all curves, with a point on each curve at the threshold."""
-    x = alt.X(f"{panel.x[0]}:Q", title=panel.x[1], **_rate_axis())
-    y = alt.Y(f"{panel.y[0]}:Q", title=panel.y[1], **_rate_axis())
+def rate_panel(data: DashboardData, panel: RatePanel, titles: Mapping[str, str]) -> alt.LayerChart:
+    """Draw two rates of all curves, with a point on each curve at the threshold.
+
+    `titles` are titles of rates that differ from those of the panel.
+    """
+    x_title, y_title = (titles.get(name, title) for name, title in (panel.x, panel.y))
+    x = alt.X(f"{panel.x[0]}:Q", title=x_title, **_rate_axis())
+    y = alt.Y(f"{panel.y[0]}:Q", title=y_title, **_rate_axis())
     color = _color(data)
     line = (
         alt.Chart(name=f"{panel.name}_lines")
