@@ -59,6 +59,9 @@ if TYPE_CHECKING:
     from rocframe.classes.one_vs_rest import one_vs_rest
     from rocframe.classes.volume import volume
     from rocframe.comparisons.auc_covariance import auc_covariance
+    from rocframe.comparisons.chain import chain
+    from rocframe.comparisons.combine import combine
+    from rocframe.comparisons.combine_points import combine_points
     from rocframe.comparisons.compare import compare
     from rocframe.comparisons.contrast import contrast
     from rocframe.comparisons.hull_shares import hull_shares
@@ -116,10 +119,13 @@ __all__ = [
     "auc_test",
     "average",
     "band",
+    "chain",
     "chart",
     "chart_bundle",
     "chart_fragment",
     "class_metrics",
+    "combine",
+    "combine_points",
     "compare",
     "confusion_matrix",
     "contrast",

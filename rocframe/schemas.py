@@ -263,6 +263,60 @@ CONFUSION_MATRICES = TableType(
     chart_options=OPERATING_POINTS.chart_options,
 )
 
+COMBINED_RATES = floats(
+    *("fpr", "tpr", "fpr_independent", "tpr_independent"),
+    *("fpr_min", "fpr_max", "tpr_min", "tpr_max"),
+)
+
+
+def combination_columns(model: pl.DataType, count: pl.DataType) -> Schema:
+    """Return the columns of `combine`, for the dtypes of the models and of the counts."""
+    return (
+        dict.fromkeys(("model_a", "model_b"), model)
+        | strings("operator")
+        | COMBINED_RATES
+        | dict.fromkeys(CONFUSION, count)
+        | floats("fpr_a", "tpr_a", "fpr_b", "tpr_b", "threshold_a", "threshold_b")
+        | integers("n_pos", "n_neg")
+        | strings("note")
+    )
+
+
+COMBINATIONS = TableType(
+    name="combine",
+    functions=("combine", "combine_points"),
+    columns=combination_columns,
+    recognize=has_columns("model_a", "model_b", "operator", *COMBINED_RATES, adjacent=3),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.combination_chart:combination_chart",
+    chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),
+)
+
+
+def chain_columns(model: pl.DataType, count: pl.DataType) -> Schema:
+    """Return the columns of `chain`, for the dtypes of the models and of the counts."""
+    return (
+        strings("operator")
+        | integers("stage")
+        | {MODEL: model}
+        | floats("fpr", "tpr", "fpr_independent", "tpr_independent")
+        | dict.fromkeys(CONFUSION, count)
+        | floats("fpr_alone", "tpr_alone", THRESHOLD)
+        | integers("n_pos", "n_neg")
+        | strings("note")
+    )
+
+
+CHAINS = TableType(
+    name="chain",
+    functions=("chain",),
+    columns=chain_columns,
+    recognize=has_columns("operator", "stage", MODEL, "fpr", "tpr", "fpr_alone", adjacent=5),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.combination_chart:chain_chart",
+    chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),
+)
+
 METRIC_INTERVALS = TableType(
     name="intervals",
     functions=("intervals",),
@@ -746,7 +800,7 @@ METRIC_AVERAGE = replace(
 # before `CURVE`.
 TABLES = (
     *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
-    *(TRANSFER, METRIC_INTERVALS, CONFUSION_MATRICES, MIXTURE),
+    *(TRANSFER, METRIC_INTERVALS, CONFUSION_MATRICES, MIXTURE, COMBINATIONS, CHAINS),
     *(CONVEX_HULL, EQUAL_COST_LINES, TIES, COST_CURVES, RELATIVE_SUPERIORITY, LC_INDEX),
     *(DECISION_CURVES, CURVE),
     *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),

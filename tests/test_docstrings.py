@@ -143,6 +143,8 @@ def test_functions_that_measure_cite_where_they_come_from():
         "iso_lines",
         "mix",
         "confusion_matrix",
+        "combine",
+        "combine_points",
         "cost_curve",
         "relative_superiority",
         "lc_index",
@@ -209,6 +211,11 @@ def test_functions_that_compare_explain_their_parameters_in_the_same_words():
     contrast, covariance, hull_shares = every[1:]
     assert all(contrast[name] == covariance[name] for name in ("fpr", "tpr", "unmatched"))
     assert hull_shares["unmatched"] == covariance["unmatched"]
+    combined, chained = documented(rf.combine), documented(rf.chain)
+    for other, words in ((every[0], combined), (contrast, chained), (combined, chained)):
+        assert all(words[name] == other[name] for name in set(words) & set(other) - {"unmatched"})
+    assert combined["unmatched"] == every[0]["unmatched"]
+    assert chained["unmatched"] == contrast["unmatched"]
     auc = documented(rf.auc)
     assert all(auc[name] == every[0][name] for name in ("cluster", "seed", "standardize"))
 

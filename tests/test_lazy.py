@@ -126,6 +126,15 @@ VERBS = {
     "confusion matrix of models": lambda frame, by: rf.confusion_matrix(
         frame, "label", {"a": pl.col("score") > 0.3, "b": pl.col("other") > 0.3}, by=by
     ),
+    "combined decisions of models": lambda frame, by: rf.combine(
+        frame, "label", ["score", "other"], threshold=0.3, by=by
+    ),
+    "chain of models": lambda frame, by: rf.chain(
+        frame, "label", ["score", "other"], threshold=0.3, by=by
+    ),
+    "combined points of models": lambda frame, by: rf.combine_points(
+        rf.curve(frame, "label", ["score", "other"], by=by).roc.at(fpr=0.3)
+    ),
     "hull": lambda frame, by: curve(frame, by).roc.hull(),
     "ties": lambda frame, by: curve(frame, by).roc.ties(),
     "lines of equal cost": lambda frame, by: curve(frame, by).roc.iso_lines(kind="gain"),

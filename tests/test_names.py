@@ -55,6 +55,12 @@ VERBS = {
     "compare": lambda frame, score, **roles: rf.compare(
         frame, score={"a": score, "b": "pp"}, **roles
     ),
+    "combine": lambda frame, score, **roles: rf.combine(
+        frame, score={"a": score, "b": "pp"}, threshold=0.5, **roles
+    ),
+    "chain": lambda frame, score, **roles: rf.chain(
+        frame, score={"a": score, "b": "pp"}, threshold={"a": 0.3, "b": 1}, **roles
+    ),
     "fold auc": lambda frame, **roles: rf.fold_auc(frame, over="pp", **roles),
     "pooling gap": lambda frame, **roles: rf.pooling_gap(frame, over="pp", **roles),
 }
@@ -306,6 +312,8 @@ TABLES = {
         {"score": ["score"], "n_boot": 2},
         ["share_on_hull", "n_vertices"],
     ),
+    "combine": (rf.combine, {"score": ["score"]}, ["operator", "tpr_min", "threshold_b", "n_pos"]),
+    "chain": (rf.chain, {"score": ["score"]}, ["operator", "stage", "fpr_alone", "threshold"]),
     "band": (rf.band, {}, ["fpr", "tpr", "fpr_lower", "upper", "scope", "band", "note"]),
     "smooth": (rf.smooth, {}, ["fpr", "tpr", "auc", "a", "b", "note"]),
 }

@@ -70,6 +70,10 @@ def chart(
     Tables of `band` become a line with a band per group. Tables of `at` become points, with a shape
     for each value. Both can be layered over curves.
 
+    Tables of `combine` become a panel per pair of models. Each operator has a rectangle of all
+    possible points, the expected point of independent decisions, and the measured point. Tables of
+    `chain` become a line through the stages of each chain.
+
     Other tables become dot plots with a line per row, in the order of the table:
 
     - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the tie envelope, if

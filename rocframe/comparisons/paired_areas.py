@@ -91,7 +91,7 @@ class PairedAreas:
         total = self.total[a] if b is None else self.total[a] - self.total[b]
         # Sums of integers do not depend on the order of rows.
         size = np.abs(values)
-        squares = _segment_sums(
+        squares = segment_sums(
             size if self.count is None else exact_product(size, self.count), size, self.segment
         )
         m, n = self.n_pos, self.n_neg
@@ -103,7 +103,7 @@ class PairedAreas:
         """Return the variance from the squares of the weighted deviations."""
         deviation = self._deviations(values)
         count = np.ones(len(values), np.int64) if self.count is None else self.count
-        squares = _segment_sums(count * deviation, deviation, self.segment)
+        squares = segment_sums(count * deviation, deviation, self.segment)
         variance = sum_over_classes((self.n_pos, self.n_neg), (squares[0::2], squares[1::2]))
         variance[variance < ZERO_VARIANCE] = 0
         return variance
@@ -113,10 +113,10 @@ class PairedAreas:
         count = np.ones(len(values), np.int64) if self.count is None else self.count
         weight = np.ones(len(values)) if self.weight is None else self.weight
         length = np.diff(np.append(self.segment, len(values)))
-        total = _segment_sums(np.ones(len(values)), count * weight, self.segment)
+        total = segment_sums(np.ones(len(values)), count * weight, self.segment)
         scale = np.column_stack([np.broadcast_to(each, len(self.n_pos)) for each in self.scales])
         with np.errstate(divide="ignore", invalid="ignore"):
-            mean = _segment_sums(count * weight, values, self.segment) / total
+            mean = segment_sums(count * weight, values, self.segment) / total
             deviation: NDArray[np.float64] = weight * (values - np.repeat(mean, length))
             deviation /= np.repeat(total * scale.ravel(), length)
         return deviation
@@ -241,7 +241,7 @@ def _sums_of_pairs(
     def add(pair: tuple[int, int]) -> NDArray[Any]:
         values, others = left[pair[0]], right[pair[1]]
         weight = values if count is None else exact_product(values, count)
-        return _segment_sums(weight, others, segment)
+        return segment_sums(weight, others, segment)
 
     sums = run_parallel(add, pairs)
     result = np.zeros(
@@ -269,7 +269,7 @@ def paired_areas(
     for scan in model_scans(instances, batch):
         if rate_range is None:
             placements.append(doubled_placements(scan))
-            totals.append(_segment_sums(row_weight, placements[-1], segment)[0::2])
+            totals.append(segment_sums(row_weight, placements[-1], segment)[0::2])
             area.append(_area_from_placements(scan, totals[-1]))
         else:
             # NaN where a class is absent: the variance is undefined there in any case.
@@ -311,13 +311,13 @@ def _area_from_placements(scan: Scan, total: NDArray[Any]) -> NDArray[np.float64
     return area
 
 
-def _segment_sums(
+def segment_sums(
     weight: NDArray[Any], value: NDArray[Any], segment: NDArray[np.int64]
 ) -> NDArray[Any]:
     """Return the sums of `weight * value` over the rows of each segment; 0 for empty segments."""
     if value.dtype.kind != "f" and len(value) and value.min() < 0:
-        positive = _segment_sums(weight, np.maximum(value, 0), segment)
-        positive -= _segment_sums(weight, np.maximum(-value, 0), segment)
+        positive = segment_sums(weight, np.maximum(value, 0), segment)
+        positive -= segment_sums(weight, np.maximum(-value, 0), segment)
         return positive
     filled = np.diff(np.append(segment, len(value))) > 0
     if not filled.any():

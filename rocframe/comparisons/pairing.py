@@ -49,7 +49,7 @@ class PairingOptions:
     """Options of the pairing of rows.
 
     `min_models` is the minimum number of score columns. `unpaired` is the option, as text, for
-    models that scored different rows.
+    models that scored different rows; None if there is none.
     """
 
     between: str
@@ -57,7 +57,7 @@ class PairingOptions:
     unmatched: Unmatched
     paired: bool
     min_models: int
-    unpaired: str
+    unpaired: str | None
 
     @classmethod
     def parse(
@@ -69,7 +69,7 @@ class PairingOptions:
         unmatched: Unmatched,
         paired: bool = True,
         min_models: int = 2,
-        unpaired: str = 'method="delong_unpaired"',
+        unpaired: str | None = 'method="delong_unpaired"',
     ) -> PairingOptions:
         """Check the options."""
         check_choice("unmatched", unmatched, get_args(Unmatched))
@@ -188,12 +188,13 @@ def bind_pairing(
         )
     id_columns = options.id_columns
     if options.paired and not id_columns:
+        other = f" If the models scored different rows, use {options.unpaired}."
         raise PairingError.compose(
             "id",
             options.id,
             "this method pairs the rows of the models, and no column identifies the instances",
             'Pass the column that identifies them, such as id="id", or pass models side by side as '
-            f'score=["a", "b"]. If the models scored different rows, use {options.unpaired}.',
+            f'score=["a", "b"].{other if options.unpaired else ""}',
         )
     private = private_names(["between", *(f"id {i}" for i in range(len(id_columns)))], bound.by)
     sources = [("between", between, column(between), schema[between])]

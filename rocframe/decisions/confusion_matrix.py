@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,8 @@ from rocframe.rates import CONFUSION
 from rocframe.schemas import confusion_matrix_columns
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -140,7 +142,9 @@ def confusion_matrix(
     schema = confusion_matrix_columns(roles.count_dtype)
 
     def compute(cases: Cases) -> pl.DataFrame:
-        _check_decisions(cases)
+        used = True if cases.state is None else cases.state == RowState.USED
+        hint = 'Decide first, for example with pl.col("score") >= 0.5, or use at(threshold=).'
+        check_decisions(cases.score, np.asarray(used), hint)
         scan = Scan.from_cases(scale_weights(cases))
         # Each group has two rows: threshold inf and threshold 1.
         counts = counts_at_thresholds(cases, [1.0])[1::2]
@@ -169,15 +173,12 @@ def confusion_matrix(
     )
 
 
-def _check_decisions(cases: Cases) -> None:
+def check_decisions(score: NDArray[Any], used: NDArray[np.bool_], hint: str) -> None:
     """Raise an error if the score of a row that is used is not 0 or 1."""
-    other = (cases.score != 0) & (cases.score != 1)
-    if cases.state is not None:
-        other &= cases.state == RowState.USED
+    other = used & (score != 0) & (score != 1)
     if other.any():
-        value = float(cases.score[int(np.argmax(other))])
+        value = float(score[int(np.argmax(other))])
         problem = "a decision is 0 or 1, or Boolean"
-        hint = 'Decide first, for example with pl.col("score") >= 0.5, or use at(threshold=).'
         raise OptionValueError.compose("score", value, problem, hint)
 
 

@@ -57,6 +57,12 @@ TABLE_FUNCTIONS = {
     "partial auc": lambda table, by: rf.auc(table, "label", "score", by=by, fpr=(0, 0.5)),
     "summary": lambda table, by: rf.summary(table, "label", "score", by=by),
     "h measure": lambda table, by: rf.h_measure(table, "label", "score", by=by),
+    "combined decisions": lambda table, by: rf.combine(
+        table, "label", "score", between="m", id="id", by=by, threshold=0.5
+    ),
+    "chain": lambda table, by: rf.chain(
+        table, "label", "score", between="m", id="id", by=by, threshold=0.5
+    ),
     "auc test": lambda table, by: rf.auc_test(table, "label", "score", by=[by, "m"]),
     "multiclass auc": lambda _, by: rf.multiclass_auc(
         CLASSES.rename({"g": by}), "label", ["p", "q"], by=by, ci=None
@@ -161,7 +167,8 @@ def test_the_chart_of_an_empty_table_is_empty(table):
     chart = table.clear().roc.chart()
     assert 'aria-roledescription="axis"' in svg(chart)
     assert any(
-        f" 0 {things}" in chart.description for things in ("rows", "bands", "plans", "curves")
+        f" 0 {things}" in chart.description
+        for things in ("rows", "bands", "plans", "curves", "pairs", "chains")
     ) or ("0 points" in chart.description or "0 models" in chart.description)
 
 
@@ -232,8 +239,8 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
     assert str(caught.value) == (
         "chart: not a curve table, because of missing columns: 'threshold', 'tp', 'fp', 'fn', "
         "'tn'.\nCompute one with .roc.curve(label, score, by=…), or pass an unchanged table of "
-        "average, at, operating_point, intervals, confusion_matrix, mix, hull, cost_curve, "
-        "relative_superiority, lc_index, decision_curve, auc, "
+        "average, at, operating_point, intervals, confusion_matrix, mix, combine, combine_points, "
+        "chain, hull, cost_curve, relative_superiority, lc_index, decision_curve, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
         "sample_size, detectable_difference, compare, auc_covariance, hull_shares, band, smooth, "
         "theoretical_curve or area."

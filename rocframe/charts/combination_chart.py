@@ -1,0 +1,264 @@
+"""Charts of combined decisions: the possible and the measured points, and chains of models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from rocframe.charts.axes import choose_plane, zoom_plane
+from rocframe.charts.curve_layers import CurvePlot, chance_layers, chance_text
+from rocframe.charts.groups import read_groups
+from rocframe.charts.labels import (
+    MAX_IN_SUBTITLE,
+    RATE_FORMAT,
+    json_numbers,
+    not_drawn,
+    number_text,
+    sentences,
+    tooltip,
+)
+from rocframe.charts.operating_point_chart import POINT_SIZE
+from rocframe.charts.style import BACKGROUND, BAND_OPACITY, FOREGROUND, MUTED
+from rocframe.frames import column
+from rocframe.kinds import KINDS
+from rocframe.options import NOT_GIVEN
+from rocframe.schemas import MODEL
+from rocframe.text import format_count, format_values, join_first
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocframe.charts.axes import Plane
+    from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.groups import Groups
+    from rocframe.table_types import Table
+
+ALONE, INDEPENDENT, MEASURED = "model alone", "expected if independent", "measured"
+SHAPES = {ALONE: "circle", INDEPENDENT: "cross", MEASURED: "diamond"}
+TYPE, NAME, STAGE, PATH = "mark", "name", "stage", "path"  # fields of points
+ABOVE, BELOW = "above", "below"  # fields of the texts beside points
+RANGE_ENDS = {"x": "fpr_min", "x2": "fpr_max", "y": "tpr_min", "y2": "tpr_max"}
+
+
+def combination_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw each pair of models, with a rectangle and two points for AND and for OR."""
+    pair = "models"
+    while pair in table.columns:
+        pair = f"({pair})"
+    models = [column(f"model_{side}").cast(pl.String) for side in ("a", "b")]
+    table = table.with_columns(pl.format("{} and {}", *models).alias(pair))
+    if options.color is NOT_GIVEN:
+        options = replace(options, color="operator")
+    if options.facet is None and table.get_column(pair).n_unique() > 1:
+        options = replace(options, facet=pair)
+    by = (*layout.by, pair, "operator")
+    groups = read_groups(table, by, table.columns, options)
+    plane = _roc_plane(table, options)
+    rows = _group_records(table, groups)
+    ends = [
+        dict(zip(RANGE_ENDS, values, strict=True))
+        for values in _json_columns(table, *RANGE_ENDS.values())
+    ]
+    records = [{**row, **end} for row, end in zip(rows, ends, strict=True)]
+    is_first = ~table.select(*map(column, by[:-1])).is_duplicated()
+    is_first |= table.get_column("operator") == "and"
+    for side, other in (("a", "b"), ("b", "a")):
+        shown = table.with_columns(pl.when(is_first).then(pl.col(f"fpr_{side}", f"tpr_{side}")))
+        names = format_values(table.get_column(f"model_{side}"))
+        rates = _json_columns(table, f"tpr_{side}", f"tpr_{other}")
+        # The names of two models with similar rates would overlap if both were above their points.
+        is_above = [None not in both and (*both, other) > (*both[::-1], side) for both in rates]
+        records += [
+            {**point, ABOVE if above else BELOW: point[NAME]}
+            for point, above in zip(
+                _points(shown, rows, ALONE, f"_{side}", names), is_above, strict=True
+            )
+        ]
+    for mark, suffix in ((INDEPENDENT, "_independent"), (MEASURED, "")):
+        records += _points(table, rows, mark, suffix)
+    records = [one for one in records if None not in one.values()]
+    plot = CurvePlot(plane=plane, records=records, groups=groups)
+    names = groups.names(table.height)
+    texts = [
+        f"{name}: {mark} ({number_text(x)}, {number_text(y)})"
+        for mark, suffix in ((INDEPENDENT, "_independent"), (MEASURED, ""))
+        for name, (x, y) in zip(
+            names, _json_columns(table, f"fpr{suffix}", f"tpr{suffix}"), strict=True
+        )
+        if x is not None and y is not None
+    ]
+    missing = [name for name, end in zip(names, ends, strict=True) if None in end.values()]
+    layers = [_range_layer(plot), *chance_layers(plane), *_point_layers(plot)]
+    pairs = format_count(table.select(*map(column, by[:-1])).n_unique(), "pair")
+    return _titled(
+        plot,
+        layers,
+        title="Combined decisions",
+        missing=missing,
+        description=[
+            f"Chart of combined decisions, {pairs} of models: {plane.axis_names}",
+            chance_text(plane),
+            "Rectangles show all possible points",
+            join_first(texts, separator="; "),
+        ],
+    )
+
+
+def chain_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw each chain as a line through its stages, beside the points of its models."""
+    operators = table.get_column("operator").n_unique()
+    by = (*layout.by, "operator") if operators > 1 else layout.by
+    table = table.sort(*map(column, by), "stage")
+    groups = read_groups(table, by, table.columns, options)
+    plane = _roc_plane(table, options)
+    rows = _group_records(table, groups)
+    names = groups.names(table.height)
+    for row, name, stage in zip(rows, names, table.get_column("stage").to_list(), strict=True):
+        row |= {PATH: name, STAGE: stage}
+    models = format_values(table.get_column(MODEL))
+    labels = [f"{row[STAGE]} {model}" for row, model in zip(rows, models, strict=True)]
+    stages = _points(table, rows, MEASURED, "", labels)
+    stages = [{**one, ABOVE: str(one[STAGE])} for one in stages]
+    records = [*stages, *_points(table, rows, ALONE, "_alone", models)]
+    records = [one for one in records if None not in one.values()]
+    plot = CurvePlot(plane=plane, records=records, groups=groups)
+    x, y = plane.channels()
+    path: alt.Chart = (
+        alt.Chart()
+        .transform_filter(f"datum.{TYPE} === '{MEASURED}'")
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=x,
+            y=y,
+            order=alt.Order(f"{STAGE}:Q"),
+            detail=alt.Detail(f"{PATH}:N"),
+            color=groups.line_color(),
+        )
+    )
+    texts = [
+        f"{label} ({number_text(x)}, {number_text(y)})"
+        for label, (x, y) in zip(labels, _json_columns(table, "fpr", "tpr"), strict=True)
+        if x is not None and y is not None
+    ]
+    missing = [
+        f"{name}, {label}" if by else label
+        for name, label, (x, y) in zip(
+            names, labels, _json_columns(table, "fpr", "tpr"), strict=True
+        )
+        if x is None or y is None
+    ]
+    joined = " and ".join(
+        operator.upper() for operator in table.get_column("operator").unique().sort().to_list()
+    )
+    chains = format_count(len(dict.fromkeys(names)), "chain")
+    return _titled(
+        plot,
+        [path, *chance_layers(plane), *_point_layers(plot)],
+        title=f"Chain of {joined}" if joined else "Chain",
+        missing=missing,
+        description=[
+            f"Chart of {chains} of models: {plane.axis_names}",
+            chance_text(plane),
+            join_first(texts, separator="; "),
+        ],
+    )
+
+
+def _roc_plane(table: pl.DataFrame, options: ChartOptions) -> Plane:
+    x, y = (table.get_column(name).fill_null(np.nan).to_numpy() for name in ("fpr", "tpr"))
+    return zoom_plane(choose_plane(KINDS["roc"], x, y, scale=None, top=y), options)
+
+
+def _json_columns(table: pl.DataFrame, *names: str) -> list[tuple[Any, ...]]:
+    """Return the values of columns as JSON values, row by row."""
+    values = (json_numbers(table.get_column(name).to_list()) for name in names)
+    return list(zip(*values, strict=True))
+
+
+def _group_records(table: pl.DataFrame, groups: Groups) -> list[dict[str, Any]]:
+    """Return a record per row with its group values."""
+    texts = {name: group.texts for name, group in groups.columns.items()}
+    return [{name: values[i] for name, values in texts.items()} for i in range(table.height)]
+
+
+def _points(
+    table: pl.DataFrame,
+    rows: Sequence[dict[str, Any]],
+    mark: str,
+    suffix: str,
+    names: Sequence[str] | None = None,
+) -> list[dict[str, Any]]:
+    """Return a record for each row: the point of two columns, which is null if undefined."""
+    positions = _json_columns(table, f"fpr{suffix}", f"tpr{suffix}")
+    return [
+        {**row, TYPE: mark, NAME: name, "x": x, "y": y}
+        for row, (x, y), name in zip(rows, positions, names or [mark] * len(rows), strict=True)
+    ]
+
+
+def _range_layer(plot: CurvePlot) -> alt.Chart:
+    """Draw the rectangle of all possible points."""
+    x, y = plot.plane.channels()
+    layer: alt.Chart = (
+        alt.Chart()
+        .transform_filter("isValid(datum.x2)")
+        .mark_rect(opacity=BAND_OPACITY)
+        .encode(
+            x=x, y=y, x2="x2:Q", y2="y2:Q", color=plot.groups.color_channel(symbolType="square")
+        )
+    )
+    return layer
+
+
+def _point_layers(plot: CurvePlot) -> list[alt.Chart]:
+    """Draw the points, with single models in a neutral color, and the texts beside them."""
+    x, y = plot.plane.channels()
+    drawn = [mark for mark in SHAPES if any(one.get(TYPE) == mark for one in plot.records)]
+    scale = alt.Scale(domain=drawn, range=[SHAPES[mark] for mark in drawn])
+    legend = alt.Legend(title=None, labelLimit=0)
+    shape = alt.Shape(f"{TYPE}:N", scale=scale, legend=legend)
+    rows = [
+        *plot.groups.tooltips(),
+        tooltip(NAME, "point"),
+        tooltip("x", "fpr", RATE_FORMAT),
+        tooltip("y", "tpr", RATE_FORMAT),
+    ]
+    layers: list[alt.Chart] = []
+    for is_alone in (True, False):  # the legend has the color of the first layer
+        layer = alt.Chart().transform_filter(
+            f"isValid(datum.{TYPE}) && datum.{TYPE} {'===' if is_alone else '!=='} '{ALONE}'"
+        )
+        style: dict[str, Any] = {"size": POINT_SIZE, "opacity": 1, "filled": True}
+        points = layer.mark_point(**style, stroke=BACKGROUND, strokeWidth=1)
+        color = alt.ColorValue(MUTED) if is_alone else plot.groups.color_channel()
+        layers.append(points.encode(x=x, y=y, shape=shape, color=color, tooltip=rows))
+    above = alt.Chart().mark_text(align="right", dx=-8, dy=-8, color=FOREGROUND)
+    below = alt.Chart().mark_text(align="left", dx=8, dy=8, color=FOREGROUND)
+    for name, text in ((ABOVE, above), (BELOW, below)):
+        shown = text.transform_filter(f"isValid(datum.{name})")
+        layers.append(shown.encode(x=x, y=y, text=f"{name}:N"))
+    return layers
+
+
+def _titled(
+    plot: CurvePlot,
+    layers: Sequence[alt.Chart],
+    *,
+    title: str,
+    missing: Sequence[str],
+    description: Sequence[str],
+) -> alt.LayerChart | alt.FacetChart:
+    return plot.groups.with_titles(
+        plot.layered(layers, alt.Chart()),
+        title=title,
+        subtitle=not_drawn(missing, MAX_IN_SUBTITLE),
+        description=sentences(*description, not_drawn(missing)),
+    )

@@ -1,0 +1,298 @@
+"""The function `chain`: the decisions of several models joined one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from rocframe.comparisons.paired_decisions import (
+    CLASSES,
+    class_rates,
+    class_sums,
+    decide,
+    independent_rates,
+    model_thresholds,
+    null_where,
+    parse_model_thresholds,
+    row_counts,
+    row_masses,
+)
+from rocframe.comparisons.pairing import (
+    PairingOptions,
+    model_batches,
+    plan_comparison,
+    read_instances,
+)
+from rocframe.frames import build_table
+from rocframe.inference.notes import class_notes
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import RowGroups
+from rocframe.options import NOT_GIVEN, check_choice, public
+from rocframe.rates import CONFUSION, TOTALS
+from rocframe.schemas import MODEL, THRESHOLD, chain_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rocframe.comparisons.paired_decisions import Thresholds
+    from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, Unmatched
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+
+Operator = Literal["or", "and"]
+
+
+@public
+def chain(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    operator: Operator = "or",
+    threshold: Thresholds = None,
+    between: str = MODEL,
+    id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
+    by: By = None,
+    unmatched: Unmatched = "raise",
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Combine the decisions of all models of a group, one after the other.
+
+    A chain of OR starts with the most conservative model, which has the lowest false positive rate.
+    Each stage adds the next model: a row is predicted positive if at least one model of the chain
+    does. A chain of AND starts with the model that has the highest false positive rate, and a row
+    is predicted positive if all models of the chain do.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side.
+    operator : {"or", "and"}, default "or"
+        How the decisions of the models are joined.
+    threshold : float, mapping or DataFrame, default None
+        Threshold of each model: one number for all models, a mapping from models to numbers, or a
+        table of `operating_point` or `at` with the columns `between` and `threshold`. If the table
+        also has group columns, each group has its own thresholds. By default, the scores are
+        decisions: Boolean, or 1 for a positive and 0 for a negative prediction.
+    between : str, default "model"
+        Column with the name of the model, for a long table with one row per instance and model.
+    id : str or sequence of str, default None
+        Columns that identify the instance of a row. Each instance occurs once per model and group,
+        in any row order.
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    unmatched : {"raise", "drop"}, default "raise"
+        Handling of instances that only some of the models have: `"raise"` an error, or `"drop"`
+        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
+        the rows of the other models are also left out and counted in `note`, without an error.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times. If the table has a column named
+        `count`, pass `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
+        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
+        negative is a false positive at every threshold.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by`, `operator, stage, model, fpr, tpr, fpr_independent, tpr_independent, tp, fp, fn, tn,
+        fpr_alone, tpr_alone, threshold, n_pos, n_neg, note`; one row per group and stage, sorted by
+        group and `stage`.
+
+        `stage` (Int64) counts from 1, and `model` is the model that the stage adds. Models with the
+        same false positive rate are in the order of their true positive rates, and then of their
+        names. `fpr` and `tpr` (Float64) are the measured rates of the chain up to this stage, and
+        `tp, fp, fn, tn` its counts, Int64, or Float64 if rows are weighted. `fpr_independent` and
+        `tpr_independent` (Float64) are the expected rates if the decisions of all models of the
+        chain are independent within each class.
+
+        `fpr_alone` and `tpr_alone` (Float64) are the rates of the model alone, and `threshold`
+        (Float64) is its threshold, which is null for decisions. `n_pos` and `n_neg` (Int64) are
+        numbers of rows, multiplied by `count` but not by `weight`.
+
+        A rate is null if its class has no rows. A model without a threshold in the group is in the
+        last stages, where all rates and counts are null. `note` (String) is null, or the first of
+        these values that applies: `no_rows, no_positives, no_negatives, one_positive,
+        one_negative, no_solution`, or `unmatched:3` if 3 rows were left out.
+
+    Raises
+    ------
+    PairingError
+        If rows cannot be paired: `id` is not given for a long table, an id is null or is repeated
+        within a model and group, only some models have a row, or an id has different labels.
+    RocframeError
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
+        Also if a model has no threshold or several ones, or if a decision is not 0 or 1.
+
+    See Also
+    --------
+    combine : Combine every two models by AND and by OR, with the possible rates.
+    hull : The models and thresholds that are optimal for some costs.
+
+    Notes
+    -----
+    The rates of a chain are those of the rows that determine the order of the models. Apply the
+    chain to other data to estimate its rates there.
+
+    References
+    ----------
+    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", technical
+    report HPL-2003-4, HP Laboratories, section 7.4.4.
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> decisions = pl.DataFrame(
+    ...     {
+    ...         "label": [1, 1, 1, 1, 0, 0, 0, 0],
+    ...         "a": [1, 1, 0, 0, 0, 0, 0, 0],
+    ...         "b": [1, 1, 1, 0, 1, 0, 0, 0],
+    ...         "c": [0, 1, 1, 1, 1, 1, 0, 0],
+    ...     }
+    ... )
+    >>> stages = rf.chain(decisions, "label", ["a", "b", "c"])
+    >>> stages.select("stage", "model", "fpr", "tpr", "fpr_independent", "tpr_independent")
+    shape: (3, 6)
+    ┌───────┬───────┬──────┬──────┬─────────────────┬─────────────────┐
+    │ stage ┆ model ┆ fpr  ┆ tpr  ┆ fpr_independent ┆ tpr_independent │
+    │ ---   ┆ ---   ┆ ---  ┆ ---  ┆ ---             ┆ ---             │
+    │ i64   ┆ str   ┆ f64  ┆ f64  ┆ f64             ┆ f64             │
+    ╞═══════╪═══════╪══════╪══════╪═════════════════╪═════════════════╡
+    │ 1     ┆ a     ┆ 0.0  ┆ 0.5  ┆ 0.0             ┆ 0.5             │
+    │ 2     ┆ b     ┆ 0.25 ┆ 0.75 ┆ 0.25            ┆ 0.875           │
+    │ 3     ┆ c     ┆ 0.5  ┆ 1.0  ┆ 0.625           ┆ 0.96875         │
+    └───────┴───────┴──────┴──────┴─────────────────┴─────────────────┘
+    """
+    check_choice("operator", operator, get_args(Operator))
+    roles = Roles(
+        label=label,
+        score=score,
+        by=by,
+        positive=positive,
+        weight=weight,
+        count=count,
+        missing=missing,
+    )
+    thresholds = parse_model_thresholds(threshold, between)
+    pairing = PairingOptions.parse(
+        roles, between=between, id=id, unmatched=unmatched, unpaired=None
+    )
+    return plan_comparison(
+        predictions,
+        roles,
+        pairing,
+        lambda frame, columns: chain_table(frame, columns, thresholds, operator, roles.count_dtype),
+        schema=lambda model: chain_columns(model, roles.count_dtype),
+        anchor="operator",
+        independent_groups=True,
+    )
+
+
+def chain_table(
+    frame: pl.DataFrame,
+    columns: PairingColumns,
+    given: Thresholds,
+    operator: Operator,
+    count: pl.DataType,
+) -> pl.DataFrame:
+    """Return a row for each group and stage of its chain."""
+    instances = read_instances(frame, columns)
+    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
+    thresholds = model_thresholds(given, instances, groups.keys, columns)
+    batches = model_batches(instances, groups, columns.options, together=True)
+    parts = [part for batch in batches for part in _stages(instances, batch, thresholds, operator)]
+    schema = chain_columns(instances.models.dtype, count)
+    if not parts:
+        return build_table(groups.keys[:0], {}, schema)
+    result: dict[str, Any] = {
+        name: np.concatenate([part[name] for part in parts]) for name in parts[0]
+    }
+    order = np.lexsort((result["stage"], result["group"]))
+    result = {name: values[order] for name, values in result.items()}
+    if given is None:
+        result[THRESHOLD] = None
+    result |= {
+        "operator": operator,
+        MODEL: instances.models[result[MODEL]],
+        "note": result["note"].tolist(),
+    }
+    table = build_table(groups.keys, result, schema, rows=result["group"])
+    suffixes = ("", "_independent", "_alone")
+    names = [f"{rate}{suffix}" for rate in CLASSES for suffix in suffixes]
+    return null_where(table, ~result["known"], [*CONFUSION, *names])
+
+
+def _stages(
+    instances: Instances, batch: ModelBatch, thresholds: NDArray[np.float64], operator: Operator
+) -> list[dict[str, NDArray[Any]]]:
+    """Return the columns of each stage of the chains of a batch, with an element per group."""
+    mass = row_masses(instances, batch)
+    n_pos, n_neg = class_sums(batch, row_counts(instances, batch))
+    total = class_sums(batch, mass)
+    threshold = thresholds[np.array(batch.models)][:, batch.groups]
+    known = ~np.isnan(threshold)
+    decisions = np.stack(list(decide(instances, batch, thresholds)))
+    alone = np.stack([class_sums(batch, mass * decision) for decision in decisions])
+    tp, fp = alone.swapaxes(0, 1) if operator == "or" else -alone.swapaxes(0, 1)
+    # The sort is stable, so models with equal counts are in the order of their names.
+    order = np.lexsort((tp, fp, ~known), axis=0)
+    group, row = np.arange(len(batch.groups)), np.arange(len(batch.rows))
+    is_or = operator == "or"
+    combined = np.full(len(batch.rows), not is_or)
+    expected = np.full(total.shape, 0.0 if is_or else 1.0)
+    stages = []
+    for stage, model in enumerate(order, start=1):
+        decision = decisions[model[batch.group], row]
+        combined = combined | decision if is_or else combined & decision
+        measured, rest = (class_sums(batch, mass * part) for part in (combined, ~combined))
+        rates = class_rates(alone[model, :, group].T, total)
+        expected = independent_rates(expected, rates)[int(is_or)]
+        parts = {"": class_rates(measured, measured + rest), "_independent": expected}
+        columns: dict[str, NDArray[Any]] = {
+            f"{rate}{suffix}": values[i]
+            for i, rate in enumerate(CLASSES)
+            for suffix, values in {**parts, "_alone": rates}.items()
+        }
+        for i, names in enumerate(TOTALS[:2]):
+            columns |= dict(zip(names, (measured[i], rest[i]), strict=True))
+        is_known = known[model, group]
+        stages.append(
+            {
+                **columns,
+                "group": batch.groups,
+                "stage": np.full(len(group), stage),
+                MODEL: np.array(batch.models)[model],
+                THRESHOLD: threshold[model, group],
+                "n_pos": n_pos,
+                "n_neg": n_neg,
+                "known": is_known,
+                "note": class_notes(n_pos, n_neg, no_solution=~is_known, unmatched=batch.unmatched),
+            }
+        )
+    return stages

@@ -1,0 +1,303 @@
+"""The function `combine`: the decisions of two models joined by AND and OR."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocframe.comparisons.paired_decisions import (
+    CLASSES,
+    OPERATORS,
+    class_rates,
+    class_sums,
+    decide,
+    independent_rates,
+    model_thresholds,
+    null_where,
+    parse_model_thresholds,
+    possible_range,
+    row_counts,
+    row_masses,
+)
+from rocframe.comparisons.pairing import (
+    PairingOptions,
+    model_batches,
+    plan_comparison,
+    read_instances,
+)
+from rocframe.frames import build_table
+from rocframe.inference.notes import class_notes
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import RowGroups
+from rocframe.options import NOT_GIVEN, public
+from rocframe.rates import CONFUSION, TOTALS
+from rocframe.schemas import MODEL, combination_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rocframe.comparisons.paired_decisions import Thresholds
+    from rocframe.comparisons.pairing import ModelBatch, PairingColumns, Unmatched
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+
+
+@public
+def combine(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    threshold: Thresholds = None,
+    between: str = MODEL,
+    id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
+    by: By = None,
+    unmatched: Unmatched = "raise",
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Combine the decisions of every two models by AND and by OR.
+
+    AND predicts a row positive if both models do. OR predicts a row positive if at least one of
+    them does. The measured rates stand beside the possible rates and beside the rates that are
+    expected for independent decisions.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side.
+    threshold : float, mapping or DataFrame, default None
+        Threshold of each model: one number for all models, a mapping from models to numbers, or a
+        table of `operating_point` or `at` with the columns `between` and `threshold`. If the table
+        also has group columns, each group has its own thresholds. By default, the scores are
+        decisions: Boolean, or 1 for a positive and 0 for a negative prediction.
+    between : str, default "model"
+        Column with the name of the model, for a long table with one row per instance and model.
+    id : str or sequence of str, default None
+        Columns that identify the instance of a row. Each instance occurs once per model and group,
+        in any row order.
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    unmatched : {"raise", "drop"}, default "raise"
+        Handling of instances that only one of the two models has: `"raise"` an error, or `"drop"`
+        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
+        the row of the other model is also left out and counted in `note`, without an error.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times. If the table has a column named
+        `count`, pass `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
+        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
+        negative is a false positive at every threshold.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by`, `model_a, model_b, operator, fpr, tpr, fpr_independent, tpr_independent, fpr_min,
+        fpr_max, tpr_min, tpr_max, tp, fp, fn, tn, fpr_a, tpr_a, fpr_b, tpr_b, threshold_a,
+        threshold_b, n_pos, n_neg, note`; two rows per group and pair of models that both have rows
+        in the group, sorted by group, `model_a`, `model_b` and `operator`.
+
+        `operator` (String) is `"and"` or `"or"`. `fpr` and `tpr` (Float64) are the measured rates
+        of the combination. `tp, fp, fn, tn` are its counts, Int64, or Float64 if rows are weighted.
+
+        `fpr_independent` and `tpr_independent` (Float64) are the expected rates if the decisions of
+        both models are independent within each class: `tpr_a * tpr_b` for AND, and
+        `tpr_a + tpr_b - tpr_a * tpr_b` for OR. `fpr_min`, `fpr_max`, `tpr_min` and `tpr_max`
+        (Float64) are the lowest and the highest possible rates: `max(0, tpr_a + tpr_b - 1)` and
+        `min(tpr_a, tpr_b)` for AND, `max(tpr_a, tpr_b)` and `min(1, tpr_a + tpr_b)` for OR.
+
+        `fpr_a`, `tpr_a`, `fpr_b` and `tpr_b` (Float64) are the rates of both models on the rows
+        that both scored. `threshold_a` and `threshold_b` (Float64) are the thresholds; they are
+        null for decisions. `n_pos` and `n_neg` (Int64) are numbers of rows, multiplied by `count`
+        but not by `weight`.
+
+        A rate is null if its class has no rows. All rates and counts are null if a model has no
+        threshold in the group. `note` (String) is null, or the first of these values that applies:
+        `no_rows, no_positives, no_negatives, one_positive, one_negative, no_solution`, or
+        `unmatched:3` if 3 rows were left out.
+
+    Raises
+    ------
+    PairingError
+        If rows cannot be paired: `id` is not given for a long table, an id is null or is repeated
+        within a model and group, only some models have a row, or an id has different labels.
+    RocframeError
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
+        Also if a model has no threshold or several ones, or if a decision is not 0 or 1.
+
+    See Also
+    --------
+    combine_points : The possible and the expected rates, without the predictions.
+    chain : Combine all models of a group, one after the other.
+    mix : Choose randomly between two thresholds or models.
+
+    Notes
+    -----
+    The rates of two models do not determine the rates of their combination. The decisions of both
+    models on the same rows are needed for the measured rates. The point of a combination can be
+    above the convex hull of the points of both models.
+
+    References
+    ----------
+    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", technical
+    report HPL-2003-4, HP Laboratories, sections 7.4.3.
+
+    M. Fréchet (1935), "Généralisation du théorème des probabilités totales", Fundamenta
+    Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {
+    ...         "label": [1, 1, 1, 1, 0, 0, 0, 0],
+    ...         "a": [0.9, 0.8, 0.7, 0.2, 0.6, 0.4, 0.3, 0.1],
+    ...         "b": [0.6, 0.7, 0.3, 0.9, 0.2, 0.8, 0.1, 0.3],
+    ...     }
+    ... )
+    >>> combined = rf.combine(predictions, "label", ["a", "b"], threshold=0.5)
+    >>> combined.select("operator", "fpr", "tpr", "fpr_independent", "tpr_independent")
+    shape: (2, 5)
+    ┌──────────┬─────┬─────┬─────────────────┬─────────────────┐
+    │ operator ┆ fpr ┆ tpr ┆ fpr_independent ┆ tpr_independent │
+    │ ---      ┆ --- ┆ --- ┆ ---             ┆ ---             │
+    │ str      ┆ f64 ┆ f64 ┆ f64             ┆ f64             │
+    ╞══════════╪═════╪═════╪═════════════════╪═════════════════╡
+    │ and      ┆ 0.0 ┆ 0.5 ┆ 0.0625          ┆ 0.5625          │
+    │ or       ┆ 0.5 ┆ 1.0 ┆ 0.4375          ┆ 0.9375          │
+    └──────────┴─────┴─────┴─────────────────┴─────────────────┘
+    """
+    roles = Roles(
+        label=label,
+        score=score,
+        by=by,
+        positive=positive,
+        weight=weight,
+        count=count,
+        missing=missing,
+    )
+    thresholds = parse_model_thresholds(threshold, between)
+    pairing = PairingOptions.parse(
+        roles, between=between, id=id, unmatched=unmatched, unpaired=None
+    )
+    return plan_comparison(
+        predictions,
+        roles,
+        pairing,
+        lambda frame, columns: combination_table(frame, columns, thresholds, roles.count_dtype),
+        schema=lambda model: combination_columns(model, roles.count_dtype),
+        anchor="operator",
+        independent_groups=True,
+    )
+
+
+def combination_table(
+    frame: pl.DataFrame, columns: PairingColumns, given: Thresholds, count: pl.DataType
+) -> pl.DataFrame:
+    """Return two rows for each group and pair of its models: AND and OR."""
+    instances = read_instances(frame, columns)
+    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
+    thresholds = model_thresholds(given, instances, groups.keys, columns)
+    parts: list[dict[str, Any]] = []
+    for batch in model_batches(instances, groups, columns.options):
+        known = ~np.isnan(thresholds[:, batch.groups])
+        decisions = dict(zip(batch.models, decide(instances, batch, thresholds), strict=True))
+        mass, rows = row_masses(instances, batch), class_sums(batch, row_counts(instances, batch))
+        for a, b in combinations(batch.models, 2):
+            shared = {
+                "group": batch.groups,
+                "model_a": np.full(len(batch.groups), a),
+                "model_b": np.full(len(batch.groups), b),
+                "known": known[a] & known[b],
+                "note": class_notes(
+                    *rows, no_solution=~(known[a] & known[b]), unmatched=batch.unmatched
+                ),
+                "n_pos": rows[0],
+                "n_neg": rows[1],
+            }
+            rates = _combined_columns(batch, mass, decisions[a], decisions[b])
+            parts += [
+                {"operator": np.full(len(batch.groups), i), **shared}
+                | {name: values[i] for name, values in rates.items()}
+                for i in range(len(OPERATORS))
+            ]
+    schema = combination_columns(instances.models.dtype, count)
+    if not parts:
+        return build_table(groups.keys[:0], {}, schema)
+    result: dict[str, Any] = {
+        name: np.concatenate([part[name] for part in parts]) for name in parts[0]
+    }
+    order = np.lexsort([result[name] for name in ("operator", "model_b", "model_a", "group")])
+    result = {name: values[order] for name, values in result.items()}
+    for side in ("a", "b"):
+        model = result[f"model_{side}"]
+        result[f"threshold_{side}"] = None
+        if given is not None:
+            result[f"threshold_{side}"] = thresholds[model, result["group"]]
+        result[f"model_{side}"] = instances.models[model]
+    result["operator"] = [OPERATORS[i] for i in result["operator"]]
+    result["note"] = result["note"].tolist()
+    table = build_table(groups.keys, result, schema, rows=result["group"])
+    suffixes = ("", "_independent", "_min", "_max", "_a", "_b")
+    names = [f"{rate}{suffix}" for rate in CLASSES for suffix in suffixes]
+    return null_where(table, ~result["known"], [*CONFUSION, *names])
+
+
+def _combined_columns(
+    batch: ModelBatch, mass: NDArray[Any], a: NDArray[np.bool_], b: NDArray[np.bool_]
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of two models, with a row for each operator."""
+    # Sums of weights in this order have no rounding errors that contradict each other.
+    both, only_a, only_b, neither = (
+        class_sums(batch, mass * cell) for cell in (a & b, a & ~b, ~a & b, ~a & ~b)
+    )
+    either = both + only_a + only_b
+    total, measured = either + neither, np.stack([both, either])
+    rest = np.stack([only_a + only_b + neither, neither])
+    counts = both + only_a, both + only_b
+    # The rounding of sums of weights must not put a rate outside its range.
+    lowest, highest = possible_range(*counts, total)
+    lowest, highest = np.minimum(lowest, measured), np.maximum(highest, measured)
+    rates = [class_rates(count, total) for count in counts]
+    parts = {
+        "": class_rates(measured, total),
+        "_independent": independent_rates(*rates),
+        "_min": class_rates(lowest, total),
+        "_max": class_rates(highest, total),
+        "_a": np.stack([rates[0]] * 2),
+        "_b": np.stack([rates[1]] * 2),
+    }
+    result = {
+        f"{rate}{suffix}": values[:, i]
+        for i, rate in enumerate(CLASSES)
+        for suffix, values in parts.items()
+    }
+    for i, (name, other) in enumerate(TOTALS[:2]):
+        result |= {name: measured[:, i], other: rest[:, i]}
+    return result

@@ -1,0 +1,213 @@
+"""The function `combine_points`: what the rates of two models say about AND and OR."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rocframe.comparisons.paired_decisions import (
+    CLASSES,
+    OPERATORS,
+    independent_rates,
+    possible_range,
+)
+from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
+from rocframe.frames import (
+    as_input_frame,
+    build_table,
+    column,
+    lazy_plan,
+    number_distinct_rows,
+    private_names,
+    through_node,
+)
+from rocframe.inference.notes import first_notes
+from rocframe.options import check_group_columns, group_dtypes, parse_names, public
+from rocframe.rates import CONFUSION, TOTALS
+from rocframe.schemas import MODEL, OTHER, THRESHOLD, combination_columns, table_of
+
+if TYPE_CHECKING:
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By
+
+
+@public
+def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> FrameT:
+    """Return the possible and the expected rates of AND and OR, from the rates of two models.
+
+    The measured rates are null: they need the decisions of both models on the same rows.
+
+    Parameters
+    ----------
+    table : DataFrame or LazyFrame
+        One row per group and model, with the columns `fpr` and `tpr` or with the counts
+        `tp, fp, fn, tn`. Tables of `operating_point`, `at` and `confusion_matrix` are accepted, and
+        tables of published rates.
+    across : str, default "model"
+        Column with the name of the model.
+    by : str or sequence of str, default None
+        Group columns. By default, those of a table that a function of this package returned, or
+        none for other tables. The column `across` is left out.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The columns of `combine`, with two rows per group and pair of models. The columns `fpr`,
+        `tpr`, `tp`, `fp`, `fn`, `tn`, `n_pos` and `n_neg` are null.
+
+        A rate is null if it is undefined for one of the models. `note` (String) is null, or
+        `no_positives` if the true positive rates are undefined, `no_negatives` if the false
+        positive rates are undefined, and `no_solution` if both are.
+
+    Raises
+    ------
+    RocframeError
+        If a column is missing, if a rate is outside [0, 1], or if a group has several points of a
+        model. For a LazyFrame, errors that depend on values are raised by `collect`.
+
+    See Also
+    --------
+    combine : The measured rates, from predictions.
+
+    References
+    ----------
+    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", technical
+    report HPL-2003-4, HP Laboratories, sections 7.4.3.
+
+    M. Fréchet (1935), "Généralisation du théorème des probabilités totales", Fundamenta
+    Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
+
+    Examples
+    --------
+    The two classifiers of Fawcett's figure 12:
+
+    >>> import polars as pl, rocframe as rf
+    >>> points = pl.DataFrame({"model": ["c1", "c2"], "fpr": [0.2, 0.4], "tpr": [0.6, 0.7]})
+    >>> combined = rf.combine_points(points)
+    >>> combined.select("operator", "fpr_independent", "tpr_independent", "tpr_min", "tpr_max")
+    shape: (2, 5)
+    ┌──────────┬─────────────────┬─────────────────┬─────────┬─────────┐
+    │ operator ┆ fpr_independent ┆ tpr_independent ┆ tpr_min ┆ tpr_max │
+    │ ---      ┆ ---             ┆ ---             ┆ ---     ┆ ---     │
+    │ str      ┆ f64             ┆ f64             ┆ f64     ┆ f64     │
+    ╞══════════╪═════════════════╪═════════════════╪═════════╪═════════╡
+    │ and      ┆ 0.08            ┆ 0.42            ┆ 0.3     ┆ 0.6     │
+    │ or       ┆ 0.52            ┆ 0.88            ┆ 0.7     ┆ 1.0     │
+    └──────────┴─────────────────┴─────────────────┴─────────┴─────────┘
+    """
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        if across not in schema:
+            raise MissingColumnError.compose("across", across, schema)
+        recognized = table_of(list(schema))
+        names = parse_names(by)
+        if by is None and recognized.type is not OTHER:
+            names = tuple(name for name in recognized.by if name != across)
+        columns = combination_columns(schema[across], pl.Int64())
+        check_group_columns(names, schema, tuple(columns))
+        keys = group_dtypes(names, schema)
+        rates = _rates_of_points(schema)
+        threshold = column(THRESHOLD) if THRESHOLD in schema else pl.lit(None)
+        inputs = {MODEL: column(across), **rates, THRESHOLD: threshold.cast(pl.Float64)}
+        private = private_names(inputs, names)
+
+        def compute(frame: pl.DataFrame) -> pl.DataFrame:
+            keys = dict(zip(names, map(str, range(len(names))), strict=True))
+            roles = {name: role for role, name in private.items()}
+            points = frame.rename({**keys, **roles})
+            combined = point_combinations(points, len(names), columns)
+            return combined.rename({key: name for name, key in keys.items()})
+
+        return through_node(
+            plan.select(
+                *map(column, names), *(expr.alias(private[name]) for name, expr in inputs.items())
+            ),
+            compute,
+            schema={**keys, **columns},
+            by=names,
+            anchor="operator",
+        )
+
+    return as_input_frame(table, lazy_plan("table", table).pipe_with_schema(resolve))
+
+
+def _rates_of_points(schema: pl.Schema) -> dict[str, pl.Expr]:
+    """Return the rates of points: from the counts if the table has them."""
+    if all(name in schema for name in CONFUSION):
+        return {
+            rate: (column(part) / (column(part) + column(rest))).fill_nan(None)
+            for rate, (part, rest) in zip(CLASSES, TOTALS[:2], strict=True)
+        }
+    for rate in CLASSES:
+        if rate not in schema:
+            raise MissingColumnError.compose("table", rate, schema)
+        if not schema[rate].is_numeric():
+            hint = "Rates are numbers: cast the column first."
+            raise ColumnTypeError.compose("table", rate, schema[rate], hint)
+    return {rate: column(rate).cast(pl.Float64).fill_nan(None) for rate in CLASSES}
+
+
+def point_combinations(
+    frame: pl.DataFrame, n_keys: int, columns: dict[str, pl.DataType]
+) -> pl.DataFrame:
+    """Return two rows for each group and pair of models of collected points."""
+    keys = frame.select(pl.nth(range(n_keys)))
+    distinct, group = keys[:1], pl.Series([0]).new_from_index(0, frame.height)
+    if n_keys:
+        distinct, group = number_distinct_rows(keys)
+    _check_rates(frame, n_keys)
+    rows = frame.with_columns(group=group.cast(pl.Int64)).sort(MODEL).with_row_index("rank")
+    pairs = rows.join(rows, on="group", suffix="_b").filter(pl.col("rank") < pl.col("rank_b"))
+    pairs = pairs.sort("group", "rank", "rank_b")
+    a, b = (
+        np.stack([pairs.get_column(f"{rate}{side}").fill_null(np.nan) for rate in CLASSES])
+        for side in ("", "_b")
+    )
+    undefined = np.isnan(a + b)
+    lowest, highest = possible_range(a, b, 1.0)
+    parts = {
+        "_independent": independent_rates(a, b),
+        "_min": lowest,
+        "_max": highest,
+        "_a": np.stack([a, a]),
+        "_b": np.stack([b, b]),
+    }
+    result: dict[str, Any] = {
+        f"{rate}{suffix}": values[:, i].T.ravel()
+        for i, rate in enumerate(CLASSES)
+        for suffix, values in parts.items()
+    }
+    note = first_notes(
+        {
+            "no_positives": undefined[0] & ~undefined[1],
+            "no_negatives": undefined[1] & ~undefined[0],
+            "no_solution": undefined.all(axis=0),
+        }
+    )
+    twice = np.repeat(np.arange(pairs.height), 2)
+    result |= {
+        "operator": [*OPERATORS] * pairs.height,
+        "note": note[twice].tolist(),
+        "model_a": pairs.get_column(MODEL)[twice],
+        "model_b": pairs.get_column(f"{MODEL}_b")[twice],
+        "threshold_a": pairs.get_column(THRESHOLD)[twice],
+        "threshold_b": pairs.get_column(f"{THRESHOLD}_b")[twice],
+    }
+    return build_table(distinct, result, columns, rows=pairs.get_column("group")[twice].to_numpy())
+
+
+def _check_rates(frame: pl.DataFrame, n_keys: int) -> None:
+    """Raise an error for rates outside [0, 1], and for several points of a model in a group."""
+    for rate in CLASSES:
+        outside = frame.get_column(rate).drop_nulls()
+        outside = outside.filter((outside < 0) | (outside > 1))
+        if len(outside):
+            problem = f"the column {rate!r} has the value {outside[0]:g}, which is not in [0, 1]"
+            raise OptionValueError(f"table: {problem}.\nRates are shares of a class.")
+    repeated = frame.filter(frame.select(pl.nth(range(n_keys + 1))).is_duplicated())
+    if repeated.height:
+        problem = f"model {repeated.item(0, MODEL)!r} has several points in a group"
+        hint = "Select one point with .filter(), or pass the columns that distinguish them as by=."
+        raise OptionValueError(f"table: {problem}.\n{hint}")

@@ -1,0 +1,175 @@
+"""The decisions of several models on the same rows, and the rates of their combinations.
+
+References
+----------
+M. Fréchet (1935), "Généralisation du théorème des probabilités totales", Fundamenta Mathematicae
+25, 379-387. doi:10.4064/fm-25-1-379-387
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from rocframe.comparisons.paired_areas import segment_sums
+from rocframe.decisions.confusion_matrix import check_decisions
+from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
+from rocframe.frames import column, take_rows
+from rocframe.inputs.cases import RowState
+from rocframe.kernel.exact import exact_quotient
+from rocframe.options import parse_numbers
+from rocframe.schemas import MODEL, THRESHOLD
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns
+
+Thresholds: TypeAlias = "float | Mapping[Any, float] | pl.DataFrame | None"
+
+
+OPERATORS = ("and", "or")
+CLASSES = ("tpr", "fpr")  # the rate of each class: of the positives, then of the negatives
+
+
+def parse_model_thresholds(threshold: object, between: object) -> Thresholds:
+    """Check the argument `threshold`."""
+    hint = 'Use, for example, threshold={"a": 0.5, "b": 0.3}.'
+
+    def parse(value: object) -> float:
+        numbers = [] if isinstance(value, bool) else parse_numbers(THRESHOLD, value, example="0.5")
+        if len(numbers) != 1:
+            problem = "expected one number for each model"
+            raise OptionValueError.compose(THRESHOLD, value, problem, hint)
+        return numbers[0]
+
+    if isinstance(threshold, pl.DataFrame):
+        for name in (between, THRESHOLD):
+            if name not in threshold.columns:
+                raise MissingColumnError.compose(THRESHOLD, str(name), threshold.columns)
+        return threshold
+    if isinstance(threshold, Mapping):
+        return {model: parse(value) for model, value in threshold.items()}
+    return None if threshold is None else parse(threshold)
+
+
+def model_thresholds(
+    given: Thresholds, instances: Instances, keys: pl.DataFrame, columns: PairingColumns
+) -> NDArray[np.float64]:
+    """Return the threshold of each model (rows) in each group (columns); NaN if it has none.
+
+    Without given thresholds, the scores must be decisions, and the thresholds are 1.
+    """
+    shape = len(instances.models), keys.height
+    if given is None:
+        hint = "Pass threshold=, such as threshold=0.5."
+        for score, state, used in zip(
+            instances.score, instances.state, instances.used, strict=True
+        ):
+            check_decisions(score, used & (state == RowState.USED), hint)
+        return np.ones(shape)
+    if isinstance(given, pl.DataFrame):
+        return _table_thresholds(given, instances.models, keys, columns)
+    if not isinstance(given, Mapping):
+        return np.full(shape, given)
+    models = instances.models.to_list()
+    for model in models:
+        if model not in given:
+            problem = f"model {model!r} has no threshold"
+            hint = "Add it, or remove the rows of this model with .filter()."
+            raise OptionValueError.compose(THRESHOLD, dict(given), problem, hint)
+    values = np.array([given[model] for model in models], np.float64)
+    return np.broadcast_to(values[:, None], shape)
+
+
+def _table_thresholds(
+    table: pl.DataFrame, models: pl.Series, keys: pl.DataFrame, columns: PairingColumns
+) -> NDArray[np.float64]:
+    """Return the thresholds of a table with a row per model, and per group if it has groups."""
+    left = table.columns[: table.columns.index(THRESHOLD)]
+    names = {columns.options.between: MODEL}
+    names |= {name: str(i) for i, name in enumerate(columns.bound.by) if name in left}
+    dtypes = {**columns.bound.keys, columns.options.between: columns.model}
+    for name in names:
+        if table.schema[name] != dtypes[name]:
+            hint = f"The predictions have {dtypes[name]}. Cast one of the two columns."
+            raise ColumnTypeError.compose(THRESHOLD, name, table.schema[name], hint)
+    found = table.select(
+        *(column(name).alias(key) for name, key in names.items()),
+        column(THRESHOLD).cast(pl.Float64),
+    )
+    on = list(names.values())
+    if found.select(on).is_duplicated().any():
+        problem = "the table has several thresholds for a model"
+        hint = f"Filter it, or add its group columns to by=. Compared columns: {[*names]}."
+        raise OptionValueError.compose(THRESHOLD, table.columns, problem, hint)
+    shape = keys.height, len(models)
+    group, model = (index.ravel() for index in np.indices(shape))
+    rows = take_rows(keys, group).with_columns(models[model].alias(MODEL))
+    found = rows.join(found, on=on, how="left", nulls_equal=True, maintain_order="left")
+    values: NDArray[np.float64] = found.get_column(THRESHOLD).fill_null(np.nan).to_numpy()
+    return values.reshape(shape).T
+
+
+def decide(
+    instances: Instances, batch: ModelBatch, thresholds: NDArray[np.float64]
+) -> Iterator[NDArray[np.bool_]]:
+    """Yield the decisions of each model of a batch on the rows of the batch.
+
+    The decisions of rows without a score are wrong: negative for positives.
+    """
+    rows, group = batch.rows, batch.groups[batch.group]
+    for model in batch.models:
+        unscored = instances.state[model][rows] == RowState.UNSCORED
+        decision = instances.score[model][rows] >= thresholds[model, group]
+        yield np.where(unscored, instances.negative[rows], decision)
+
+
+def row_counts(instances: Instances, batch: ModelBatch) -> NDArray[np.int64]:
+    """Return the number of identical rows that each row of a batch represents."""
+    if instances.count is None:
+        return np.ones(len(batch.rows), np.int64)
+    return instances.count[batch.rows]
+
+
+def row_masses(instances: Instances, batch: ModelBatch) -> NDArray[Any]:
+    """Return the count of each row of a batch, multiplied by its weight."""
+    count = row_counts(instances, batch)
+    return count if instances.weight is None else count * instances.weight[batch.rows]
+
+
+def class_sums(batch: ModelBatch, mass: NDArray[Any]) -> NDArray[Any]:
+    """Return the sums of the values of rows: of positives and negatives (rows) in each group."""
+    return segment_sums(mass, np.ones(len(mass), np.int64), batch.segment).reshape(-1, 2).T
+
+
+def class_rates(counts: NDArray[Any], totals: NDArray[Any]) -> NDArray[np.float64]:
+    """Return counts as shares of the totals of their class; NaN for empty classes."""
+    totals = np.broadcast_to(totals, counts.shape)
+    return exact_quotient(counts.ravel(), totals.ravel()).reshape(counts.shape)
+
+
+def possible_range(a: Any, b: Any, total: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return Fréchet's lowest and highest values for AND (row 0) and OR (row 1).
+
+    `a` and `b` are the counts of both models out of `total`, or their rates with a total of 1.
+    """
+    lowest = np.stack([np.maximum(0, a + b - total), np.maximum(a, b)])
+    return lowest, np.stack([np.minimum(a, b), np.minimum(total, a + b)])
+
+
+def independent_rates(a: Any, b: Any) -> NDArray[np.float64]:
+    """Return the rates of independent decisions for AND (row 0) and OR (row 1)."""
+    return np.stack([a * b, a + b - a * b])
+
+
+def null_where(
+    table: pl.DataFrame, unknown: NDArray[np.bool_], names: Iterable[str]
+) -> pl.DataFrame:
+    """Return a table in which the named columns are null in some rows."""
+    if not unknown.any():
+        return table
+    return table.with_columns(pl.when(pl.Series(~unknown)).then(pl.col(*names)))
