@@ -6,14 +6,18 @@ types. A new type of table needs one record in `TABLES`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rocframe.average_tables import (
+    curve_average_columns,
+    metric_average_columns,
+    recognize_curve_average,
+    recognize_metric_average,
+)
 from rocframe.decision_tables import COST_CURVES, DECISION_CURVES, LC_INDEX, RELATIVE_SUPERIORITY
-from rocframe.errors import BrokenCurveError
-from rocframe.kinds import KINDS
 from rocframe.rates import CONFUSION
 from rocframe.table_types import (
     CHANNELS,
@@ -25,7 +29,6 @@ from rocframe.table_types import (
     SHARED_TIES,
     UNITS,
     DotStyle,
-    Recognition,
     Schema,
     Table,
     TableType,
@@ -40,7 +43,6 @@ from rocframe.table_types import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rocframe.kinds import Kind
 
 ROC_AREA_TITLE = "Area under the ROC curve"
 PARTIAL_AREA_TITLE = "Partial area under the ROC curve"
@@ -671,128 +673,18 @@ OTHER = TableType(
 )
 
 
-SIDE = "side"
-MEAN_SUFFIXES = ("sd", "se", "lower", "upper")
-
-AVERAGE_INFO = (
-    floats("ci_level")
-    | integers("n_curves")
-    | floats("threshold_mean", "threshold_sd")
-    | strings("note")
-)
-
-
-def mean_columns(name: str) -> tuple[str, ...]:
-    """Return the column of the mean of a metric, and the columns of its deviation and limits."""
-    return name, *(f"{name}_{suffix}" for suffix in MEAN_SUFFIXES)
-
-
-def curve_average_columns(kind: Kind, averaged: Sequence[str], *, sides: bool) -> Schema:
-    """Return the columns of averaged curves; `averaged` are the names of the averaged axes."""
-    return (
-        (strings(SIDE) if sides else {})
-        | floats(kind.x, kind.y)
-        | floats(*(name for axis in averaged for name in mean_columns(axis)[1:]))
-        | AVERAGE_INFO
-    )
-
-
-def metric_average_columns(fixed: str, averaged: Sequence[str]) -> Schema:
-    """Return the columns of metrics averaged at values of the metric `fixed`."""
-    names = [column for name in averaged for column in mean_columns(name)]
-    return floats(fixed, *names) | AVERAGE_INFO
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CurveAverage:
-    """The group columns, the kind and the averaged axes of a table of averaged curves.
-
-    `sides` is true if the table has the column `side`.
-    """
-
-    by: tuple[str, ...]
-    kind: Kind
-    averaged: tuple[str, ...]
-    sides: bool
-
-    @property
-    def fixed(self) -> Literal["x", "y"] | None:
-        """The axis with fixed values, or None if both axes are averages at fixed thresholds."""
-        if len(self.averaged) == 2:
-            return None
-        return "x" if self.averaged == (self.kind.y,) else "y"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricAverage:
-    """The group columns, the fixed metric and the averaged metrics of a table of averages."""
-
-    by: tuple[str, ...]
-    fixed: str
-    averaged: tuple[str, ...]
-
-
-def curve_average_of(columns: Sequence[str]) -> CurveAverage | None:
-    """Return the `CurveAverage` of a table with these columns; None for other types of table."""
-    names = list(columns)
-    if not AVERAGE_INFO.keys() <= set(names):
-        return None
-    for kind in KINDS.values():
-        for averaged in ((kind.y,), (kind.x,), (kind.x, kind.y)):
-            for sides in (False, True):
-                expected = list(curve_average_columns(kind, averaged, sides=sides))
-                start = names.index(expected[0]) if expected[0] in names else len(names)
-                if names[start : start + len(expected)] != expected:
-                    continue
-                by = tuple(names[:start])
-                if sides or by[-1:] != (SIDE,):
-                    return CurveAverage(by=by, kind=kind, averaged=averaged, sides=sides)
-    return None
-
-
-def metric_average_of(columns: Sequence[str]) -> MetricAverage | None:
-    """Return the `MetricAverage` of a table with these columns; None for other types of table."""
-    names, info = list(columns), list(AVERAGE_INFO)
-    if curve_average_of(names) is not None:
-        return None
-    width = len(MEAN_SUFFIXES) + 1
-    for end in range(len(names) - len(info), width, -1):
-        if names[end : end + len(info)] != info:
-            continue
-        start = end
-        while start > width and tuple(names[start - width : start]) == mean_columns(
-            names[start - width]
-        ):
-            start -= width
-        if start < end:
-            averaged = tuple(names[start:end:width])
-            by, fixed = tuple(names[: start - 1]), names[start - 1]
-            return MetricAverage(by=by, fixed=fixed, averaged=averaged)
-    return None
-
-
-def _recognize_curve_average(columns: Sequence[str]) -> Recognition | None:
-    average = curve_average_of(columns)
-    return None if average is None else (average.by, average.kind.name)
-
-
-def _recognize_metric_average(columns: Sequence[str]) -> Recognition | None:
-    average = metric_average_of(columns)
-    return None if average is None else (average.by, None)
-
-
 CURVE_AVERAGE = TableType(
     name="average",
     functions=("average",),
     columns=curve_average_columns,
-    recognize=_recognize_curve_average,
+    recognize=recognize_curve_average,
     ties=ROW_TIES,
     drawing="rocframe.charts.average_chart:mean_chart",
     chart_options=(*CHANNELS, "scale", *DOMAINS, *UNITS, *HIDDEN_PARTS),
 )
 
 METRIC_AVERAGE = replace(
-    CURVE_AVERAGE, columns=metric_average_columns, recognize=_recognize_metric_average
+    CURVE_AVERAGE, columns=metric_average_columns, recognize=recognize_metric_average
 )
 
 # The type of a table is the first type in this list that recognizes the columns of the table. The
@@ -808,13 +700,3 @@ TABLES = (
     *(COMPARISON, AUC_COVARIANCE, HULL_SHARES, CONTRAST, BAND, SMOOTH_CURVES),
     *(AREA, PARTIAL_AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA, LIFT_AREA),
 )
-
-
-def check_area_exists(columns: Sequence[str]) -> None:
-    """Raise an error if the table has averaged metrics, for which no area is defined."""
-    average = metric_average_of(columns)
-    if average is not None:
-        raise BrokenCurveError.compose(
-            f"curves: no area is defined for averages at fixed values of {average.fixed}",
-            "Average the curves along an axis instead, without metrics=.",
-        )

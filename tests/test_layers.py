@@ -27,6 +27,7 @@ LAYERS = [
     "kinds",
     "table_types",
     "decision_tables",
+    "average_tables",
     "schemas",
     "inputs",
     "kernel",

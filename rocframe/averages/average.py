@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
+from rocframe.average_tables import mean_columns
 from rocframe.averages.curve_groups import (
     CurveGroups,
     collect_blocks,
@@ -30,7 +31,7 @@ from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE, kind_of
 from rocframe.options import check_group_columns, public
 from rocframe.rates import Settings
-from rocframe.schemas import CURVE_COLUMNS, POOLED_CURVE, SIMPLIFICATION, THRESHOLD, mean_columns
+from rocframe.schemas import CURVE_COLUMNS, POOLED_CURVE, SIMPLIFICATION, THRESHOLD
 from rocframe.text import format_list
 
 if TYPE_CHECKING:

@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from rocframe.average_tables import (
+    AVERAGE_INFO,
+    curve_average_columns,
+    mean_columns,
+    metric_average_columns,
+)
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.kernel.resample import Seed
@@ -20,13 +26,7 @@ from rocframe.options import (
     parse_names,
     parse_number,
 )
-from rocframe.schemas import (
-    AVERAGE_INFO,
-    THRESHOLD,
-    curve_average_columns,
-    mean_columns,
-    metric_average_columns,
-)
+from rocframe.schemas import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.area import ROC_AREAS, area_of_mean
+from rocframe.average_tables import CurveAverage, curve_average_of, metric_average_of
 from rocframe.charts.axes import (
     COUNT_TITLES,
     EMPTY_HEIGHT,
@@ -38,7 +39,7 @@ from rocframe.frames import collect_frame, column
 from rocframe.kinds import Kind, scale_of
 from rocframe.options import NOT_GIVEN, parse_names
 from rocframe.rates import NAMES
-from rocframe.schemas import THRESHOLD, CurveAverage, curve_average_of, metric_average_of
+from rocframe.schemas import THRESHOLD
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocframe.average_tables import MetricAverage
     from rocframe.charts.chart import ChartOptions
-    from rocframe.schemas import MetricAverage
     from rocframe.table_types import Table
 
 BAR_OPACITY, BAR_WIDTH = 0.6, 2

@@ -1,0 +1,137 @@
+"""The columns of tables of averages, and how these tables are recognized."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rocframe.errors import BrokenCurveError
+from rocframe.kinds import KINDS
+from rocframe.table_types import floats, integers, strings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocframe.kinds import Kind
+    from rocframe.table_types import Recognition, Schema
+
+SIDE = "side"
+MEAN_SUFFIXES = ("sd", "se", "lower", "upper")
+
+AVERAGE_INFO = (
+    floats("ci_level")
+    | integers("n_curves")
+    | floats("threshold_mean", "threshold_sd")
+    | strings("note")
+)
+
+
+def mean_columns(name: str) -> tuple[str, ...]:
+    """Return the column of the mean of a metric, and the columns of its deviation and limits."""
+    return name, *(f"{name}_{suffix}" for suffix in MEAN_SUFFIXES)
+
+
+def curve_average_columns(kind: Kind, averaged: Sequence[str], *, sides: bool) -> Schema:
+    """Return the columns of averaged curves; `averaged` are the names of the averaged axes."""
+    return (
+        (strings(SIDE) if sides else {})
+        | floats(kind.x, kind.y)
+        | floats(*(name for axis in averaged for name in mean_columns(axis)[1:]))
+        | AVERAGE_INFO
+    )
+
+
+def metric_average_columns(fixed: str, averaged: Sequence[str]) -> Schema:
+    """Return the columns of metrics averaged at values of the metric `fixed`."""
+    names = [column for name in averaged for column in mean_columns(name)]
+    return floats(fixed, *names) | AVERAGE_INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveAverage:
+    """The group columns, the kind and the averaged axes of a table of averaged curves.
+
+    `sides` is true if the table has the column `side`.
+    """
+
+    by: tuple[str, ...]
+    kind: Kind
+    averaged: tuple[str, ...]
+    sides: bool
+
+    @property
+    def fixed(self) -> Literal["x", "y"] | None:
+        """The axis with fixed values, or None if both axes are averages at fixed thresholds."""
+        if len(self.averaged) == 2:
+            return None
+        return "x" if self.averaged == (self.kind.y,) else "y"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricAverage:
+    """The group columns, the fixed metric and the averaged metrics of a table of averages."""
+
+    by: tuple[str, ...]
+    fixed: str
+    averaged: tuple[str, ...]
+
+
+def curve_average_of(columns: Sequence[str]) -> CurveAverage | None:
+    """Return the `CurveAverage` of a table with these columns; None for other types of table."""
+    names = list(columns)
+    if not AVERAGE_INFO.keys() <= set(names):
+        return None
+    for kind in KINDS.values():
+        for averaged in ((kind.y,), (kind.x,), (kind.x, kind.y)):
+            for sides in (False, True):
+                expected = list(curve_average_columns(kind, averaged, sides=sides))
+                start = names.index(expected[0]) if expected[0] in names else len(names)
+                if names[start : start + len(expected)] != expected:
+                    continue
+                by = tuple(names[:start])
+                if sides or by[-1:] != (SIDE,):
+                    return CurveAverage(by=by, kind=kind, averaged=averaged, sides=sides)
+    return None
+
+
+def metric_average_of(columns: Sequence[str]) -> MetricAverage | None:
+    """Return the `MetricAverage` of a table with these columns; None for other types of table."""
+    names, info = list(columns), list(AVERAGE_INFO)
+    if curve_average_of(names) is not None:
+        return None
+    width = len(MEAN_SUFFIXES) + 1
+    for end in range(len(names) - len(info), width, -1):
+        if names[end : end + len(info)] != info:
+            continue
+        start = end
+        while start > width and tuple(names[start - width : start]) == mean_columns(
+            names[start - width]
+        ):
+            start -= width
+        if start < end:
+            averaged = tuple(names[start:end:width])
+            by, fixed = tuple(names[: start - 1]), names[start - 1]
+            return MetricAverage(by=by, fixed=fixed, averaged=averaged)
+    return None
+
+
+def recognize_curve_average(columns: Sequence[str]) -> Recognition | None:
+    """Return the group columns and the kind of a table of averaged curves; None for others."""
+    average = curve_average_of(columns)
+    return None if average is None else (average.by, average.kind.name)
+
+
+def recognize_metric_average(columns: Sequence[str]) -> Recognition | None:
+    """Return the group columns of a table of averaged metrics; None for others."""
+    average = metric_average_of(columns)
+    return None if average is None else (average.by, None)
+
+
+def check_area_exists(columns: Sequence[str]) -> None:
+    """Raise an error if the table has averaged metrics, for which no area is defined."""
+    average = metric_average_of(columns)
+    if average is not None:
+        raise BrokenCurveError.compose(
+            f"curves: no area is defined for averages at fixed values of {average.fixed}",
+            "Average the curves along an axis instead, without metrics=.",
+        )
