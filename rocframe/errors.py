@@ -20,7 +20,8 @@ RocframeError
 ├── StorageError           a table, chart or page that cannot be written or read
 └── MissingExtraError      an optional dependency that is not installed
 
-A message has the form `argument=value: problem`, what was found, and what to do.
+The first line of a message has the form `argument=value: problem`. The next lines state what was
+found and what to do.
 """
 
 from __future__ import annotations

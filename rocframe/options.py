@@ -38,7 +38,7 @@ class NotGiven(Enum):
         return "<not given>"
 
 
-# Default of arguments for which None is an option of its own.
+# Default of arguments that can be None, if None and a missing argument have different meanings.
 NOT_GIVEN: Final = NotGiven.NOT_GIVEN
 MAX_INTEGER = 2**53  # Float64 represents all integers up to this number
 
@@ -69,7 +69,7 @@ def check_supported(
 ) -> None:
     """Raise an error for an option that `subject`, such as a method, does not support.
 
-    An option with its default value raises no error.
+    No error is raised if the option has its default value, or if `supported` is true.
     """
     is_default = value is default or (isinstance(value, type(default)) and value == default)
     if not (supported or is_default):
@@ -108,8 +108,9 @@ def parse_number(
     example: object = None,
     hint: str = "",
 ) -> float:
-    """Return a finite number between `low` and `high`; `closed` says which limits are allowed.
+    """Return a finite number between `low` and `high`.
 
+    `closed` states which of the two limits are allowed values: none, only `low` ("left"), or both.
     If `hint` is empty, the error suggests the value `example`.
     """
     number = to_float(value)
@@ -397,7 +398,10 @@ def public(function: FunctionT) -> FunctionT:
 def _argument_error(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], problem: str
 ) -> RocframeError:
-    """Return the error for a call with wrong arguments; `problem` is the message of Python."""
+    """Return the error for a call with wrong arguments.
+
+    `problem` is the message of the TypeError that Python raised.
+    """
     parameters = signature(function).parameters
     first = next(iter(parameters.values()), None)
     if first is not None and args and first.name in FRAME_ARGUMENTS:

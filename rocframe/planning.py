@@ -55,7 +55,7 @@ def power(
     auc : float or sequence of float
         Assumed area of the model, between 0 and 1.
     null : float or sequence of float, default 0.5
-        Area under the null hypothesis, between 0 and 1. 0.5 is chance. For one model only.
+        Area under the null hypothesis, between 0 and 1; for tests of one model only. 0.5 is chance.
     auc_b : float or sequence of float, default None
         Assumed area of a second model, which has the same numbers of positives and negatives. The
         null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.
@@ -73,10 +73,11 @@ def power(
         Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
         (`"greater"`) or is smaller (`"less"`).
     variance : str, optional
-        Formula for the variance of an estimated area. `"hanley_mcneil_exponential"` is exact for
-        exponential scores and close for many others. `"obuchowski"` is for normal scores that are
-        given as ratings. Its variance is larger for areas from about 0.7 to 0.95, and smaller near
-        0.5 and near 1.
+        Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
+        is exact for exponential scores and a good approximation for many other scores.
+        `"obuchowski"` is for normal scores that are given as ratings. The variance of
+        `"obuchowski"` is larger than that of the default for areas from about 0.7 to 0.95, and
+        smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
         in DeLong's tests (`auc_test`, `compare`). `"null"`: the area under the null hypothesis, as
@@ -178,7 +179,7 @@ def sample_size(
     auc : float or sequence of float
         Assumed area of the model, between 0 and 1.
     null : float or sequence of float, default 0.5
-        Area under the null hypothesis, between 0 and 1. 0.5 is chance. For one model only.
+        Area under the null hypothesis, between 0 and 1; for tests of one model only. 0.5 is chance.
     auc_b : float or sequence of float, default None
         Assumed area of a second model, which has the same numbers of positives and negatives. The
         null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.
@@ -196,10 +197,11 @@ def sample_size(
         Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
         (`"greater"`) or is smaller (`"less"`).
     variance : str, optional
-        Formula for the variance of an estimated area. `"hanley_mcneil_exponential"` is exact for
-        exponential scores and close for many others. `"obuchowski"` is for normal scores that are
-        given as ratings. Its variance is larger for areas from about 0.7 to 0.95, and smaller near
-        0.5 and near 1.
+        Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
+        is exact for exponential scores and a good approximation for many other scores.
+        `"obuchowski"` is for normal scores that are given as ratings. The variance of
+        `"obuchowski"` is larger than that of the default for areas from about 0.7 to 0.95, and
+        smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
         in DeLong's tests (`auc_test`, `compare`). `"null"`: the area under the null hypothesis, as
@@ -215,7 +217,7 @@ def sample_size(
         10. `power` (Float64) is the power with these rows; `target` is the required power. `se` is
         the standard error of the estimated difference if the areas are as assumed; `se_null` is
         this standard error if the null hypothesis is true. If no number of rows reaches the power,
-        because there is no difference or it has the other sign, `n_pos`, `n_neg`, `power` and the
+        because the assumed difference is 0 or has the wrong sign, `n_pos`, `n_neg`, `power` and the
         standard errors are null and `note` is `no_solution`.
 
     Raises
@@ -336,7 +338,7 @@ def detectable_difference(
     Parameters
     ----------
     null : float or sequence of float, default 0.5
-        Area under the null hypothesis, between 0 and 1. 0.5 is chance. For one model only.
+        Area under the null hypothesis, between 0 and 1; for tests of one model only. 0.5 is chance.
     auc_b : float or sequence of float, default None
         Assumed area of a second model, which has the same numbers of positives and negatives. The
         null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.
@@ -356,10 +358,11 @@ def detectable_difference(
         Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
         (`"greater"`) or is smaller (`"less"`).
     variance : str, optional
-        Formula for the variance of an estimated area. `"hanley_mcneil_exponential"` is exact for
-        exponential scores and close for many others. `"obuchowski"` is for normal scores that are
-        given as ratings. Its variance is larger for areas from about 0.7 to 0.95, and smaller near
-        0.5 and near 1.
+        Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
+        is exact for exponential scores and a good approximation for many other scores.
+        `"obuchowski"` is for normal scores that are given as ratings. The variance of
+        `"obuchowski"` is larger than that of the default for areas from about 0.7 to 0.95, and
+        smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
         in DeLong's tests (`auc_test`, `compare`). `"null"`: the area under the null hypothesis, as
@@ -370,9 +373,9 @@ def detectable_difference(
     DataFrame
         `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio, target,
         alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
-        values passed. `auc` (Float64) is the area that reaches the required power and is nearest to
-        `null`, or to `auc_b` for two models. It is above this value, or below it if `alternative`
-        is `"less"`. `difference` is `auc` minus `null` or `auc_b`. `power` is the power at `auc`;
+        values passed. `auc` (Float64) is the area nearest to `null`, or to `auc_b` for two models,
+        for which the test has the required power. `auc` is above `null` or `auc_b`, or below it if
+        `alternative` is `"less"`. `difference` is `auc` minus `null` or `auc_b`. `power` is the power at `auc`;
         `target` is the required power. `se` is the standard error of the estimated difference if
         the areas are as assumed; `se_null` is this standard error if the null hypothesis is true.
         If no area reaches the power, because there are too few rows, `auc`, `difference`, `power`

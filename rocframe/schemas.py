@@ -95,7 +95,7 @@ def auc_columns(names: Iterable[str] = AUC_NAMES) -> Schema:
 def comparison_columns(model: pl.DataType, area: str) -> Schema:
     """Return the columns of a comparison of two models.
 
-    `model` is the dtype of the models, and `area` the name of the compared statistic.
+    `model` is the dtype of the column of models, and `area` is the name of the compared statistic.
     """
     return (
         dict.fromkeys(("model_a", "model_b"), model)
@@ -456,7 +456,7 @@ VOLUME = TableType(
         title="Volume under the ROC surface",
         axis="Volume",
         marks=("volume",),
-        chance=1 / 6,  # the volume of random scores
+        chance=1 / 6,  # the expected volume for random scores
     ),
 )
 
@@ -543,7 +543,7 @@ AUC_COVARIANCE = TableType(
 
 
 def hull_share_columns(model: pl.DataType) -> Schema:
-    """Return the columns of `hull_shares`; `model` is the dtype of the models."""
+    """Return the columns of `hull_shares`; `model` is the dtype of the column of models."""
     return (
         {MODEL: model}
         | floats("share_on_hull")
@@ -556,7 +556,9 @@ HULL_SHARES = TableType(
     name="hull_shares",
     functions=("hull_shares",),
     columns=hull_share_columns,
-    recognize=has_columns("share_on_hull", "n_vertices", "n_boot"),  # `model` is a key
+    recognize=has_columns(
+        "share_on_hull", "n_vertices", "n_boot"
+    ),  # the name of the column of models varies
     ties=ROW_TIES,
     drawing=INTERVAL_CHART,
     dots=DotStyle(

@@ -232,7 +232,7 @@ def areas_of_ties(
 
 
 def top_area_of(curves: Curves, *, top: TopRange) -> NDArray[np.float64]:
-    """Return the area at the top of each list; NaN without one of the classes."""
+    """Return the partial area of each curve over alert rates from 0; NaN if a class is absent."""
     if not len(curves.firsts):
         return np.zeros(0)
     tp, fp, tp0, fp0 = _steps(curves)

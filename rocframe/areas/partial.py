@@ -83,7 +83,7 @@ class RateRange:
 
     @property
     def chance(self) -> float:
-        """Area under the chance line over this range."""
+        """Partial area of random scores over the range."""
         low, high = self.ends
         return (high - low) * (high + low) / 2
 
@@ -224,7 +224,7 @@ def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float
 
     for ends in scan.map(at_ends):
         for height, (group, values) in zip(heights, ends, strict=True):
-            np.fmax.at(height, group, values)  # NaN where a class is absent
+            np.fmax.at(height, group, values)  # the values are NaN if a class is absent
     return heights
 
 

@@ -52,7 +52,7 @@ class TopRange:
 
     @property
     def slope(self) -> float:
-        """Derivative of the standardized area with respect to `areas`, which are standardized."""
+        """1, because `areas` returns standardized areas, so that intervals need no conversion."""
         return 1.0
 
     def standardize(self, area: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -105,7 +105,7 @@ def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
         assert block.pos_squares is not None
         assert block.neg_squares is not None
         starts, theta = block.starts[:-1], block.of_steps(auc)
-        with np.errstate(divide="ignore", invalid="ignore"):  # error states are per thread
+        with np.errstate(divide="ignore", invalid="ignore"):  # each thread has its own error state
             v10 = block.of_steps(scored_neg) - (block.fp0 + block.fp) / 2
             v10 = v10 / block.of_steps(pairs.neg) - theta
             v01 = (block.tp0 + block.tp) / (2 * block.of_steps(pairs.pos)) - theta
@@ -264,7 +264,11 @@ def _binned(bins: NDArray[np.int64], values: NDArray[Any], length: int) -> NDArr
 
 
 def hanley_mcneil_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
-    """Return Hanley and McNeil's variance of each AUC, with Q1 and Q2 estimated from the data."""
+    """Return Hanley and McNeil's variance of each AUC.
+
+    The two probabilities in the formula, that two positives have higher scores than a negative and
+    that a positive has a higher score than two negatives, are estimated from the data.
+    """
     scored_neg = pairs.neg - scan.totals.unscored_neg
 
     def triples(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -300,7 +304,7 @@ def _triples_times_six(
 
 
 def hanley_mcneil_exponential_variance(pairs: Pairs) -> NDArray[np.float64]:
-    """Return Hanley and McNeil's variance of each AUC, with Q1 and Q2 of exponential scores."""
+    """Return Hanley and McNeil's variance of each AUC for scores with exponential distributions."""
     with np.errstate(divide="ignore", invalid="ignore"):
         variance: NDArray[np.float64] = exponential_variance(
             pairs.areas[0], pairs.pos.astype(float), pairs.neg.astype(float)
@@ -309,7 +313,7 @@ def hanley_mcneil_exponential_variance(pairs: Pairs) -> NDArray[np.float64]:
 
 
 def exponential_variance(area: Any, n_pos: Any, n_neg: Any) -> Any:
-    """Return Hanley and McNeil's variance of an AUC, with Q1 and Q2 of exponential scores.
+    """Return Hanley and McNeil's variance of an AUC for scores with exponential distributions.
 
     The arguments are numbers or arrays.
     """

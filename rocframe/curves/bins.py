@@ -51,8 +51,8 @@ def score_bins(curves: Curves) -> pl.DataFrame:
     for curve, (start, end) in enumerate(pairwise(curves.starts)):
         falling = threshold[start:end]
         edges = bin_edges(falling, tp[start:end], fp[start:end])
-        # Scores beyond the outer edges are counted in the outer bins. Unscored negatives are in the
-        # first row of a curve, so differences to this row do not count them.
+        # Scores beyond the outer edges are counted in the outer bins. The counts fp of all rows
+        # include unscored negatives, so differences between rows do not count them.
         rows = axis.search(np.array([curve]), edges[None, :], "last")[0]
         rows[0], rows[-1] = end - 1, start
         scored = falling[1:]

@@ -501,8 +501,8 @@ def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
         cell[part] = n_below + cells * negative
         if cases.state is not None:
             state = cases.state[part]
-            # An unscored positive is below all thresholds. Unscored negatives are added to fp
-            # later.
+            # An unscored positive is counted below all thresholds. Unscored negatives are added to
+            # fp later.
             cell[part][state == RowState.UNSCORED] = 0
             ignored = (state > RowState.UNSCORED) | ((state == RowState.UNSCORED) & negative)
             cell[part][ignored] = 2 * cells

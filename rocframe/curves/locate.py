@@ -135,7 +135,7 @@ class CumulativeExtremes(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveAxis:
-    """A metric along all curves, or the thresholds of the curves if `metric` is None.
+    """The values of a metric in the rows of all curves, or the thresholds if `metric` is None.
 
     The methods find the rows and points of each curve at given values of the metric. `pos` and
     `neg` are the sizes of the classes of each curve. `exact` is True for thresholds and for ratios
@@ -542,10 +542,11 @@ class CurveAxis:
     def _extended(
         self, curve: NDArray[np.int64], value: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Clip values to the range of each curve if the metric has the property `extends`.
+        """Clip values to the range of the metric on each curve, if `metric.extends` is true.
 
-        The range can be smaller than [0, 1]: unscored negatives increase the FPR of the first row,
-        and unscored positives are not predicted positive in the last row.
+        A value outside this range then has the point of the first or last row. The range can be
+        smaller than [0, 1]: unscored negatives increase the FPR of the first row, and unscored
+        positives are not predicted positive in the last row.
         """
         assert self.metric is not None
         if not self.metric.extends:

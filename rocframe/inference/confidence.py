@@ -31,7 +31,7 @@ AUCIntervalMethod = Literal[
     "bootstrap_bca",
 ]
 
-# Methods for full areas of independent rows with equal weights.
+# Methods that are valid only for full areas of independent rows with equal weights.
 FULL_AREA_METHODS = ("newcombe", "hanley_mcneil", "hanley_mcneil_exponential")
 
 STANDARD_NORMAL = NormalDist()

@@ -1,1 +1,1 @@
-"""Metrics of groups, with intervals."""
+"""Compute metrics of groups with confidence intervals."""

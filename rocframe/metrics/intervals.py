@@ -395,7 +395,10 @@ def _parse_metric(metric: object, settings: Settings) -> tuple[str, Statistic | 
 
 
 def _check_points(metrics: Mapping[str, Statistic | Rate], points: Mapping[str, object]) -> None:
-    """Raise an error if a metric requires a point and none is given, or the other way around."""
+    """Raise an error if a metric requires a point, such as a threshold, and none is given.
+
+    Also raise an error if a point is given and no metric requires a point.
+    """
     at_points = [name for name, metric in metrics.items() if isinstance(metric, Rate)]
     given = [(name, value) for name, value in points.items() if value is not None]
     if at_points and not given:

@@ -54,7 +54,7 @@ class RuleSearch:
         return any(metric.varies_with_prevalence or metric.name == "alerts" for metric in metrics)
 
     def points(self, scan: Scannable, *, scores: bool = True) -> CurvePoints:  # noqa: ARG002
-        """Return the point of each group; of equally good rows, that with the highest threshold."""
+        """Return the best row of each group; if several are best, that of the highest threshold."""
         rows, n_groups = self._curve_rows(scan), len(scan.totals.pos)
         allowed, index = rows.where(allowed_rows(rows, self.constraints))
         best = best_rows(allowed, self.rule, n_groups).row
