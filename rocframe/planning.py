@@ -375,11 +375,11 @@ def detectable_difference(
         alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
         values passed. `auc` (Float64) is the area nearest to `null`, or to `auc_b` for two models,
         for which the test has the required power. `auc` is above `null` or `auc_b`, or below it if
-        `alternative` is `"less"`. `difference` is `auc` minus `null` or `auc_b`. `power` is the power at `auc`;
-        `target` is the required power. `se` is the standard error of the estimated difference if
-        the areas are as assumed; `se_null` is this standard error if the null hypothesis is true.
-        If no area reaches the power, because there are too few rows, `auc`, `difference`, `power`
-        and the standard errors are null and `note` is `no_solution`.
+        `alternative` is `"less"`. `difference` is `auc` minus `null` or `auc_b`. `power` is the
+        power at `auc`; `target` is the required power. `se` is the standard error of the estimated
+        difference if the areas are as assumed; `se_null` is this standard error if the null
+        hypothesis is true. If no area reaches the power, because there are too few rows, `auc`,
+        `difference`, `power` and the standard errors are null and `note` is `no_solution`.
 
     Raises
     ------

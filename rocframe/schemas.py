@@ -556,9 +556,8 @@ HULL_SHARES = TableType(
     name="hull_shares",
     functions=("hull_shares",),
     columns=hull_share_columns,
-    recognize=has_columns(
-        "share_on_hull", "n_vertices", "n_boot"
-    ),  # the name of the column of models varies
+    # The column `model` is recognized as a group column.
+    recognize=has_columns("share_on_hull", "n_vertices", "n_boot"),
     ties=ROW_TIES,
     drawing=INTERVAL_CHART,
     dots=DotStyle(
