@@ -133,12 +133,31 @@ def test_given_thresholds_of_very_many_groups_are_rows_of_their_curves(rows):
     assert_frame_equal(found, within)
 
 
+def test_simplified_curves_of_very_many_groups_are_those_of_simplify(rows):
+    actual = rf.curve(rows, "label", "score", by="g", max_error=0.01)
+    curves = rf.curve(rows, "label", "score", by="g")
+    assert_frame_equal(actual, rf.simplify(curves, max_error=0.01), check_exact=True)
+
+
+def test_simplified_curves_of_few_rows_keep_all_corners():
+    tiny = predictions(5_000, 9, 20)
+    up, right = (pl.col(name).diff().over("g") for name in ("tp", "fp"))
+    next_up, next_right = (step.shift(-1).over("g") for step in (up, right))
+    is_corner = (up * next_right != next_up * right).fill_null(True)
+    corners = rf.curve(tiny, "label", "score", by="g").filter(is_corner)
+    actual = rf.curve(tiny, "label", "score", by="g", max_error=0.01)
+    assert actual["error"].max() < 1e-15
+    kept = corners.join(actual, on=["g", "threshold"], how="semi", nulls_equal=True)
+    assert kept.height == corners.height
+
+
 @pytest.mark.parametrize(
     "verb",
     [
         lambda rows: rf.curve(rows, "label", "score", by="g"),
         lambda rows: rf.curve(rows, "label", "score", by="g", weight="w"),
         lambda rows: rf.curve(rows, "label", "score", by="g", thresholds=[0.5]),
+        lambda rows: rf.curve(rows, "label", "score", by="g", max_error=0.01),
         lambda rows: rf.auc(rows, "label", "score", by="g"),
         lambda rows: rf.auc(rows, "label", "score", by="g", fpr=(0, 0.5)),
         lambda rows: rf.auc(rows, "label", ["score", "w"], by="g", missing="drop"),
@@ -150,7 +169,8 @@ def test_given_thresholds_of_very_many_groups_are_rows_of_their_curves(rows):
         lambda rows: rf.curve(rows, "label", "score", by="g").roc.area(),
     ],
     ids=[
-        *("curve", "weighted curve", "curve at thresholds", "auc", "partial auc"),
+        *("curve", "weighted curve", "curve at thresholds", "simplified curve"),
+        *("auc", "partial auc"),
         *(
             "auc of models",
             "auc test",

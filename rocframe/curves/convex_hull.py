@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.kernel.scan import BLOCK_ROWS
-from rocframe.kernel.threads import run_parallel, split_groups
+from rocframe.kernel.threads import run_parallel, split_groups, split_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,13 +115,20 @@ def _hull_candidates(
     sampled = np.flatnonzero(is_sampled)
     vertices = sampled[_hull_vertices(tp[sampled], fp[sampled], np.searchsorted(sampled, starts))]
     tp1, fp1 = tp[vertices], fp[vertices]
-    lengths = np.diff(vertices, append=len(tp))
     if tp.dtype.kind == "i" and int(tp1.max()) * int(fp1.max()) > MAX_EXACT_PRODUCT:
-        tp, fp, tp1, fp1 = (part.astype(object) for part in (tp, fp, tp1, fp1))
+        tp1, fp1 = tp1.astype(object), fp1.astype(object)
     # Differences between the last row of a curve and the next curve have no effect.
     height, width = (np.append(np.diff(part), part[:1]) for part in (tp1, fp1))
-    above = (tp - np.repeat(tp1, lengths)) * np.repeat(width, lengths)
-    above -= (fp - np.repeat(fp1, lengths)) * np.repeat(height, lengths)
-    is_candidate = np.asarray(above > 0, bool)
+    is_candidate = np.zeros(len(tp), bool)
+
+    def mark(rows: slice) -> None:
+        first, last = np.searchsorted(vertices, [rows.start, rows.stop - 1], "right")
+        edges = slice(first - 1, last)
+        lengths = np.diff(np.append(vertices[edges], rows.stop).clip(rows.start))
+        above = (tp[rows] - np.repeat(tp1[edges], lengths)) * np.repeat(width[edges], lengths)
+        above -= (fp[rows] - np.repeat(fp1[edges], lengths)) * np.repeat(height[edges], lengths)
+        is_candidate[rows] = above > 0
+
+    run_parallel(mark, split_rows(len(tp), BLOCK_ROWS))
     is_candidate[vertices] = True
     return np.flatnonzero(is_candidate)

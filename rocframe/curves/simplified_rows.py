@@ -63,7 +63,8 @@ def simplified_rows(
 def _simplify_batch(
     counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    if counts.tp.dtype.kind != "i" or kind.x != "fpr" or scale != "linear":
+    is_long = len(counts.tp) > 2 * SIMPLIFIED_BATCH_ROWS  # only part of its rows are examined
+    if is_long or counts.tp.dtype.kind != "i" or kind.x != "fpr" or scale != "linear":
         return _examine_curves(counts, kind, scale, max_error)
     corners, is_regular = _find_corners(counts)
     # The deviation of a corner from the line between two other rows is at least 1 / (pos * neg).
@@ -113,10 +114,13 @@ def _examine_curves(
 
     If `corners` is given, rows that are not corners cannot be farthest from a straight line.
     """
-    candidates = np.ones(len(counts.tp), bool) if corners is None else corners
-    rows = np.flatnonzero(candidates)
-    required, starts = np.zeros(len(candidates), bool), np.searchsorted(rows, counts.starts)
-    required[rows] = hull_vertices(counts.tp[rows], counts.fp[rows], starts)
+    if corners is None:
+        candidates = np.ones(len(counts.tp), bool)
+        required = hull_vertices(counts.tp, counts.fp, counts.starts)
+    else:
+        candidates, rows = corners, np.flatnonzero(corners)
+        required, starts = np.zeros(len(corners), bool), np.searchsorted(rows, counts.starts)
+        required[rows] = hull_vertices(counts.tp[rows], counts.fp[rows], starts)
     counts = counts.on_axes(kind)
     axes, sizes = display_axes(kind, scale, counts), np.diff(counts.starts)
     if counts.required is not None:
@@ -127,6 +131,8 @@ def _examine_curves(
     counts = replace(counts, required=required)
     # The error of curves whose rows are all required is 0 without an examination of their points.
     is_complete = np.logical_and.reduceat(required | ~candidates, counts.starts[:-1])
+    if not is_complete.any():
+        return _select_rows(counts, axes, max_error, candidates)
     error = np.where(_is_defined(axes), 0.0, np.nan)
     if not is_complete.all():
         part, rows = counts.select(~is_complete)
