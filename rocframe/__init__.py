@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
     from rocframe.curves.simplify import simplify
+    from rocframe.decisions.concavities import concavities, repair_scores
     from rocframe.decisions.confusion_matrix import confusion_matrix, expand_counts
     from rocframe.decisions.cost_curve import cost_curve
     from rocframe.decisions.decision_curve import decision_curve
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from rocframe.decisions.mix import draw_decisions, mix
     from rocframe.decisions.operating_point import operating_point
     from rocframe.decisions.relative_superiority import lc_index, relative_superiority
+    from rocframe.decisions.repaired_auc import repaired_auc
     from rocframe.decisions.ties import ties
     from rocframe.decisions.transfer import transfer
     from rocframe.io.tables import about, read, scan, write
@@ -127,6 +129,7 @@ __all__ = [
     "combine",
     "combine_points",
     "compare",
+    "concavities",
     "confusion_matrix",
     "contrast",
     "cost_curve",
@@ -153,6 +156,8 @@ __all__ = [
     "power",
     "read",
     "relative_superiority",
+    "repair_scores",
+    "repaired_auc",
     "report",
     "sample_size",
     "save_chart",

@@ -1,10 +1,13 @@
-"""The types of tables of costs and benefits: cost curves, best models and decision curves."""
+"""The types of tables about decisions: cost curves, best models, decision curves, concavities."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from rocframe.table_types import (
     CHANNELS,
     DOMAINS,
+    HALF_TIES,
     INTERVAL_CHART,
     ROW_TIES,
     DotStyle,
@@ -14,6 +17,11 @@ from rocframe.table_types import (
     integers,
     strings,
 )
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rocframe.table_types import Schema
 
 COST_RATES = floats(
     *("probability_cost", "expected_cost", "threshold", "fpr", "fnr", "trivial_cost", "min_dcf")
@@ -78,4 +86,39 @@ DECISION_CURVES = TableType(
     ties=ROW_TIES,
     drawing="rocframe.charts.decision_chart:decision_curve_chart",
     chart_options=(*CHANNELS, *DOMAINS),
+)
+
+
+CONCAVITY = floats(
+    *("area", "threshold_above", "threshold_below", "score_max"),
+    *("fpr_above", "tpr_above", "fpr_below", "tpr_below"),
+)
+
+
+def concavity_columns(count: pl.DataType) -> Schema:
+    """Return the columns of `concavities`; `count` is the dtype of the counts."""
+    return CONCAVITY | dict.fromkeys(("n_pos", "n_neg"), count) | floats("auc")
+
+
+CONCAVITIES = TableType(
+    name="concavities",
+    functions=("concavities",),
+    columns=concavity_columns,
+    recognize=has_columns(*CONCAVITY, adjacent=4, kind="roc"),
+    ties=ROW_TIES,
+    chart_hint="Draw the curves with their convex hulls: curves.roc.chart(hull=True).",
+)
+
+GAINS = floats("gain_realised", "gain_chosen", "optimism", "auc_repaired", "auc")
+
+REPAIRED_AUC = TableType(
+    name="repaired_auc",
+    functions=("repaired_auc",),
+    columns=lambda: GAINS | integers("n_concavities") | strings("note"),
+    recognize=has_columns(*GAINS, "n_concavities"),
+    ties=HALF_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title="AUC after and before the repair", axis="AUC", marks=("auc_repaired", "auc")
+    ),
 )

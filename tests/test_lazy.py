@@ -55,6 +55,12 @@ def transfer(frame, by=None, **options):
     return curve(frame, [*keys, "fold"]).roc.transfer(**options)
 
 
+def repaired_auc(frame, by=None):
+    keys = [] if by is None else [by] if isinstance(by, str) else by
+    frame = frame.with_columns(fold=pl.col("other") > 0.7)
+    return curve(frame, [*keys, "fold"]).roc.repaired_auc()
+
+
 VERBS = {
     "curve": curve,
     "curve with metrics": lambda frame, by: curve(frame, by, kind="pr", metrics=["f1", "mcc"]),
@@ -135,6 +141,8 @@ VERBS = {
     "combined points of models": lambda frame, by: rf.combine_points(
         rf.curve(frame, "label", ["score", "other"], by=by).roc.at(fpr=0.3)
     ),
+    "concavities": lambda frame, by: curve(frame, by).roc.concavities(),
+    "repaired auc over folds": repaired_auc,
     "hull": lambda frame, by: curve(frame, by).roc.hull(),
     "ties": lambda frame, by: curve(frame, by).roc.ties(),
     "lines of equal cost": lambda frame, by: curve(frame, by).roc.iso_lines(kind="gain"),

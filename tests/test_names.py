@@ -70,6 +70,8 @@ VERBS_ON_CURVES = {
     "operating point": lambda curves: rf.operating_point(curves, ["youden", "mcc"]),
     "transfer": lambda curves: rf.transfer(halved(curves)),
     "hull": rf.hull,
+    "concavities": rf.concavities,
+    "repaired auc": lambda curves: rf.repaired_auc(halved(curves)),
     "lines of equal cost": rf.iso_lines,
     "ties": rf.ties,
     "mix": lambda curves: rf.mix(curves, fpr=[0.1, 0.5]),
@@ -356,6 +358,16 @@ def test_several_scores_make_the_key_model_themselves(frame):
             lambda curves, by: rf.transfer(halved(curves), by=by if by is None else ["fold", by]),
             ["rule", "value_realised", "optimism", "note"],
         ),
+        (
+            lambda curves, by: rf.concavities(curves, by=by),
+            ["area", "threshold_above", "score_max", "n_pos", "auc"],
+        ),
+        (
+            lambda curves, by: rf.repaired_auc(
+                halved(curves), by=by if by is None else ["fold", by]
+            ),
+            ["gain_realised", "gain_chosen", "auc_repaired", "n_concavities"],
+        ),
         (lambda curves, by: rf.hull(curves, by=by), ["slope_low", "prevalence_high", "note"]),
         (lambda curves, by: rf.iso_lines(curves, by=by), ["slope", "expected_cost", "n_optima"]),
         (lambda curves, by: rf.ties(curves, by=by), ["auc_change", "tied_pos", "tied_neg"]),
@@ -384,6 +396,8 @@ def test_several_scores_make_the_key_model_themselves(frame):
         "at, between rows",
         "operating point",
         "transfer",
+        "concavities",
+        "repaired auc",
         "hull",
         "lines of equal cost",
         "ties",

@@ -17,6 +17,7 @@ from rocframe.comparisons.pairing import (
     read_models,
 )
 from rocframe.curves.convex_hull import common_vertices, hull_vertices
+from rocframe.curves.locate import round_values
 from rocframe.decisions.hull import merge_groups
 from rocframe.frames import build_table
 from rocframe.inference.bootstrap import batched_replicates
@@ -403,23 +404,22 @@ def _curve_vertices(
     fp = fp + scan.totals.unscored_neg[:, None]
     row = np.flatnonzero(hull_vertices(tp.ravel(), fp.ravel(), np.arange(size + 1) * tp.shape[1]))
     sample = row // tp.shape[1]
-    return (
-        sample,
-        tp.ravel()[row] * pos_scale[sample],
-        fp.ravel()[row] * neg_scale[sample],
-        is_trivial.ravel()[row],
-    )
+    tp, fp = tp.ravel()[row] * pos_scale[sample], fp.ravel()[row] * neg_scale[sample]
+    # Rates without rounding errors, so that equal vertices of different models are found.
+    tp, fp = (x if x.dtype.kind == "i" else round_values(x, (0, 1)) for x in (tp, fp))
+    return sample, tp, fp, is_trivial.ravel()[row]
 
 
 def _common_denominators(totals: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     """Return factors that turn the counts of each model into rates with the same denominator.
 
     `totals` has an array per model with the number of rows of a class in each resample. The factors
-    are integers if their products with counts are small.
+    are integers if the totals are integers and their products with counts are small.
     """
-    if all(np.array_equal(total, totals[0]) for total in totals):
-        return [np.ones_like(totals[0])] * len(totals)
-    if totals[0].dtype.kind == "i" and np.prod(np.array(totals, float), axis=0).max() < MAX_COMMON:
-        common = np.lcm.reduce(totals)
-        return [common // total for total in totals]
+    if totals[0].dtype.kind == "i":
+        if all(np.array_equal(total, totals[0]) for total in totals):
+            return [np.ones_like(totals[0])] * len(totals)
+        if np.prod(np.array(totals, float), axis=0).max() < MAX_COMMON:
+            common = np.lcm.reduce(totals)
+            return [common // total for total in totals]
     return [1 / total for total in totals]

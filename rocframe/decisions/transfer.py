@@ -26,7 +26,7 @@ from rocframe.rates import CONFUSION
 from rocframe.schemas import RULE, THRESHOLD, TRANSFER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rocframe.decisions.optimum import Rule
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
+    from rocframe.table_types import Schema
 
 
 @public
@@ -187,32 +188,62 @@ def transfer(
         check_supported("subject_to", subject_to, "chosen=")
         _check_chosen(chosen, options)
 
+    def compute(curves: Curves, columns: Schema) -> pl.DataFrame:
+        results = _apply(curves, options, over, chosen)
+        rows = np.repeat(np.arange(len(curves.firsts)), len(options.rules))
+        return build_table(curves.keys, results, columns, rows=rows)
+
+    return plan_transfer(
+        curves,
+        compute,
+        over=over if chosen is None else None,
+        keys=() if chosen is None else _chosen_keys(chosen),
+        columns=TRANSFER.columns,
+        by=by,
+        anchor="rule",
+    )
+
+
+def plan_transfer(
+    curves: FrameT,
+    compute: Callable[[Curves, Schema], pl.DataFrame],
+    *,
+    over: str | None,
+    keys: Sequence[str],
+    columns: Callable[[pl.DataType], Schema],
+    by: By,
+    anchor: str,
+) -> FrameT:
+    """Return a table of curves, each evaluated with a choice that was made on other data.
+
+    `over` is the group column of the folds; None if the choice is read from another table, whose
+    group columns are `keys`. `columns` returns the columns of the table for the dtype of the
+    counts, and `compute` returns the table. `anchor` names a column that is never null.
+    """
+
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        columns = TRANSFER.columns(schema.get("tp", pl.Int64()))
-        table = curve_layout(schema, by, tuple(columns))
-        if chosen is None and over not in table.by:
+        new_columns = columns(schema.get("tp", pl.Int64()))
+        table = curve_layout(schema, by, tuple(new_columns))
+        if over is not None and over not in table.by:
             raise MissingColumnError.compose("over", over, table.by)
-        if chosen is not None:
-            for name in _chosen_keys(chosen):
-                if name not in table.by:
-                    raise MissingColumnError.compose("chosen", name, table.by)
+        for name in keys:
+            if name not in table.by:
+                raise MissingColumnError.compose("chosen", name, table.by)
 
         # Filters on the folds of the result do not remove the rows of other folds.
         (private,) = private_names(["over"], table.by).values()
-        names = {} if chosen is not None else {over: private}
+        names = {} if over is None else {over: private}
 
-        def compute(frame: pl.DataFrame) -> pl.DataFrame:
-            curves = read_curves(frame.rename({new: name for name, new in names.items()}), table)
-            results = _apply(curves, options, over, chosen)
-            rows = np.repeat(np.arange(len(curves.firsts)), len(options.rules))
-            return build_table(curves.keys, results, columns, rows=rows)
+        def read(frame: pl.DataFrame) -> pl.DataFrame:
+            renamed = frame.rename({new: name for name, new in names.items()})
+            return compute(read_curves(renamed, table), new_columns)
 
         return through_node(
             plan.select(table.count_columns).rename(names),
-            compute,
-            schema={**table.keys, **columns},
+            read,
+            schema={**table.keys, **new_columns},
             by=[name for name in table.by if name not in names],
-            anchor="rule",
+            anchor=anchor,
         )
 
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))

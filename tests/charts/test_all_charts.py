@@ -101,6 +101,7 @@ TABLE_FUNCTIONS = {
     ),
     "operating point": lambda table, by: rf.operating_point(curves(table, by), ["youden", "f1"]),
     "hull": lambda table, by: rf.hull(curves(table, by)),
+    "repaired auc": lambda table, by: rf.repaired_auc(curves(table, by), over="m"),
     "common hull": lambda table, by: rf.hull(curves(table, by), across="m"),
     "area": lambda table, by: rf.area(curves(table, by)),
     "area of precision-recall": lambda table, by: rf.area(curves(table, by), kind="pr"),
@@ -133,7 +134,7 @@ def fields(part: object) -> set[str]:
 
 def test_tables_without_a_drawing_have_a_hint():
     hints = {table.name: table.chart_hint for table in TABLES if table.drawing is None}
-    assert set(hints) == {"contrast", "iso_lines", "ties", "transfer"}
+    assert set(hints) == {"concavities", "contrast", "iso_lines", "ties", "transfer"}
     assert all(hints.values())
 
 
@@ -239,8 +240,8 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
     assert str(caught.value) == (
         "chart: not a curve table, because of missing columns: 'threshold', 'tp', 'fp', 'fn', "
         "'tn'.\nCompute one with .roc.curve(label, score, by=…), or pass an unchanged table of "
-        "average, at, operating_point, intervals, confusion_matrix, mix, combine, combine_points, "
-        "chain, hull, cost_curve, relative_superiority, lc_index, decision_curve, auc, "
+        "average, at, operating_point, repaired_auc, intervals, confusion_matrix, mix, combine, "
+        "combine_points, chain, hull, cost_curve, relative_superiority, lc_index, decision_curve, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
         "sample_size, detectable_difference, compare, auc_covariance, hull_shares, band, smooth, "
         "theoretical_curve or area."

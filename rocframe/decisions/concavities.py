@@ -1,0 +1,436 @@
+"""The functions `concavities` and `repair_scores`: parts of ROC curves below their convex hull."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import polars as pl
+
+from rocframe.curves.convex_hull import hull_vertices
+from rocframe.curves.locate import grouped_bisect
+from rocframe.curves.table import curve_layout, read_curves
+from rocframe.decision_tables import CONCAVITIES, concavity_columns
+from rocframe.decisions.optimum import CurveRows, runs
+from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError, ScoreError
+from rocframe.frames import (
+    as_input_frame,
+    build_table,
+    column,
+    lazy_plan,
+    number_distinct_rows,
+    private_names,
+    through_node,
+)
+from rocframe.inputs.roles import TYPE_CHECKS, resolve_column
+from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums
+from rocframe.options import check_choice, parse_integer, public
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By, Column
+
+
+Which = Literal["largest", "all"]
+REPAIRED_SCORE = "repaired_score"
+MIN_AREA = 1e-12  # of a concavity of a weighted curve, larger than rounding errors
+
+
+@public
+def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> FrameT:
+    """Find the parts of ROC curves that are below their convex hull.
+
+    A concavity is the part of a curve between two neighbouring vertices of the hull. In a
+    concavity, the scores rank the rows worse than at random.
+
+    Parameters
+    ----------
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
+    min_rows : int, default 1
+        Return only concavities with at least this number of rows, or this sum of weights.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by, area, threshold_above, threshold_below, score_max, fpr_above, tpr_above, fpr_below,
+        tpr_below, n_pos, n_neg, auc`; one row per concavity, sorted by group and falling threshold.
+        Curves without concavities have no row.
+
+        `area` (Float64) is the area between the hull and the curve. `threshold_above` and
+        `threshold_below` (Float64) are the thresholds of the two vertices. The concavity consists
+        of the rows with `threshold_below <= score < threshold_above`. `score_max` (Float64) is the
+        highest of their scores; `threshold_below` is the lowest. `fpr_above`, `tpr_above`,
+        `fpr_below` and `tpr_below` (Float64) are the rates of the two vertices. `n_pos` and `n_neg`
+        are the numbers of rows in the concavity (Int64), or the sums of weights (Float64). `auc`
+        (Float64) is the area under the whole curve.
+
+    Raises
+    ------
+    RocframeError
+        If the table is not a curve table or a group is incomplete, or if an option is invalid.
+
+    See Also
+    --------
+    repair_scores : Reverse the order of the scores in a concavity.
+    repaired_auc : The effect of the repair on other data.
+    hull : The vertices of the hull.
+
+    Notes
+    -----
+    Most empirical curves have concavities, because the numbers of rows are small. A concavity is
+    therefore no evidence that scores are wrong: use `repaired_auc`.
+
+    References
+    ----------
+    P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
+    International Joint Conference on Artificial Intelligence, 702-707.
+
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874. doi:10.1016/j.patrec.2005.10.010
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 0, 1, 1, 0], "score": [6, 5, 4, 3, 2, 1]})
+    >>> found = rf.curve(predictions, "label", "score").roc.concavities()
+    >>> found.select("area", "threshold_above", "threshold_below", "n_pos", "n_neg", "auc")
+    shape: (1, 6)
+    ┌──────────┬─────────────────┬─────────────────┬───────┬───────┬──────────┐
+    │ area     ┆ threshold_above ┆ threshold_below ┆ n_pos ┆ n_neg ┆ auc      │
+    │ ---      ┆ ---             ┆ ---             ┆ ---   ┆ ---   ┆ ---      │
+    │ f64      ┆ f64             ┆ f64             ┆ i64   ┆ i64   ┆ f64      │
+    ╞══════════╪═════════════════╪═════════════════╪═══════╪═══════╪══════════╡
+    │ 0.222222 ┆ 6.0             ┆ 2.0             ┆ 2     ┆ 2     ┆ 0.555556 │
+    └──────────┴─────────────────┴─────────────────┴───────┴───────┴──────────┘
+    """
+    fewest = parse_integer("min_rows", min_rows, example=10)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        columns = concavity_columns(schema.get("tp", pl.Int64()))
+        table = curve_layout(schema, by, tuple(columns))
+
+        def find(frame: pl.DataFrame) -> pl.DataFrame:
+            curves = read_curves(frame, table)
+            rows = CurveRows.from_curves(curves)
+            found = find_concavities(rows, fewest)
+            pairs = doubled_pairs(rows, len(curves.firsts))
+            auc = exact_quotient(doubled_wins(rows, rows.threshold, len(pairs)), pairs)
+            result = _vertex_columns(rows, found) | {"area": found.area, "auc": auc[found.curve]}
+            return build_table(curves.keys, result, columns, rows=found.curve)
+
+        return through_node(
+            plan.select(table.count_columns),
+            find,
+            schema={**table.keys, **columns},
+            by=table.by,
+            anchor="area",
+        )
+
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+
+
+class Concavities(NamedTuple):
+    """Concavities of curves: the curve, the rows of the two vertices, and the area of each."""
+
+    curve: NDArray[np.int64]
+    above: NDArray[np.int64]
+    below: NDArray[np.int64]
+    area: NDArray[np.float64]
+
+
+def find_concavities(rows: CurveRows, min_rows: int) -> Concavities:
+    """Find the concavities of all curves, in the order of the rows."""
+    starts, _ = runs(rows.curve)
+    is_vertex = hull_vertices(rows.tp, rows.fp, np.append(starts, len(rows.curve)))
+    vertices = np.flatnonzero(is_vertex)
+    above, below = vertices[:-1], vertices[1:]
+    in_curve = (rows.curve[above] == rows.curve[below]) & (below > above + 1)
+    above, below = above[in_curve], below[in_curve]
+    if not len(above):
+        return Concavities(rows.curve[above], above, below, np.zeros(0))
+    tp, fp = rows.tp, rows.fp
+    width, height = np.diff(fp, prepend=0), np.append(0, tp[:-1] + tp[1:])
+    width[starts] = 0
+    # Twice the areas under the curve. The sums between two concavities are not used.
+    edges = np.column_stack([above + 1, below + 1]).ravel()
+    edges = edges[:-1] if edges[-1] == len(tp) else edges
+    under = exact_sums(width, height, edges)[::2]
+    lost = exact_product(tp[above] + tp[below], fp[below] - fp[above]) - under
+    sizes = exact_product(rows.pos[above], rows.neg[above], np.full(len(above), 2))
+    area = exact_quotient(lost, sizes)
+    n_rows = (tp[below] - tp[above]) + (fp[below] - fp[above])
+    is_below = area > (MIN_AREA if rows.weighted else 0)
+    chosen = is_below & (n_rows >= min_rows)
+    above, below = above[chosen], below[chosen]
+    return Concavities(rows.curve[above], above, below, area[chosen])
+
+
+def _vertex_columns(rows: CurveRows, found: Concavities) -> dict[str, Any]:
+    """Return thresholds, rates and numbers of rows of concavities."""
+    above, below = rows.take(found.above), rows.take(found.below)
+    return {
+        "threshold_above": above.threshold,
+        "threshold_below": below.threshold,
+        "score_max": rows.threshold[found.above + 1],
+        "fpr_above": above.fp / above.neg,
+        "tpr_above": above.tp / above.pos,
+        "fpr_below": below.fp / below.neg,
+        "tpr_below": below.tp / below.pos,
+        "n_pos": below.tp - above.tp,
+        "n_neg": below.fp - above.fp,
+    }
+
+
+@public
+def repair_scores(
+    predictions: FrameT,
+    /,
+    score: Column,
+    concavities: pl.DataFrame,
+    *,
+    which: Which = "largest",
+) -> FrameT:
+    """Add a column with scores whose order is reversed in concavities of the ROC curve.
+
+    The reversed scores can increase the AUC, or decrease it if the concavity is due to chance. On
+    the data of the concavity, the AUC always increases. Use `repaired_auc` to measure the change on
+    other data first.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    score : str or Expr
+        Column or expression with the score; higher values indicate the positive class.
+    concavities : DataFrame
+        A table of `concavities`. The columns left of `area` are group columns of the predictions.
+    which : {"largest", "all"}, default "largest"
+        The concavities of each group that are repaired: the one with the largest area, or all. Of
+        equal areas, the one with the highest scores is repaired.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The predictions with a last column `repaired_score` (Float64). In a concavity, where
+        `threshold_below <= score < threshold_above`, it is `threshold_below + score_max - score`,
+        but at least `threshold_below`. All other scores, and scores of groups without a concavity,
+        do not change. Missing scores remain missing.
+
+    Raises
+    ------
+    RocframeError
+        If a column is missing, if a concavity has infinite scores, if the predictions already have
+        a column `repaired_score`, or if an option is invalid.
+
+    See Also
+    --------
+    concavities : The concavities of curves.
+    repaired_auc : The effect of the repair on other data.
+
+    Notes
+    -----
+    The highest and the lowest score of the concavity are exchanged. On the data of the concavity,
+    the repaired part of the curve is the reflection of the original part through the middle of the
+    line between the two vertices. The AUC increases by twice the area of the concavity.
+
+    Repaired scores are not probabilities, even if the scores are. Scores become equal if they
+    differ by less than the rounding error of `score_max`.
+
+    References
+    ----------
+    P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
+    International Joint Conference on Artificial Intelligence, 702-707.
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 0, 1, 1, 0], "score": [6, 5, 4, 3, 2, 1]})
+    >>> found = rf.curve(predictions, "label", "score").roc.concavities()
+    >>> repaired = predictions.roc.repair_scores("score", found)
+    >>> repaired
+    shape: (6, 3)
+    ┌───────┬───────┬────────────────┐
+    │ label ┆ score ┆ repaired_score │
+    │ ---   ┆ ---   ┆ ---            │
+    │ i64   ┆ i64   ┆ f64            │
+    ╞═══════╪═══════╪════════════════╡
+    │ 1     ┆ 6     ┆ 6.0            │
+    │ 0     ┆ 5     ┆ 2.0            │
+    │ 0     ┆ 4     ┆ 3.0            │
+    │ 1     ┆ 3     ┆ 4.0            │
+    │ 1     ┆ 2     ┆ 5.0            │
+    │ 0     ┆ 1     ┆ 1.0            │
+    └───────┴───────┴────────────────┘
+    >>> repaired.select(
+    ...     auc=pl.col("score").roc.auc("label"), after=pl.col("repaired_score").roc.auc("label")
+    ... )
+    shape: (1, 2)
+    ┌──────────┬───────┐
+    │ auc      ┆ after │
+    │ ---      ┆ ---   │
+    │ f64      ┆ f64   │
+    ╞══════════╪═══════╡
+    │ 0.555556 ┆ 1.0   │
+    └──────────┴───────┘
+    """
+    check_choice("which", which, get_args(Which))
+    by = parse_concavities("concavities", concavities)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        for name in by:
+            if name not in schema:
+                raise MissingColumnError.compose("concavities", name, schema)
+        if REPAIRED_SCORE in schema:
+            hint = "Rename or drop this column of the predictions first."
+            raise RepeatedNameError.in_result("predictions", REPAIRED_SCORE, schema, hint)
+        name, score_expr, dtype = resolve_column(plan, schema, "score", score)
+        TYPE_CHECKS["score"](name, dtype)
+        names = private_names(["score", "group"], list(schema))
+        keys, group = number_keys(concavities, by)
+        intervals = Intervals.from_table("concavities", concavities, group, which)
+        rows = plan.with_columns(score_expr.cast(pl.Float64).alias(names["score"]))
+        number = pl.lit(0, pl.Int64).alias(names["group"])
+        if by:
+            numbered = keys.with_columns(pl.int_range(pl.len()).alias(names["group"]))
+            rows = rows.join(
+                numbered.lazy(), on=list(by), how="left", nulls_equal=True, maintain_order="left"
+            )
+            number = column(names["group"]).fill_null(-1)
+
+        def repair(values: pl.Series) -> pl.Series:
+            scores, groups = values.struct.unnest().get_columns()
+            reversed_scores = intervals.reverse(
+                scores.fill_null(np.nan).to_numpy(), groups.to_numpy()
+            )
+            return pl.Series(values.name, reversed_scores).set(scores.is_null(), None)
+
+        repaired = pl.struct(column(names["score"]), number).map_batches(
+            repair, return_dtype=pl.Float64, is_elementwise=True
+        )
+        return rows.select(*(column(name) for name in schema), repaired.alias(REPAIRED_SCORE))
+
+    plan = lazy_plan("predictions", predictions)
+    return as_input_frame(predictions, plan.pipe_with_schema(resolve))
+
+
+def parse_concavities(argument: str, table: object) -> tuple[str, ...]:
+    """Check that an argument is a table of concavities; return its group columns."""
+    recognized = None
+    if isinstance(table, pl.DataFrame):
+        recognized = CONCAVITIES.recognize(table.columns)
+    if not isinstance(table, pl.DataFrame) or recognized is None:
+        expected, hint = "a table of concavities", "Pass a collected table of concavities."
+        raise OptionValueError.unexpected_type(argument, table, expected, hint)
+    return recognized[0]
+
+
+def number_keys(table: pl.DataFrame, by: tuple[str, ...]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Return the distinct keys of a table of concavities, and the position of each row's key."""
+    if not by:
+        return pl.DataFrame(height=1), np.zeros(table.height, np.int64)
+    keys, number = number_distinct_rows(table.select(column(name) for name in by))
+    return keys, number.to_numpy().astype(np.int64)
+
+
+class Intervals(NamedTuple):
+    """Intervals of scores whose order is reversed, sorted by group and score.
+
+    An interval consists of the scores from `lower` to below `upper`. `highest` is the highest score
+    of the data of the concavity in it.
+    """
+
+    group: NDArray[np.int64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    highest: NDArray[np.float64]
+    area: NDArray[np.float64]
+
+    @classmethod
+    def from_table(
+        cls, argument: str, table: pl.DataFrame, group: NDArray[np.int64], which: Which
+    ) -> Intervals:
+        """Return the intervals of a table of concavities, whose rows belong to `group`."""
+        names = ("threshold_below", "threshold_above", "score_max", "area")
+        lower, upper, highest, area = (
+            table.get_column(name).cast(pl.Float64).to_numpy() for name in names
+        )
+        return cls(group, lower, upper, highest, area)._select(argument, which)
+
+    @classmethod
+    def from_rows(cls, rows: CurveRows, found: Concavities, which: Which) -> Intervals:
+        """Return the intervals of concavities that were found in rows of curves."""
+        lower, upper, highest = (
+            rows.threshold[index] for index in (found.below, found.above, found.above + 1)
+        )
+        return cls(found.curve, lower, upper, highest, found.area)._select("curves", which)
+
+    def _select(self, argument: str, which: Which) -> Intervals:
+        """Sort the intervals; with `"largest"`, keep one of each group.
+
+        Of equal areas, the one with the highest scores is kept.
+        """
+        order = np.lexsort((self.lower, self.group))
+        if which == "largest":
+            by_area = np.lexsort((-self.lower, -self.area, self.group))
+            order = by_area[np.diff(self.group[by_area], prepend=-1) != 0]
+        group, lower, upper, highest, area = self
+        selected = Intervals(group[order], lower[order], upper[order], highest[order], area[order])
+        if np.isinf([selected.lower, selected.highest]).any():
+            problem = f"{argument}: a concavity has infinite scores, which cannot be reversed"
+            raise ScoreError(f"{problem}.\nReplace infinite scores by numbers first.")
+        return selected
+
+    def reverse(self, scores: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the repaired scores of rows of these groups; NaN remains NaN."""
+        if not len(self.group):
+            return scores
+        first = np.searchsorted(self.group, group)
+        last = np.searchsorted(self.group, group, "right") - 1
+        index = grouped_bisect(lambda i: self.lower[i] <= scores, first, last) - 1
+        exists = index >= first
+        index = np.where(exists, index, 0)
+        lower, upper, highest = (x[index] for x in (self.lower, self.upper, self.highest))
+        exists &= (scores < upper) | (upper == np.inf)
+        with np.errstate(invalid="ignore"):
+            # Scores above `highest`, which only other data have, become the lowest ones.
+            reversed_scores = np.clip(highest - scores + lower, lower, highest)
+        return np.where(exists, reversed_scores, scores)
+
+
+def doubled_pairs(rows: CurveRows, n_curves: int) -> NDArray[Any]:
+    """Return twice the number of pairs of a positive and a negative of each curve."""
+    pos, neg = np.zeros((2, n_curves), rows.pos.dtype)
+    pos[rows.curve], neg[rows.curve] = rows.pos, rows.neg
+    return exact_product(pos, neg, np.full(n_curves, 2))
+
+
+def doubled_wins(rows: CurveRows, scores: NDArray[np.float64], n_curves: int) -> NDArray[Any]:
+    """Return twice the number of pairs in which the positive has the higher score; a tie counts 1.
+
+    `scores` are the scores of the rows of curves. The first row of a curve has no score.
+    """
+    index = np.flatnonzero(np.diff(rows.curve, prepend=-1) == 0)
+    pos, neg = (count[index] - count[index - 1] for count in (rows.tp, rows.fp))
+    order = np.lexsort((-scores[index], rows.curve[index]))
+    curve, score = rows.curve[index][order], scores[index][order]
+    pos, neg = pos[order], neg[order]
+    wins = np.zeros(n_curves, rows.tp.dtype)
+    if not len(curve):
+        return wins
+    is_new = (np.diff(curve, prepend=-1) != 0) | (np.diff(score, prepend=np.nan) != 0)
+    ties = np.flatnonzero(is_new)
+    curve, pos, neg = curve[ties], np.add.reduceat(pos, ties), np.add.reduceat(neg, ties)
+    starts, lengths = runs(curve)
+    above = np.cumsum(pos) - pos
+    above -= np.repeat(above[starts], lengths)
+    sums = exact_sums(neg, 2 * above + pos, starts)
+    wins = wins.astype(sums.dtype)
+    wins[curve[starts]] = sums
+    return wins

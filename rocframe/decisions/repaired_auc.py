@@ -1,0 +1,234 @@
+"""The function `repaired_auc`: how the repair of concavities changes the AUC on other data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+import polars as pl
+
+from rocframe.curves.table import check_ends
+from rocframe.decision_tables import REPAIRED_AUC
+from rocframe.decisions.concavities import (
+    Intervals,
+    Which,
+    doubled_pairs,
+    doubled_wins,
+    find_concavities,
+    number_keys,
+    parse_concavities,
+)
+from rocframe.decisions.optimum import CurveRows
+from rocframe.decisions.transfer import plan_transfer, pooled_other_curves
+from rocframe.frames import build_table, column
+from rocframe.inference.notes import class_notes
+from rocframe.kernel.exact import exact_quotient
+from rocframe.options import check_choice, check_supported, parse_integer, public
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.curves.table import Curves
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By
+    from rocframe.table_types import Schema
+
+
+@public
+def repaired_auc(
+    curves: FrameT,
+    /,
+    *,
+    over: str = "fold",
+    chosen: pl.DataFrame | None = None,
+    which: Which = "largest",
+    min_rows: int = 1,
+    by: By = None,
+) -> FrameT:
+    """Measure how the repair of concavities that are found on some data changes the AUC on others.
+
+    For each fold, concavities are found on the pooled rows of all other folds, and the order of the
+    scores in them is reversed in this fold. With `chosen=`, the concavities of another table are
+    repaired, such as concavities that were found on validation data.
+
+    Parameters
+    ----------
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
+    over : str, default "fold"
+        Group column with the parts of the data. Curves with the same values of all other group
+        columns are pooled, except for the curve that is repaired. Not used with `chosen`.
+    chosen : DataFrame, default None
+        A table of `concavities`. Its group columns must be group columns of `curves`.
+    which : {"largest", "all"}, default "largest"
+        The concavities of each group that are repaired: the one with the largest area, or all. Of
+        equal areas, the one with the highest scores is repaired.
+    min_rows : int, default 1
+        Repair only concavities with at least this number of rows, or this sum of weights. Not used
+        with `chosen`.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by, gain_realised, gain_chosen, optimism, auc_repaired, auc, n_concavities, note`; one row
+        per curve.
+
+        `auc` is the AUC of the curve, and `auc_repaired` its AUC after the repair. `gain_realised`
+        is the difference, `auc_repaired - auc`. `gain_chosen` is the same difference on the data
+        of the concavities, where it is never negative. `optimism` is `gain_chosen - gain_realised`.
+        `n_concavities` (Int64) is the number of repaired concavities. If it is 0, both gains are 0.
+        All other numbers are Float64.
+
+        `auc`, `auc_repaired`, `gain_realised` and `optimism` are null if the curve lacks a class.
+        `gain_chosen` and `optimism` are null if the pooled data of the other folds lack a class.
+        `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
+        `one_negative`, for the rows of the curve.
+
+    Raises
+    ------
+    RocframeError
+        If the table is not a curve table or a group is incomplete, if `over` is not a group column,
+        if a concavity has infinite scores, or if an option is invalid or unused.
+
+    See Also
+    --------
+    concavities : The concavities of curves.
+    repair_scores : The repaired scores of predictions.
+
+    Notes
+    -----
+    The scores of the folds are compared with the same thresholds. They must be on one scale, as
+    probabilities usually are.
+
+    A concavity that is due to chance does not exist in other data: the repair then reverses scores
+    that are in the correct order, and `gain_realised` is negative. Repair scores only if the gain
+    is positive in most folds.
+
+    References
+    ----------
+    P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
+    International Joint Conference on Artificial Intelligence, 702-707.
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> votes = rf.datasets.vote()
+    >>> curves = rf.curve(votes, "label", "score", by=["model", "fold"])
+    >>> repaired = rf.repaired_auc(curves)
+    >>> repaired.group_by("model", maintain_order=True).agg(
+    ...     pl.col("gain_realised", "gain_chosen").mean(),
+    ...     better=(pl.col("gain_realised") > 0).sum(),
+    ... )
+    shape: (6, 4)
+    ┌─────────────────────┬───────────────┬─────────────┬────────┐
+    │ model               ┆ gain_realised ┆ gain_chosen ┆ better │
+    │ ---                 ┆ ---           ┆ ---         ┆ ---    │
+    │ str                 ┆ f64           ┆ f64         ┆ u32    │
+    ╞═════════════════════╪═══════════════╪═════════════╪════════╡
+    │ decision_tree       ┆ -0.002937     ┆ 0.009576    ┆ 0      │
+    │ linear_svm          ┆ -0.00263      ┆ 0.003617    ┆ 3      │
+    │ logistic_regression ┆ -0.005698     ┆ 0.004144    ┆ 2      │
+    │ naive_bayes         ┆ -0.007385     ┆ 0.004216    ┆ 3      │
+    │ nearest_neighbours  ┆ 0.001158      ┆ 0.001465    ┆ 4      │
+    │ random_forest       ┆ -0.003498     ┆ 0.000506    ┆ 1      │
+    └─────────────────────┴───────────────┴─────────────┴────────┘
+    """
+    fewest = parse_integer("min_rows", min_rows, example=10)
+    keys: tuple[str, ...] = ()
+    check_choice("which", which, get_args(Which))
+    if chosen is not None:
+        check_supported("min_rows", min_rows, "chosen=", default=1)
+        keys = parse_concavities("chosen", chosen)
+
+    def compute(curves: Curves, columns: Schema) -> pl.DataFrame:
+        if chosen is None:
+            result = _repair_over_folds(curves, over, which, fewest)
+        else:
+            result = _repair_chosen(curves, chosen, keys, which)
+        return build_table(curves.keys, result, columns)
+
+    return plan_transfer(
+        curves,
+        compute,
+        over=over if chosen is None else None,
+        keys=keys,
+        columns=lambda _: REPAIRED_AUC.columns(),
+        by=by,
+        anchor="n_concavities",
+    )
+
+
+def _repair_over_folds(curves: Curves, over: str, which: Which, min_rows: int) -> dict[str, Any]:
+    """Repair each curve in the concavities of the pooled other curves of its group."""
+    rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
+    others = pooled_other_curves(curves, over)
+    found = Intervals.from_rows(others, find_concavities(others, min_rows), which)
+    _, _, gain_chosen = _repaired_areas(others, found, others.curve, n_curves)
+    repaired = _repaired_areas(rows, found, rows.curve, n_curves)
+    n_concavities = np.bincount(found.group, minlength=n_curves)
+    return _gain_columns(curves, repaired, gain_chosen, n_concavities)
+
+
+def _repair_chosen(
+    curves: Curves, chosen: pl.DataFrame, keys: tuple[str, ...], which: Which
+) -> dict[str, Any]:
+    """Repair each curve in the chosen concavities of its key."""
+    hint = "Compute the curve without thresholds=, and do not filter its rows."
+    check_ends(curves, "its area cannot be computed", hint)
+    rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
+    distinct, group = number_keys(chosen, keys)
+    found = Intervals.from_table("chosen", chosen, group, which)
+    key_of = np.zeros(n_curves, np.int64)
+    if keys:
+        numbered = distinct.with_columns(pl.int_range(pl.len()).alias(NUMBER))
+        key_of = (
+            curves.keys.select(column(name) for name in keys)
+            .join(numbered, on=list(keys), how="left", nulls_equal=True, maintain_order="left")
+            .get_column(NUMBER)
+            .fill_null(-1)
+            .to_numpy()
+        )
+    repaired = _repaired_areas(rows, found, key_of[rows.curve], n_curves)
+    first, last = (np.searchsorted(found.group, key_of, side) for side in ("left", "right"))
+    total = np.append(0.0, np.cumsum(2 * found.area))
+    return _gain_columns(curves, repaired, total[last] - total[first], last - first)
+
+
+NUMBER = "(number)"
+
+
+def _gain_columns(
+    curves: Curves,
+    repaired: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    gain_chosen: NDArray[np.float64],
+    n_concavities: NDArray[np.int64],
+) -> dict[str, Any]:
+    """Return the columns of the result."""
+    auc, auc_repaired, gain = repaired
+    note = class_notes(curves.total("tp", "fn"), curves.total("fp", "tn"))
+    return {
+        "gain_realised": gain,
+        "gain_chosen": gain_chosen,
+        "optimism": gain_chosen - gain,
+        "auc_repaired": auc_repaired,
+        "auc": auc,
+        "n_concavities": n_concavities,
+        "note": note.tolist(),
+    }
+
+
+def _repaired_areas(
+    rows: CurveRows, intervals: Intervals, group: NDArray[np.int64], n_curves: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the areas of curves before and after the repair, and their differences."""
+    pairs = doubled_pairs(rows, n_curves)
+    before = doubled_wins(rows, rows.threshold, n_curves)
+    after = doubled_wins(rows, intervals.reverse(rows.threshold, group), n_curves)
+    auc, auc_repaired, gain = (
+        exact_quotient(wins, pairs) for wins in (before, after, after - before)
+    )
+    return auc, auc_repaired, gain
