@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from rocframe.rates import Settings
 
 
-KindName: TypeAlias = Literal["roc", "precision_recall", "pr", "det", "gain", "lift", "lift_chart"]
+KindName: TypeAlias = Literal[
+    "roc", "precision_recall", "pr", "det", "gain", "lift", "lift_chart", "predictive_value"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,6 +69,13 @@ KINDS = {
         Kind(name="det", title="Detection error trade-off", x="fpr", y="fnr"),
         Kind(name="gain", title="Gain", x="alert_rate", y="tpr"),
         Kind(name="lift", title="Lift", x="alert_rate", y="lift", segments="hyperbolic"),
+        Kind(
+            name="predictive_value",
+            title="Predictive value",
+            x="alert_rate",
+            y="ppv",  # another name than the metric `precision`, which lift charts often have
+            segments="hyperbolic",
+        ),
         Kind(name="lift_chart", title="Lift chart", x="alert_rate", y="tp"),
     )
 }

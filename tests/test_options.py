@@ -69,7 +69,10 @@ PASS_FRAME = "Pass a table, such as the result of pl.read_parquet(path)."
 PASS_RESULT = "Pass a table that rocframe returned, such as the result of .roc.curve(label, score)."
 UNGROUPED = "Pass the table itself, and the group columns as by=."
 WHERE = "Use exactly one of threshold, fpr, tpr, alert_rate, tnr, fnr, such as fpr=[0.01, 0.05]."
-KINDS = "Choose one of: 'roc', 'precision_recall', 'pr', 'det', 'gain', 'lift', 'lift_chart'."
+KINDS = (
+    "Choose one of: 'roc', 'precision_recall', 'pr', 'det', 'gain', 'lift', 'predictive_value', "
+    "'lift_chart'."
+)
 TABLE = "Columns of the result: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
 
 COMPARED = "Choose one of: 'delong', 'delong_unpaired', 'bootstrap', 'permutation', 'venkatraman'."

@@ -153,7 +153,9 @@ def metadata_of(tmp_path, table):
     return metadata["table"], metadata["kind"], metadata["by"], metadata["ties"]
 
 
-@pytest.mark.parametrize("kind", ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"])
+@pytest.mark.parametrize(
+    "kind", ["roc", "precision_recall", "det", "gain", "lift", "lift_chart", "predictive_value"]
+)
 def test_the_metadata_contain_the_kind_of_a_curve(tmp_path, kind):
     table = rf.curve(LOG, "label", "score", kind=kind)
     assert metadata_of(tmp_path, table) == ("curve", kind, [], "a tie is one row")

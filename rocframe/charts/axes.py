@@ -57,6 +57,7 @@ COUNT_TITLES = {
     "fn": "False negatives",
     "tn": "True negatives",
 }
+AXIS_TITLES = {**COUNT_TITLES, "ppv": "Positive predictive value"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,7 +288,9 @@ def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | Non
         check_choice(name, value, AXIS_METRICS)
     x, y = str(options.x), str(options.y)
     for kind in KINDS.values():
-        if _metric(kind.x) is _metric(x) and _metric(kind.y) is _metric(y):
+        # Precision is drawn as this kind, with lines of chance, only under the name `ppv`.
+        is_same = kind.name != "predictive_value" or y == kind.y
+        if is_same and _metric(kind.x) is _metric(x) and _metric(kind.y) is _metric(y):
             return kind
     straight = all(
         isinstance(rate.formula, CountRatio) and rate.formula.denominator in {(), *TOTALS}
@@ -367,8 +370,8 @@ def _free_axis(kind: Kind, name: str, values: NDArray[np.float64]) -> PlotAxis:
 
 def axis_title(kind: Kind, name: str) -> str:
     """Return the title of a rate: its label, or the name that is usual for this kind of curve."""
-    if name in CONFUSION:
-        return COUNT_TITLES[name]
+    if name in AXIS_TITLES:
+        return AXIS_TITLES[name]
     rate = kind.axis(name)
     return rate.label if name == rate.name else name.replace("_", " ").capitalize()
 

@@ -18,6 +18,7 @@ from rocframe.charts.curve_data import (
     simplified_lines,
 )
 from rocframe.charts.curve_layers import (
+    PREVALENCE_KINDS,
     ROW_FIELDS,
     CurvePlot,
     chance_layers,
@@ -157,7 +158,9 @@ def _prevalence_text(curves: Curves, kind: Kind) -> str:
 
 def _add_chance_levels(records: list[dict[str, Any]], plane: Plane) -> None:
     """Add the height of the line of chance to each record; nearly equal heights are merged."""
-    total = {"precision_recall": "prevalence", "lift_chart": "pos"}.get(plane.kind.name)
+    total = {"lift_chart": "pos", **dict.fromkeys(PREVALENCE_KINDS, "prevalence")}.get(
+        plane.kind.name
+    )
     if total is None:
         return
     levels = [record[total] if record["x"] else None for record in records]

@@ -44,6 +44,7 @@ SIMPLIFIED_SCALES: dict[str, tuple[Scale, ...]] = {
     "det": ("normal_deviate",),
     "precision_recall": ("linear",),
     "lift": ("linear",),
+    "predictive_value": ("linear",),
 }
 
 

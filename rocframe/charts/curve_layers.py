@@ -26,6 +26,7 @@ MEANS = "means"  # the name of the kind for means of metrics at fixed values of 
 ONE_LINE = "The dashed line shows chance"
 ONE_PER_PREVALENCE = "Each dashed line shows chance at one prevalence"
 THRESHOLD_TEXT = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
+PREVALENCE_KINDS = ("precision_recall", "predictive_value")  # chance is at the prevalence
 PERFECT = "Dotted lines show perfect scores"
 ROW_FIELDS = {
     "fn": "datum.pos - datum.tp",
@@ -143,7 +144,7 @@ def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
     """Describe the lines of chance; return an empty text if the chart has none."""
     if plane.kind.name in {MEANS, FREE} or not plane.diagonal:
         return ""
-    if plane.kind.name in {"precision_recall", "lift_chart"}:
+    if plane.kind.name in {*PREVALENCE_KINDS, "lift_chart"}:
         perfect = f". {PERFECT}" if plane.kind.name == "lift_chart" else ""
         return f"{ONE_PER_PREVALENCE}{perfect}" if of_curves else ""
     return ONE_LINE
@@ -152,13 +153,13 @@ def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
 def chance_layers(plane: Plane, *, of_curves: bool = False) -> list[alt.Chart]:
     """Draw lines of chance: the expected curves of random scores.
 
-    In precision-recall and lift charts, chance depends on the counts. Only curve tables contain
-    these counts.
+    In charts of precision and in lift charts, chance depends on the counts. Only curve tables
+    contain these counts.
     """
     if not chance_text(plane, of_curves=of_curves):
         return []
     x, y = plane.x, plane.y
-    if plane.kind.name == "precision_recall":
+    if plane.kind.name in PREVALENCE_KINDS:
         return [_prevalence_levels()]
     if plane.kind.name == "lift_chart":
         return [_lines_to_totals(x), _perfect_lines(x)]

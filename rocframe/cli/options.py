@@ -14,7 +14,9 @@ from rocframe.options import NOT_GIVEN
 from rocframe.reports.report import DEFAULT_KINDS, ReportOptions
 
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
-KindChoice = Literal["roc", "precision_recall", "pr", "det", "gain", "lift", "lift_chart"]
+KindChoice = Literal[
+    "roc", "precision_recall", "pr", "det", "gain", "lift", "lift_chart", "predictive_value"
+]
 
 
 @Parameter(name="*")

@@ -97,7 +97,7 @@ def curve(
     kind : str, default "roc"
         Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
         precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),
-        `"lift_chart"` (alert_rate, tp).
+        `"lift_chart"` (alert_rate, tp), `"predictive_value"` (alert_rate, ppv).
     metrics : str, Expr or sequence of these, default ()
         Additional columns: names of metrics, such as `"f1"` or `"mcc"` (see Notes), and named
         expressions over `tp`, `fp`, `fn` and `tn`. An alias such as `"specificity"` adds a column

@@ -38,6 +38,8 @@ CAPTIONS = {
     "det": "Better curves are closer to the bottom left. Both axes are normal deviates.",
     "gain": "Share of all positives that are among the highest-scored rows.",
     "lift": "Share of positives among the highest-scored rows, relative to all rows.",
+    "predictive_value": "Share of positives among the highest-scored rows. Dashed line: random "
+    "classifier.",
     "lift_chart": "Number of positives among the highest-scored rows.",
 }
 

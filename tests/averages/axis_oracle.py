@@ -45,6 +45,7 @@ def rate(name: str, counts: Counts) -> Fraction | None:
         "alert_rate": (tp + fp) / (pos + neg),
         "tp": tp,
         "precision": precision,
+        "ppv": precision,
         "lift": None if precision is None else precision * (pos + neg) / pos,
     }[name]
 

@@ -35,6 +35,7 @@ AXES = {
     "gain": ("alert_rate", "tpr"),
     "lift": ("alert_rate", "lift"),
     "lift_chart": ("alert_rate", "tp"),
+    "predictive_value": ("alert_rate", "ppv"),
 }
 HORIZONTAL = ("roc", "det", "gain")
 
@@ -224,7 +225,7 @@ def test_the_mean_of_one_curve_is_that_curve(table):
         # The union contains both ends of each jump.
         ends = rated.group_by(x).agg(pl.first(y), pl.last(y).alias("last"))
         corners = {*ends.select(x, y).rows(), *ends.select(x, "last").rows()}
-        if kind in {"precision_recall", "lift"}:  # the first row has no precision
+        if y in {"precision", "lift", "ppv"}:  # the first row has no precision
             corners = {(at, up) for at, up in corners if at}
         assert corners <= set(mean.select(x, y).rows())
     threshold = rf.average(own, method="threshold", grid="union")

@@ -13,7 +13,7 @@ from rocframe.charts.curve_data import _crossing
 from tests.charts.test_chart import records
 from tests.curves.test_thinning import farthest, filled
 
-KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
+KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart", "predictive_value"]
 NEAR = 1 / 500  # share of an axis
 
 probit = np.vectorize(NormalDist().inv_cdf)
@@ -45,6 +45,7 @@ def shown(kind, tp, fp, totals, top):
         return {
             "roc": (fp / neg, tp / pos),
             "precision_recall": (tp / pos, precision),
+            "predictive_value": ((tp + fp) / n, precision),
             "det": (fp / neg, 1 - tp / pos),
             "gain": ((tp + fp) / n, tp / pos),
             "lift": ((tp + fp) / n, precision / (pos / n) / top),

@@ -18,7 +18,8 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.curves.convex_hull import hull_vertices
 
-KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
+NOT_MONOTONE = {"precision_recall", "lift", "predictive_value"}
+KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart", "predictive_value"]
 SCALES = [
     *((kind, "linear") for kind in KINDS),
     *((kind, "log") for kind in ("roc", "gain", "lift", "lift_chart")),
@@ -109,15 +110,16 @@ def farthest(full, simple, kind, scale):
 
     def y(along, other):
         rate = other / pos
-        if kind in {"precision_recall", "lift"}:
-            return along / (along + other) if kind != "lift" else other / along / top
+        if kind in NOT_MONOTONE:
+            is_share = kind == "precision_recall"
+            return along / (along + other) if is_share else other / along / top
         return stretched(rate, scale, low) if scale == "normal_deviate" else rate
 
     at = everywhere(along)
-    at = at[at > 0] if kind in {"precision_recall", "lift"} else at
+    at = at[at > 0] if kind in NOT_MONOTONE else at
     both = zip(spans(at, along, other), spans(at, few_along, few_other), strict=True)
     gaps = [abs(y(at, one) - y(at, two)) for one, two in both]
-    if kind not in {"precision_recall", "lift"}:
+    if kind not in NOT_MONOTONE:
         at = everywhere(other)
         both = zip(spans(at, other, along), spans(at, few_other, few_along), strict=True)
         gaps += [abs(x(one) - x(two)) for one, two in both]
