@@ -114,6 +114,35 @@ def test_the_curves_of_fawcetts_figure_7_cross_and_each_panel_names_its_own_area
         assert f">{model} (AUC {area:.3f})<" in picture
 
 
+def test_the_negation_of_e_is_b_in_fawcetts_figure_2(specs):
+    tables = [data for data in specs["fawcett-2"]["datasets"].values() if isinstance(data, list)]
+    points = {
+        row["model"]: (row["fpr"], row["tpr"])
+        for table in tables
+        for row in table
+        if "model" in row
+    }
+    (negated,) = (row for table in tables for row in table if "negated_fpr" in row)
+    assert (negated["fpr"], negated["tpr"]) == points["E"]
+    assert (negated["negated_fpr"], negated["negated_tpr"]) == points["B"]
+    assert (points["C"], points["D"]) == ((0.7, 0.7), (0, 1))
+
+
+def test_the_expected_point_of_and_is_that_of_fawcetts_figure_12_and_both_are_above_the_hull(specs):
+    spec = specs["fawcett-12"]
+    records = [
+        r for data in spec["datasets"].values() if isinstance(data, str) for r in json.loads(data)
+    ]
+    (x_and, y_and), (x_or, y_or) = (
+        (r["x"], r["y"]) for r in records if r.get("mark") == "expected if independent"
+    )
+    assert (x_and, y_and) == (0.08, 0.42)
+    hull = next(data for data in spec["datasets"].values() if len(data) == 4)
+    fpr, tpr = ([row[name] for row in hull] for name in ("fpr", "tpr"))
+    assert y_and > np.interp(x_and, fpr, tpr)
+    assert y_or > np.interp(x_or, fpr, tpr)
+
+
 def test_the_line_of_equal_accuracy_touches_the_lift_chart_and_rises_by_half_the_rows(specs):
     spec = specs["vuk-curk-7"]
     (curve,) = (record for part in parts(spec) for record in lines(part, spec["datasets"]))

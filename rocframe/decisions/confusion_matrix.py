@@ -151,6 +151,7 @@ def confusion_matrix(
         tp, fp, fn, tn = (counts.get_column(name).to_numpy() for name in CONFUSION)
         with np.errstate(divide="ignore", invalid="ignore"):
             fpr, tpr = fp / (fp + tn), tp / (tp + fn)
+            negated_fpr, negated_tpr = tn / (fp + tn), fn / (tp + fn)
         below = pl.Series(tpr < fpr).set(pl.Series(np.isnan(tpr - fpr)), None)
         totals = scan.totals
         columns = {
@@ -159,8 +160,8 @@ def confusion_matrix(
             "tpr": tpr,
             "auc": (1 + tpr - fpr) / 2,
             "below_chance": below,
-            "negated_fpr": 1 - fpr,
-            "negated_tpr": 1 - tpr,
+            "negated_fpr": negated_fpr,
+            "negated_tpr": negated_tpr,
             "n_pos": totals.pos_rows,
             "n_neg": totals.neg_rows,
             "n_missing": scan.rows.unscored.n_missing,
