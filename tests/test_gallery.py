@@ -128,6 +128,15 @@ def test_the_negation_of_e_is_b_in_fawcetts_figure_2(specs):
     assert (points["C"], points["D"]) == ((0.7, 0.7), (0, 1))
 
 
+def test_the_repaired_classifier_is_the_reflection_of_b_in_fawcetts_figure_11b(specs):
+    spec = specs["fawcett-11b"]
+    (curve,) = (record for part in parts(spec) for record in lines(part, spec["datasets"]))
+    (before,) = (d for d in spec["datasets"].values() if isinstance(d, list) and len(d) == 5)
+    for axis, name in (("x", "fpr"), ("y", "tpr")):
+        a, b, c = (row[name] for row in before[1:4])
+        assert curve[axis][1:4] == pytest.approx([a, a + c - b, c])
+
+
 def test_the_expected_point_of_and_is_that_of_fawcetts_figure_12_and_both_are_above_the_hull(specs):
     spec = specs["fawcett-12"]
     records = [
