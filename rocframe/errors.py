@@ -125,7 +125,7 @@ class RepeatedNameError(RocframeError, ValueError):
         argument: str,
         name: str,
         table: Iterable[str],
-        hint: str = "Leave it out, or give it another name with .alias().",
+        hint: str = "Leave out this column, or rename it with .alias().",
     ) -> RepeatedNameError:
         """Return an error that lists the columns of the result, one of which has this name."""
         return cls(
@@ -260,7 +260,7 @@ class LabelError(RocframeError, ValueError):
         """Return an error for a positive value whose type differs from that of the labels."""
         hint = "Pass the positive value in the type of the labels."
         if isinstance(positive, list | tuple | set | frozenset):
-            hint = f"Pass one value; for several, use label=pl.col({column!r}).is_in([…])."
+            hint = f"Pass one value. For several values, use label=pl.col({column!r}).is_in([…])."
         elif isinstance(positive, datetime) and isinstance(dtype, pl.Datetime):
             zone = "without a" if dtype.time_zone is None else "with a"
             hint = f"Pass a datetime {zone} time zone, as a multiple of the time unit."
@@ -391,7 +391,7 @@ class LazyFrameError(RocframeError, TypeError):
         """Return an error that shows how to collect the table for this function."""
         return cls(
             f"{function}: expected a DataFrame, but this is a LazyFrame.\n"
-            f"Collect it first: curves.collect().roc.{function}()."
+            f"Collect the table first: curves.collect().roc.{function}()."
         )
 
 

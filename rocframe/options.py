@@ -65,7 +65,7 @@ def check_supported(
     supported: bool = False,
     default: object = None,
     noun: Literal["option", "value"] = "option",
-    hint: str = "Leave it out.",
+    hint: str = "",
 ) -> None:
     """Raise an error for an option that `subject`, such as a method, does not support.
 
@@ -74,7 +74,7 @@ def check_supported(
     is_default = value is default or (isinstance(value, type(default)) and value == default)
     if not (supported or is_default):
         problem = f"{subject} does not support this {noun}"
-        raise OptionValueError.compose(option, value, problem, hint)
+        raise OptionValueError.compose(option, value, problem, hint or f"Leave out {option}=.")
 
 
 def to_float(value: object) -> float | None:
@@ -279,12 +279,12 @@ def check_frame(argument: str, value: object) -> None:
     if isinstance(value, pl.DataFrame | pl.LazyFrame):
         return
     is_array = isinstance(value, Sequence | pl.Series) or type(value).__module__ == "numpy"
-    hint = "Convert it first, for example with pl.DataFrame(…) or pl.from_pandas(…)."
+    hint = "Convert the value first, for example with pl.DataFrame(…) or pl.from_pandas(…)."
     if isinstance(value, str | PathLike):
         reader = "csv" if str(value).endswith(".csv") else "parquet"
         hint = f"Read the file first: pl.read_{reader}(path) or pl.scan_{reader}(path)."
     elif isinstance(value, Mapping):
-        hint = "Convert it first: pl.DataFrame(…)."
+        hint = "Convert the value first: pl.DataFrame(…)."
     elif type(value).__name__.endswith("GroupBy"):
         hint = "Pass the table itself, and the group columns as by=."
     elif argument != "predictions" and (is_array or value is None):
@@ -362,15 +362,15 @@ def _unknown_argument_hint(function: Callable[..., Any], name: str) -> str:
         return ARGUMENTS_OF_OTHERS[name].format(name=name)
     is_missing = name == "missing" or ARGUMENT_ALIASES.get(name.lower()) == ("missing",)
     if is_missing and function.__module__.startswith("rocframe.expressions"):
-        return "Leave it out: expressions always leave out rows with missing values."
+        return f"Leave out {name}=: expressions always leave out rows with missing values."
     if name == "positive" and function.__name__ == "volume":
-        return "Leave it out: all three classes are compared. Use classes= for their order."
+        return f"Leave out {name}=: all three classes are compared. Use classes= for their order."
     if function.__name__ == "at":
         return (
             'For another metric, use operating_point("tpr", subject_to={"precision": (0.9, 1)}) or '
             'average(fixed="precision").'
         )
-    return "Leave it out."
+    return f"Leave out {name}=."
 
 
 FunctionT = TypeVar("FunctionT", bound="Callable[..., Any]")

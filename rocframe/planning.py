@@ -585,7 +585,9 @@ def parse_planning_options(
         raise OptionValueError.compose("correlation", correlation, problem, hint)
     if auc_b is not None and correlation is None:
         problem = "a second model requires the correlation of the two estimated areas"
-        hint = "Use, for example, correlation=0.5; it is 0 for models evaluated on different rows."
+        hint = (
+            "Use, for example, correlation=0.5. Use correlation=0 for models with different rows."
+        )
         raise OptionValueError.compose("auc_b", auc_b, problem, hint)
     if auc_b is not None and null != 0.5:
         problem = "the null hypothesis for two models is that their areas are equal"

@@ -54,7 +54,7 @@ WRONG = [
         lambda: auc(multi_class="ovr"),
         unexpected("multi_class", "Use multiclass_auc for averages over classes."),
     ),
-    (lambda: auc(xyz=1), unexpected("xyz", "Leave it out.")),
+    (lambda: auc(xyz=1), unexpected("xyz", "Leave out xyz=.")),
     (
         lambda: rf.auc(TABLE, y_true="label", y_score="score"),
         unexpected("y_true", "Use label= instead."),
@@ -106,7 +106,7 @@ WRONG = [
         (
             "gini: unexpected keyword argument 'na_rm'.\n"
             "Arguments: score, label, positive, weight, count.\n"
-            "Leave it out: expressions always leave out rows with missing values."
+            "Leave out na_rm=: expressions always leave out rows with missing values."
         ),
     ),
     (
@@ -114,7 +114,7 @@ WRONG = [
         (
             "volume: unexpected keyword argument 'positive'.\n"
             f"Arguments: {', '.join(inspect.signature(rf.volume).parameters)}.\n"
-            "Leave it out: all three classes are compared. Use classes= for their order."
+            "Leave out positive=: all three classes are compared. Use classes= for their order."
         ),
     ),
     (

@@ -232,7 +232,7 @@ TEXTS = {
         rf.LazyFrameError.compose("chart"),
         (
             "chart: expected a DataFrame, but this is a LazyFrame.\n"
-            "Collect it first: curves.collect().roc.chart()."
+            "Collect the table first: curves.collect().roc.chart()."
         ),
     ),
     "an unreadable log": (

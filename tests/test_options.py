@@ -60,7 +60,7 @@ PAIR = "expected a pair of numbers.\nUse, for example, fpr=(0, 0.1)."
 RATES = "Use values within this range."
 FRAME = "expected a polars DataFrame or LazyFrame, but this is"
 READ_FILE = "Read the file first: pl.read_{0}(path) or pl.scan_{0}(path)."
-CONVERT = "Convert it first: pl.DataFrame(…)."
+CONVERT = "Convert the value first: pl.DataFrame(…)."
 ARRAYS = (
     'Make a table of the arrays first: pl.DataFrame({"label": y_true, "score": y_score}). Then '
     "pass the names of its columns."
@@ -193,7 +193,7 @@ WRONG = [
         lambda: curve(metrics="fpr"),
         (
             f"metrics='fpr': the result has a column of this name.\n{TABLE}\n"
-            "Leave it out, or give it another name with .alias()."
+            "Leave out this column, or rename it with .alias()."
         ),
     ),
     (
@@ -270,7 +270,7 @@ WRONG = [
         lambda: at(threshold=0.5, interpolate=True),
         (
             "interpolate=True: counts are constant between two thresholds, so they cannot be "
-            "interpolated.\nUse it with a rate, such as fpr= or tpr=."
+            "interpolated.\nUse interpolate=True with a rate, such as fpr= or tpr=."
         ),
     ),
     (
@@ -441,10 +441,13 @@ def test_a_metric_of_ones_own_may_use_the_rates():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"beta": 2}, 'beta=2: no metric uses it.\nUse, for example, metrics=["f_beta"].'),
+        ({"beta": 2}, 'beta=2: no metric uses this option.\nUse, for example, metrics=["f_beta"].'),
         (
             {"costs": {"fp": 1}, "metrics": ["f1"]},
-            "costs={'fp': 1}: no metric uses it.\nUse, for example, metrics=[\"expected_cost\"].",
+            (
+                "costs={'fp': 1}: no metric uses this option.\n"
+                'Use, for example, metrics=["expected_cost"].'
+            ),
         ),
     ],
 )

@@ -280,22 +280,23 @@ WRONG_ROLES = {
     "a selector that takes the label along": (
         {"score": cs.numeric() | cs.boolean()},
         (
-            "score=[cs.numeric() | cs.boolean()]: it selects 'label', which has another role.\n"
-            "Exclude it, for example with … - cs.by_name('label')."
+            "score=[cs.numeric() | cs.boolean()]: the selector selects 'label', which has another "
+            "role.\n"
+            "Exclude this column, for example with … - cs.by_name('label')."
         ),
     ),
     "a selector that takes the weight along": (
         {"score": cs.numeric(), "weight": "importance"},
         (
-            "score=cs.numeric(): it selects 'importance', which has another role.\n"
-            "Exclude it, for example with … - cs.by_name('importance')."
+            "score=cs.numeric(): the selector selects 'importance', which has another role.\n"
+            "Exclude this column, for example with … - cs.by_name('importance')."
         ),
     ),
     "all columns": (
         {"score": pl.all(), "by": "day"},
         (
-            "score=cs.all(): it selects 'day', which has another role.\n"
-            "Exclude it, for example with … - cs.by_name('day')."
+            "score=cs.all(): the selector selects 'day', which has another role.\n"
+            "Exclude this column, for example with … - cs.by_name('day')."
         ),
     ),
     "a score that is no number": (
@@ -461,7 +462,7 @@ POSITIVES = {
         ["1", "2"],
         (
             f"positive=['1', '2']: a value of type list {NEVER_EQUAL} String.\n"
-            "Pass one value; for several, use label=pl.col('label').is_in([…])."
+            "Pass one value. For several values, use label=pl.col('label').is_in([…])."
         ),
     ),
     "an expression": (

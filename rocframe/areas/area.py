@@ -210,7 +210,7 @@ def area(
 def _check_unused(**options: object) -> None:
     """Raise an error for an option that is given for a table of averaged curves."""
     for option, value in options.items():
-        hint = "Leave it out. The columns of the table determine its keys and its kind."
+        hint = f"Leave out {option}=. The columns of the table determine the groups and the kind."
         check_supported(option, value, "the table of averaged curves", hint=hint)
 
 

@@ -139,7 +139,7 @@ def _read_score_columns(
     """Read scores that have a column for each class."""
     if classes is not None:
         problem = "scores= already determines the classes"
-        raise OptionValueError.compose("classes", classes, problem, "Leave it out.")
+        raise OptionValueError.compose("classes", classes, problem, "Leave out classes=.")
     values: list[Any] = []
     columns: list[Column] = []
     if isinstance(scores, Mapping):

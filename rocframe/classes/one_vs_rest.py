@@ -143,7 +143,7 @@ def _parse_margin(margin: bool | int, n_classes: int | None) -> int:
     rank = int(margin) if isinstance(margin, bool) else parse_integer("margin", margin, example=3)
     if rank and n_classes == 1:
         problem = "there is only one class, so there is no other score to subtract"
-        raise OptionValueError.compose("margin", margin, problem, "Leave it out.")
+        raise OptionValueError.compose("margin", margin, problem, "Leave out margin=.")
     if n_classes is not None and rank >= n_classes:
         raise OptionValueError.compose(
             "margin",

@@ -184,7 +184,7 @@ def at(
             "interpolate",
             interpolate,
             "counts are constant between two thresholds, so they cannot be interpolated",
-            "Use it with a rate, such as fpr= or tpr=.",
+            "Use interpolate=True with a rate, such as fpr= or tpr=.",
         )
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:

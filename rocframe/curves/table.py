@@ -107,7 +107,8 @@ def check_new_columns(table: CurveLayout, new_columns: Iterable[str], function: 
         if name in table.row:
             raise BrokenCurveError.compose(
                 f"curves: the table already has a column {name!r}, which {function} adds",
-                f"Rename it, for example with .rename({{{name!r}: {name + '_metric'!r}}}).",
+                "Rename this column, for example with "
+                f".rename({{{name!r}: {name + '_metric'!r}}}).",
             )
 
 
@@ -210,9 +211,9 @@ def read_prevalence(values: pl.Series) -> float | None:
         raise BrokenCurveError.compose(
             "curves: the column 'prevalence' right of 'tn' is not the same in all rows: "
             f"{given}{', …' if len(different) > 5 else ''}",
-            "It is the prevalence= of .roc.curve(…), one number for the table. Evaluate tables "
-            "with different prevalences separately. If the column is a metric, move it to the "
-            "right of the rates.",
+            "The column is the prevalence= of .roc.curve(…), one number for the table. Evaluate "
+            "tables with different prevalences separately. If the column is a metric, move it to "
+            "the right of the rates.",
         )
     return parse_fraction("prevalence", low, example=0.1)
 

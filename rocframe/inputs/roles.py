@@ -255,8 +255,8 @@ def _expand_scores(
             raise OptionValueError.compose(
                 "score",
                 score,
-                f"it selects {name!r}, which has another role",
-                f"Exclude it, for example with … - cs.by_name({name!r}).",
+                f"the selector selects {name!r}, which has another role",
+                f"Exclude this column, for example with … - cs.by_name({name!r}).",
             )
     if cs.is_selector(score):
         return [column(name) for name in names], _check_model_names(names)

@@ -411,7 +411,7 @@ def _check_points(metrics: Mapping[str, Statistic | Rate], points: Mapping[str, 
     if given and not at_points:
         name, value = given[0]
         hint = 'Use, for example, metrics=["tpr"], or leave this argument out.'
-        raise OptionValueError.compose(name, value, "no metric uses it", hint)
+        raise OptionValueError.compose(name, value, "no metric uses this option", hint)
     if given and given[0][0] == THRESHOLD and THRESHOLD in at_points:
         hint = "Leave this metric out, or pass rule= or a rate instead of threshold=."
         raise OptionValueError.compose("metrics", THRESHOLD, "the threshold is given", hint)

@@ -537,7 +537,10 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
         ),
         (
             {"interval": "t", "test_per_train": 0.1},
-            ("test_per_train=0.1: interval='t' does not support this option.\nLeave it out."),
+            (
+                "test_per_train=0.1: interval='t' does not support this option.\n"
+                "Leave out test_per_train=."
+            ),
         ),
         (
             {"method": "pooled", "grid": "union"},
@@ -556,7 +559,7 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
         ),
         (
             {"level": 0.9, "interval": None},
-            ("level=0.9: interval=None does not support this option.\nLeave it out."),
+            ("level=0.9: interval=None does not support this option.\nLeave out level=."),
         ),
         (
             {"n_boot": 100},
@@ -564,7 +567,7 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
         ),
         (
             {"seed": 1, "interval": "t"},
-            "seed=1: interval='t' does not support this option.\nLeave it out.",
+            "seed=1: interval='t' does not support this option.\nLeave out seed=.",
         ),
         (
             {"method": "pooled", "level": 0.9},
@@ -662,7 +665,7 @@ def test_the_area_of_a_mean_supports_no_options(options):
             verb(mean, **options)
         assert str(caught.value).startswith(
             f"{name}={value!r}: the table of averaged curves does not support this option.\n"
-            "Leave it out."
+            f"Leave out {name}=."
         )
 
 

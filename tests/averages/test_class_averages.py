@@ -109,7 +109,7 @@ def test_a_class_without_rows_is_excluded_and_in_the_note(table):
     [
         (
             {"method": "macro", "interval": "t"},
-            ("interval='t': method='macro' does not support this option.\nLeave it out."),
+            ("interval='t': method='macro' does not support this option.\nLeave out interval=."),
         ),
         (
             {"method": "macro", "weights": "rows"},

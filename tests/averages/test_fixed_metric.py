@@ -396,7 +396,7 @@ WRONG = [
             "metrics='note': the result has a column of this name.\n"
             "Columns of the result: 'fpr', 'note', 'note_sd', 'note_se', 'note_lower', "
             "'note_upper', 'ci_level', 'n_curves', 'threshold_mean', 'threshold_sd'.\n"
-            "Leave it out, or give it another name with .alias()."
+            "Leave out this column, or rename it with .alias()."
         ),
     ),
     (
@@ -452,8 +452,8 @@ WRONG = [
         {"nearest": 1},
         "nearest=1: expected True or False.\nUse nearest=True, or leave it out.",
     ),
-    ({"beta": 2}, 'beta=2: no metric uses it.\nUse, for example, metrics=["f_beta"].'),
-    ({"fixed": "f1", "costs": {"fp": 1}}, "costs={'fp': 1}: no metric uses it.\n"),
+    ({"beta": 2}, 'beta=2: no metric uses this option.\nUse, for example, metrics=["f_beta"].'),
+    ({"fixed": "f1", "costs": {"fp": 1}}, "costs={'fp': 1}: no metric uses this option.\n"),
     (
         {"metrics": "tpr", "prevalence": 0.1},
         (
@@ -551,8 +551,11 @@ def test_without_a_key_each_curve_has_its_own_values():
                 'over="class".'
             ),
         ),
-        ({"interval": "t"}, "interval='t': over=None does not support this option.\nLeave it out."),
-        ({"seed": 1}, "seed=1: over=None does not support this option.\nLeave it out."),
+        (
+            {"interval": "t"},
+            "interval='t': over=None does not support this option.\nLeave out interval=.",
+        ),
+        ({"seed": 1}, "seed=1: over=None does not support this option.\nLeave out seed=."),
     ],
 )
 def test_averages_without_a_key_have_no_limits_and_combine_no_curves(options, message):

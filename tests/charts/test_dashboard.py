@@ -403,7 +403,7 @@ def test_a_lazy_frame_is_refused(by_model):
         rf.dashboard(by_model.lazy())
     assert str(caught.value) == (
         "dashboard: expected a DataFrame, but this is a LazyFrame.\n"
-        "Collect it first: curves.collect().roc.dashboard()."
+        "Collect the table first: curves.collect().roc.dashboard()."
     )
 
 

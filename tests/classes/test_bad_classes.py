@@ -94,7 +94,7 @@ BOTH = [
      f"{GIVE}\nIf each row is one instance and one class, pass the name of the column with the "
      'class, such as classes="class".')),
     (WIDE, ("truth", ABC), {"classes": ABC}, rf.OptionValueError,
-     "classes=['a', 'b', 'c']: scores= already determines the classes.\nLeave it out."),
+     "classes=['a', 'b', 'c']: scores= already determines the classes.\nLeave out classes=."),
     (WIDE, ("truth", ABC), {"keep": "dya"}, rf.MissingColumnError,
      "keep='dya': the frame has no column of this name.\n"),
     (WIDE, ("truth", ABC), {"keep": pl.col("day") * 2}, rf.OptionValueError,
@@ -155,7 +155,7 @@ REST = [
      "margin=0: expected an integer of at least 1.\nUse, for example, margin=3."),
     (WIDE.filter(pl.col("truth") == "a"), ("truth", ["a"]), {"margin": True}, rf.OptionValueError,
      ("margin=True: there is only one class, so there is no other score to subtract.\n"
-     "Leave it out.")),
+     "Leave out margin=.")),
     (WIDE, ("truth", ABC), {"margin": "best"}, rf.OptionValueError,
      "margin='best': expected an integer of at least 1.\n"),
     (MELTED, ("truth", "p"), {"classes": "of", "id": "id", "margin": True}, rf.PairingError,

@@ -249,7 +249,7 @@ def test_numeric_classes_and_expressions_over_the_counts():
             {"prior": PRIOR, "rule": "bayes", "costs": COSTS},
             (
                 "prior={'a': 0.5, 'b': 0.3, 'c': 0.2}: rule='bayes' does not support this option.\n"
-                "Leave it out."
+                "Leave out prior=."
             ),
         ),
     ],
@@ -281,12 +281,12 @@ def test_class_metrics_needs_a_class_key_shares_and_new_names():
             lambda: rf.class_metrics(table, "accuracy", prior=PRIOR),
             (
                 "curves: the table already has a column 'accuracy', which class_metrics adds.\n"
-                "Rename it, for example with .rename({'accuracy': 'accuracy_metric'})."
+                "Rename this column, for example with .rename({'accuracy': 'accuracy_metric'})."
             ),
         ),
         (
             lambda: rf.class_metrics(table, "npv", prior=PRIOR, costs=COSTS),
-            "no metric uses it",
+            "no metric uses this option",
         ),
     ):
         with pytest.raises(rf.RocframeError) as error:

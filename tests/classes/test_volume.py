@@ -357,7 +357,7 @@ WRONG = [
     (MISSING.head(6), ("truth", ["a", "b"]), {}, rf.OptionValueError,
      "scores=['a', 'b']: expected 3 classes, got 2.\n"),
     (MISSING.head(6), ("truth", ABC), {"classes": ABC}, rf.OptionValueError,
-     "classes=['a', 'b', 'c']: scores= already determines the classes.\nLeave it out."),
+     "classes=['a', 'b', 'c']: scores= already determines the classes.\nLeave out classes=."),
     (MISSING.head(6), ("truth", ABC), {"ci": "delong"}, rf.UnknownOptionError,
      "ci='delong': unknown value.\nChoose one of: 'logit', 'wald', None."),
     (MISSING.head(6), ("truth", ABC), {"level": 1}, rf.OptionValueError, "level=1: "),

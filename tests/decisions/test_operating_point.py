@@ -271,7 +271,7 @@ ERRORS = {
     f"\n{RANGE_HINT}": ("youden", {"subject_to": {"fpr": (0.5, 0.1)}}),
     "rule='alert_rate': neither high nor low values of this metric are better.\n"
     "Pass minimize=True or minimize=False.": ("alert_rate", {}),
-    "minimize=True: rule='youden' does not support this option.\nLeave it out.": (
+    "minimize=True: rule='youden' does not support this option.\nLeave out minimize=.": (
         "youden",
         {"minimize": True},
     ),

@@ -672,7 +672,7 @@ WRONG = [
     (
         {"metrics": "auc", "fpr": 0.1},
         (
-            "fpr=0.1: no metric uses it.\n"
+            "fpr=0.1: no metric uses this option.\n"
             'Use, for example, metrics=["tpr"], or leave this argument out.'
         ),
     ),
@@ -734,7 +734,7 @@ WRONG = [
     ),
     (
         {"metrics": "auc", "beta": 2},
-        'beta=2: no metric uses it.\nUse, for example, metrics=["f_beta"].',
+        'beta=2: no metric uses this option.\nUse, for example, metrics=["f_beta"].',
     ),
     (
         {"metrics": "auc", "n_boot": 0},

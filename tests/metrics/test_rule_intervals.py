@@ -176,9 +176,8 @@ ERRORS = {
     "benefits={'tp': 1}: no rule uses it.\nUse it with rule='profit', or leave it out.": {
         "benefits": {"tp": 1}
     },
-    "costs={'fp': 1}: no metric uses it.\nUse, for example, metrics=[\"expected_cost\"].": {
-        "costs": {"fp": 1}
-    },
+    "costs={'fp': 1}: no metric uses this option.\n"
+    'Use, for example, metrics=["expected_cost"].': {"costs": {"fp": 1}},
     "rule='expected_cost': this rule requires costs=.\n"
     'Use, for example, costs={"fp": 1, "fn": 5}.': {"rule": "expected_cost"},
 }

@@ -453,7 +453,8 @@ WHOLE = "expected an integer of at least 1.\nUse, for example, {}=1000."
             {"auc_b": 0.7},
             (
                 "auc_b=0.7: a second model requires the correlation of the two estimated areas.\n"
-                "Use, for example, correlation=0.5; it is 0 for models evaluated on different rows."
+                "Use, for example, correlation=0.5. "
+                "Use correlation=0 for models with different rows."
             ),
         ),
         (
