@@ -31,13 +31,18 @@ from rocframe.charts.curve_layers import (
     line_layer,
     one_point_per_row,
 )
-from rocframe.charts.groups import area_captions, read_groups, total_area
+from rocframe.charts.groups import (
+    area_captions,
+    free_name,
+    metric_channels,
+    read_groups,
+    total_area,
+)
 from rocframe.charts.labels import json_numbers, level_text, sentences, short_name, tooltip
 from rocframe.charts.style import BAND_OPACITY, with_key
 from rocframe.curves.thinning import corner_points
 from rocframe.frames import collect_frame, column
 from rocframe.kinds import Kind, scale_of
-from rocframe.options import NOT_GIVEN, parse_names
 from rocframe.rates import NAMES
 from rocframe.schemas import THRESHOLD
 from rocframe.text import format_count
@@ -75,7 +80,7 @@ def mean_chart(
         metrics = metric_average.averaged
         table, mean = _one_mean_column(table, metric_average)
         scale_of(mean.kind, options.scale)
-        options = _metric_channels(options, mean, len(metrics))
+        options = metric_channels(options, mean.by, len(metrics))
 
     def plane_of(points: Mapping[str, NDArray[np.float64]]) -> Plane:
         if metrics:
@@ -307,8 +312,8 @@ def _one_mean_column(
     Of several metrics, the name is the first group column. Infinite values become null.
     """
     several = len(metric_average.averaged) > 1
-    y = _free_name(MEAN, metric_average.by) if several else metric_average.averaged[0]
-    by = (*([_free_name(METRIC, metric_average.by)] if several else []), *metric_average.by)
+    y = free_name(MEAN, metric_average.by) if several else metric_average.averaged[0]
+    by = (*([free_name(METRIC, metric_average.by)] if several else []), *metric_average.by)
     parts = [
         table.select(
             *([pl.lit(name).alias(by[0])] if several else []),
@@ -326,16 +331,6 @@ def _one_mean_column(
     )
     kind = Kind(name=MEANS, title="Means", x=metric_average.fixed, y=y)
     return long, CurveAverage(by=by, kind=kind, averaged=(y,), sides=False)
-
-
-def _metric_channels(options: ChartOptions, mean: CurveAverage, n_metrics: int) -> ChartOptions:
-    """Set `facet` to the metric if other groups have colors, and `color` otherwise."""
-    metric = mean.by[0]
-    if options.color is not NOT_GIVEN or n_metrics < 2 or options.facet == metric:
-        return options
-    if len(mean.by) > 1 and options.facet is None and metric not in parse_names(options.detail):
-        return replace(options, facet=metric)
-    return replace(options, color=metric)
 
 
 def _metric_plane(
@@ -363,9 +358,3 @@ def _metric_title(name: str) -> str:
     if name in NAMES and NAMES[name].name == name:
         return NAMES[name].label
     return short_name(name).replace("_", " ").capitalize() if name in NAMES else short_name(name)
-
-
-def _free_name(name: str, names: tuple[str, ...]) -> str:
-    while name in names:
-        name = f"({name})"
-    return name

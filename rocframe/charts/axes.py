@@ -285,6 +285,9 @@ def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | Non
             problem = f"{next(iter(given))}= requires {name}="
             hint = 'Use, for example, x="alert_rate", y="precision".'
             raise OptionValueError.compose(name, value, problem, hint)
+        if name == "y" and not isinstance(value, str):
+            hint = 'Several metrics can be drawn together with x="threshold".'
+            raise OptionValueError.compose(name, value, "expected the name of one metric", hint)
         check_choice(name, value, AXIS_METRICS)
     x, y = str(options.x), str(options.y)
     for kind in KINDS.values():
@@ -299,8 +302,12 @@ def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | Non
     free = Kind(name=FREE, title="", x=x, y=y, segments="straight" if straight else "hyperbolic")
     titles = value_titles(options.benefit, options.cost)
     x_title, y_title = (titles.get(_metric(name).name, axis_title(free, name)) for name in (x, y))
-    x_title = x_title if x_title.startswith(PROPER_NAMES) else x_title[0].lower() + x_title[1:]
-    return replace(free, title=f"{y_title} against {x_title}")
+    return replace(free, title=f"{y_title} against {inside_sentence(x_title)}")
+
+
+def inside_sentence(title: str) -> str:
+    """Return the title of a metric as it is spelled inside a sentence."""
+    return title if title.startswith(PROPER_NAMES) else title[0].lower() + title[1:]
 
 
 def _metric(name: str) -> Rate:
@@ -311,7 +318,7 @@ def _metric(name: str) -> Rate:
 def given_titles(plane: Plane, options: ChartOptions) -> Plane:
     """Return a plane whose axes have the names in `x` and `y`, which may be aliases."""
     for side, name in (("x", options.x), ("y", options.y)):
-        if name is not None:
+        if isinstance(name, str):
             axis = replace(getattr(plane, side), name=name, title=axis_title(plane.kind, name))
             plane = replace(plane, **{side: axis})
     return plane
@@ -334,7 +341,7 @@ def choose_plane(
     """Choose the axes for points `x, y`; an axis of counts or lift ends at the highest `top`."""
     if kind.name == FREE:
         scale_of(kind, scale)
-        return Plane(kind=kind, x=_free_axis(kind, kind.x, x), y=_free_axis(kind, kind.y, top))
+        return Plane(kind=kind, x=free_axis(kind, kind.x, x), y=free_axis(kind, kind.y, top))
     scale_name = scale_of(kind, scale)
     scaled_sides = SCALED_AXES[scale_name][kind.name] if scale_name in SCALED_AXES else ()
     # Axes without 0 end at the smallest error rate. The error rate of tpr is 1 - tpr.
@@ -356,7 +363,7 @@ def choose_plane(
     return Plane(kind=kind, x=axes[0], y=axes[1])
 
 
-def _free_axis(kind: Kind, name: str, values: NDArray[np.float64]) -> PlotAxis:
+def free_axis(kind: Kind, name: str, values: NDArray[np.float64]) -> PlotAxis:
     """Return the axis of a metric: from 0 to 1, or the range of the values if it is unlimited."""
     axis = PlotAxis(name=name, title=axis_title(kind, name))
     lowest, highest = _metric(name).bounds

@@ -31,7 +31,7 @@ def chart(
     by: By = None,
     kind: KindName | None = None,
     x: str | None = None,
-    y: str | None = None,
+    y: str | Sequence[str] | None = None,
     color: str | NotGiven | None = NOT_GIVEN,
     facet: str | None = None,
     detail: str | Sequence[str] = (),
@@ -108,8 +108,12 @@ def chart(
         linearly interpolated counts. If the axes are those of a kind, the chart is that of this
         kind. Other pairs have linear scales, no line of chance, and no overlays except `mark`. A
         line has no points where a metric is undefined or infinite.
-    y : str, default None
-        Metric or count on the y axis.
+
+        With `x="threshold"`, metrics are drawn against the threshold, as steps: the value at a
+        threshold is that of predicting `score >= threshold`. There are no overlays.
+    y : str or sequence of str, default None
+        Metric or count on the y axis. With `x="threshold"`, several metrics are possible: each has
+        a color or, if other groups have colors, a panel; `metric` is the name of this group column.
     color : str or None, optional
         Group column with a color for each of its values; None for one color. By default, `model` if
         that is a group column, else the first group column that `facet` and `detail` do not name.
@@ -285,7 +289,7 @@ class ChartOptions:
     by: By = None
     kind: KindName | None = None
     x: str | None = None
-    y: str | None = None
+    y: str | Sequence[str] | None = None
     color: str | NotGiven | None = NOT_GIVEN
     facet: str | None = None
     detail: str | Sequence[str] = ()

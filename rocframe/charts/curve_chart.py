@@ -48,10 +48,11 @@ from rocframe.charts.overlays import (
     overlay_texts,
 )
 from rocframe.charts.style import MUTED
+from rocframe.charts.threshold_chart import threshold_chart
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import column
 from rocframe.kinds import PREVALENCE, has_prevalence
-from rocframe.schemas import CURVE_COLUMNS
+from rocframe.schemas import CURVE_COLUMNS, THRESHOLD
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
@@ -74,15 +75,14 @@ def curve_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the curves of a table with lines of chance, tooltips and overlays."""
     by = curve_layout(table.schema, options.by, ()).by
+    if options.x == THRESHOLD:
+        curves = curves_of(table, by)
+        _check_last_rows(curves)
+        return threshold_chart(curves, by, table.columns, options)
     kind = chart_kind(table.columns, options)
     curves = curves_of(table, by)
     groups = read_groups(curves.keys, by, table.columns, options)
-    check_ends(
-        curves,
-        "its chart would be incomplete",
-        "Compute the curve without thresholds=, and keep all its rows. To draw a part of the "
-        "axes, use .roc.chart(x_domain=(0, 0.2)) or y_domain=.",
-    )
+    _check_last_rows(curves)
     areas = areas_of(curves, kind)
     limits = read_area_limits(options.areas, curves.keys, groups.captioned_column, areas, kind)
     groups = replace(
@@ -136,6 +136,16 @@ def curve_chart(
             *overlay_texts(curves, groups.captioned_column, options),
             f"Nothing is drawn: {OUTSIDE}" if notes and groups.panel is None else "",
         ),
+    )
+
+
+def _check_last_rows(curves: Curves) -> None:
+    """Raise an error if a curve ends before its lowest score."""
+    check_ends(
+        curves,
+        "its chart would be incomplete",
+        "Compute the curve without thresholds=, and keep all its rows. To draw a part of the "
+        "axes, use .roc.chart(x_domain=(0, 0.2)) or y_domain=.",
     )
 
 

@@ -60,7 +60,7 @@ def drawn_points(
     x, y = axis_rates(kind, last_points)
     drawn = np.isfinite(areas)
     if kind.name == FREE:
-        points = _points_at(curves, _free_rows(curves, drawn, step))
+        points = points_of_counts(curves, drawn, step=step)
         x, y = axis_rates(kind, points)
         return points.select(np.isfinite(x) & np.isfinite(y))
     drawn &= np.isfinite(x) & np.isfinite(y)
@@ -101,7 +101,9 @@ def drawn_points(
     return _points_at(curves, run_parallel(rows, range(len(drawn))))
 
 
-def _free_rows(curves: Curves, drawn: NDArray[np.bool_], step: float) -> list[NDArray[np.int64]]:
+def points_of_counts(
+    curves: Curves, drawn: NDArray[np.bool_], *, step: float = LEVEL_STEP
+) -> LinePoints:
     """Return rows between which each of the four counts changes by a share of at most `step`."""
 
     def rows(curve: int) -> NDArray[np.int64]:
@@ -121,7 +123,7 @@ def _free_rows(curves: Curves, drawn: NDArray[np.bool_], step: float) -> list[ND
 
         return np.asarray(start + rows_at_levels(int(end - start), levels), np.int64)
 
-    return run_parallel(rows, range(len(drawn)))
+    return _points_at(curves, run_parallel(rows, range(len(drawn))))
 
 
 def _points_at(curves: Curves, rows: list[NDArray[np.int64]]) -> LinePoints:
@@ -250,6 +252,18 @@ def simplified_lines(plane: Plane, points: LinePoints) -> Lines:
     if plane.bends:
         points = add_bend_points(plane, points)
     x, y = axis_rates(plane.kind, points)
+    # A point with an undefined rate is drawn at the next point, so it is not marked as a row.
+    points = replace(points, row=np.where(_are_defined(plane.kind, points), points.row, BETWEEN))
+    return thinned_lines(plane, points, x, y)
+
+
+def thinned_lines(
+    plane: Plane, points: LinePoints, x: NDArray[np.float64], y: NDArray[np.float64]
+) -> Lines:
+    """Select points such that straight lines between them are within 1/500 of an axis.
+
+    Lines are straight between the given points. `x` rises or falls along each line.
+    """
     selected = column_extremes(
         plane.x.position(x), plane.y.position(y), points.starts, COLUMN_WIDTH
     )
@@ -258,8 +272,7 @@ def simplified_lines(plane: Plane, points: LinePoints) -> Lines:
     needed, tolerance = limit_corners(
         across, up, points.starts, CORNER_TOLERANCE, most=MAX_LINE_POINTS, factor=TOLERANCE_FACTOR
     )
-    # A point with an undefined rate is drawn at the next point, so it is not marked as a row.
-    rows = (points.row != BETWEEN) & _are_defined(plane.kind, points)
+    rows = points.row != BETWEEN
     count = _count(needed, points)
     spare = np.minimum(MAX_LINE_POINTS - count, (MAX_POINTS - count.sum()) // max(len(count), 1))
     selected = needed | rows & evenly_spaced_points(
@@ -272,7 +285,6 @@ def simplified_lines(plane: Plane, points: LinePoints) -> Lines:
         needed,
         selected,
     )
-    points = replace(points, row=np.where(rows, points.row, BETWEEN))
     return Lines(points=points.select(selected), x=x[selected], y=y[selected])
 
 

@@ -325,6 +325,26 @@ def choose_channels(
     return MODEL if MODEL in remaining else next(iter(remaining), None), facet
 
 
+def metric_channels(options: ChartOptions, by: Sequence[str], n_metrics: int) -> ChartOptions:
+    """Return the options with a panel or a color for each metric; `by[0]` is the metric.
+
+    Metrics have panels if other groups have colors, and colors otherwise.
+    """
+    metric = by[0]
+    if options.color is not NOT_GIVEN or n_metrics < 2 or options.facet == metric:
+        return options
+    if len(by) > 1 and options.facet is None and metric not in parse_names(options.detail):
+        return replace(options, facet=metric)
+    return replace(options, color=metric)
+
+
+def free_name(name: str, names: Sequence[str]) -> str:
+    """Return a name that is not in `names`: the name, or the name in parentheses."""
+    while name in names:
+        name = f"({name})"
+    return name
+
+
 def areas_of(curves: Curves, kind: Kind) -> list[float]:
     """Return the area under each curve, NaN if undefined."""
     areas = average_precision_of(curves) if _is_precision_recall(kind) else auc_of(curves)

@@ -139,7 +139,7 @@ def test_axes_that_cannot_be_drawn_raise(options, message):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("name", ["threshold", "net_benefit", "expected_cost", "precison"])
+@pytest.mark.parametrize("name", ["net_benefit", "expected_cost", "precison"])
 def test_a_name_that_is_no_metric_of_counts_raises(name):
     with pytest.raises(rf.UnknownOptionError) as caught:
         CURVES.roc.chart(x=name, y="precision")

@@ -1,0 +1,188 @@
+"""Charts of metrics of curves against the threshold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rocframe.charts.axes import (
+    AXIS_METRICS,
+    EMPTY_HEIGHT,
+    FREE,
+    Plane,
+    PlotAxis,
+    axis_title,
+    axis_values,
+    free_axis,
+    inside_sentence,
+    zoom_plane,
+)
+from rocframe.charts.curve_data import POINTS, points_of_counts, records_of, thinned_lines
+from rocframe.charts.curve_layers import (
+    ROW_FIELDS,
+    CurvePlot,
+    curve_stroke,
+    hover_layer,
+    line_layer,
+    one_point_per_row,
+)
+from rocframe.charts.groups import free_name, metric_channels, read_groups
+from rocframe.charts.labels import (
+    COUNT_FORMAT,
+    RATE_FORMAT,
+    not_drawn,
+    sentences,
+    tooltip,
+)
+from rocframe.curves.thinning import BETWEEN
+from rocframe.errors import OptionValueError, RepeatedNameError
+from rocframe.kinds import Kind
+from rocframe.options import check_choice, check_supported
+from rocframe.rates import CONFUSION
+from rocframe.schemas import THRESHOLD
+from rocframe.text import format_count, join_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import altair as alt
+    from numpy.typing import NDArray
+
+    from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.curve_data import Lines
+    from rocframe.curves.table import Curves
+    from rocframe.curves.thinning import LinePoints
+
+METRIC_COLUMN, VALUE = "metric", "Value"
+# Options of curve charts that need two metrics as axes.
+UNSUPPORTED = {"kind": None, "scale": None, "hull": False, "costs": None, "prevalence": None}
+UNSUPPORTED |= {"mark": None, "areas": None, "ties": False}
+
+
+def threshold_chart(
+    curves: Curves, by: Sequence[str], columns: Sequence[str], options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw metrics against the threshold, with a line for each curve and metric.
+
+    The line has the metrics of `score >= threshold` for all thresholds, and is therefore a step
+    function. It ends at the lowest and at the highest threshold at which the metric is defined.
+    """
+    for name, default in UNSUPPORTED.items():
+        hint = "Leave it out."
+        check_supported(name, getattr(options, name), "x='threshold'", default=default, hint=hint)
+    metrics = _parse_metrics(options.y)
+    points = points_of_counts(curves, np.ones(len(curves.firsts), bool))
+    threshold = curves.columns[THRESHOLD][points.row].astype(np.float64)
+    kind = Kind(name=FREE, title="", x=THRESHOLD, y=metrics[0])
+    values = {name: axis_values(points, kind, name) for name in metrics}
+    values = {name: np.where(np.isfinite(threshold), y, np.nan) for name, y in values.items()}
+    plane = zoom_plane(metric_plane(kind, threshold, values), options)
+    titles = [plane.title(name, axis_title(kind, name)) for name in metrics]
+
+    keys = curves.keys
+    if len(metrics) > 1:
+        column = free_name(METRIC_COLUMN, [*by, *columns])
+        number = pl.DataFrame({column: metrics}, schema={column: pl.Enum(metrics)})
+        keys = number.join(keys, how="cross") if by else number
+        by, columns = (column, *by), [column, *columns]
+        options = metric_channels(options, by, len(metrics))
+    groups = read_groups(keys, by, columns, options)
+    records = []
+    for i, (name, y) in enumerate(values.items()):
+        lines = _step_lines(plane, points, threshold, y)
+        part = records_of(lines, curves, replace(kind, y=name))
+        records += [record | {"curve": record["curve"] + i * len(part)} for record in part]
+    groups.name(records)
+    plot = CurvePlot(plane=plane, records=records, groups=groups)
+    tooltips = [
+        *groups.tooltips(),
+        tooltip("at", THRESHOLD),
+        tooltip("y", plane.title(plane.y.name, plane.y.name), RATE_FORMAT),
+        *(tooltip(name, plane.title(name, name), COUNT_FORMAT) for name in CONFUSION),
+    ]
+    rows = hover_layer(plot, tooltips).transform_filter("isValid(datum.tp)")
+    lines_and_names = zip(groups.names(len(records)), records, strict=True)
+    missing = not_drawn([name for name, record in lines_and_names if not record["x"]])
+    title = f"{join_names([titles[0], *map(inside_sentence, titles[1:])])} against threshold"
+    prevalence = "" if curves.prevalence is None else f"prevalence {curves.prevalence:.4g}"
+    return groups.with_titles(
+        plot.layered(
+            [line_layer(plot, **curve_stroke(plot)), rows.transform_calculate(**ROW_FIELDS)],
+            one_point_per_row(plane, POINTS),
+        ),
+        title=title,
+        subtitle=prevalence,
+        description=sentences(
+            f"Chart, {format_count(len(records), 'line')}: {inside_sentence(title)}",
+            plane.zoom_text,
+            prevalence.capitalize(),
+            missing,
+        ),
+    )
+
+
+def _parse_metrics(y: str | Sequence[str] | None) -> list[str]:
+    """Return the names of the metrics on the y axis."""
+    metrics = [y] if isinstance(y, str) else y
+    if not isinstance(metrics, list | tuple) or not metrics:
+        hint = 'Use, for example, x="threshold", y=["precision", "recall"].'
+        raise OptionValueError.compose("y", y, "expected a metric or several metrics", hint)
+    for name in metrics:
+        check_choice("y", name, AXIS_METRICS)
+        if metrics.count(name) > 1:
+            raise RepeatedNameError.compose("y", name, metrics)
+    return list(metrics)
+
+
+def metric_plane(
+    kind: Kind, threshold: NDArray[np.float64], values: Mapping[str, NDArray[np.float64]]
+) -> Plane:
+    """Return the axes: thresholds at which a metric is defined, and the range of all metrics."""
+    defined = np.any([np.isfinite(y) for y in values.values()], axis=0)
+    ends = threshold[defined] if defined.any() else np.array([0.0, 1.0])
+    low, high = float(ends.min()), float(ends.max())
+    x = PlotAxis(name=THRESHOLD, title=THRESHOLD.capitalize(), nice=True, low=low, high=high)
+    if low == high:
+        x = replace(x, high=low + EMPTY_HEIGHT)
+    axes = [free_axis(kind, name, y) for name, y in values.items()]
+    y = axes[0]
+    if len(axes) > 1:
+        y = PlotAxis(
+            name=VALUE.lower(),
+            title=VALUE,
+            low=min(axis.low for axis in axes),
+            high=max(axis.high for axis in axes),
+            nice=any(axis.nice for axis in axes),
+        )
+    return Plane(kind=kind, x=x, y=y, diagonal=False)
+
+
+def _step_lines(
+    plane: Plane,
+    points: LinePoints,
+    threshold: NDArray[np.float64],
+    values: NDArray[np.float64],
+) -> Lines:
+    """Return the lines of one metric: the value of a row is valid down to the next threshold."""
+    defined = np.isfinite(values)
+    points, threshold, values = points.select(defined), threshold[defined], values[defined]
+    end = np.append(threshold[1:], threshold[-1:])
+    last = np.diff(points.curve, append=-1) != 0
+    end[last] = threshold[last]
+    if plane.x.zoomed:
+        inside = (threshold >= plane.x.low) & (end <= plane.x.high)
+        points, threshold, end = points.select(inside), threshold[inside], end[inside]
+        values, last = values[inside], last[inside]
+    # Each row has a point at its threshold and, if there is a next row, at the next threshold.
+    both = np.column_stack([np.ones(len(last), bool), ~last]).ravel()
+    x = np.column_stack([threshold, end]).ravel()[both]
+    corners = points.select(np.repeat(np.arange(len(values)), 2)[both])
+    is_row = np.column_stack([np.ones(len(last), bool), np.zeros(len(last), bool)]).ravel()[both]
+    if plane.x.zoomed:
+        is_row &= (x >= plane.x.low) & (x <= plane.x.high)
+        x = np.clip(x, plane.x.low, plane.x.high)
+    corners = replace(corners, row=np.where(is_row, corners.row, BETWEEN))
+    return thinned_lines(plane, corners, x, np.repeat(values, 2)[both])

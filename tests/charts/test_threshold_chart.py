@@ -1,0 +1,137 @@
+"""Charts of metrics against the threshold: lines are steps through the rows of the table."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rocframe as rf
+from tests.charts.specifications import encodings, marks, records, spec, svg
+from tests.charts.test_chart import texts
+
+VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
+CURVES = rf.curve(VOTE, "label", "score", by="model")
+LARGE = pl.DataFrame({"score": np.random.default_rng(1).normal(size=20_000)}).with_columns(
+    label=pl.col("score") + np.random.default_rng(2).normal(size=20_000) > 1
+)
+
+
+def value_at(record, threshold: float) -> float:
+    """Return the y value of a line right at a threshold: the last point at or above it."""
+    points = [y for x, y in zip(record["x"], record["y"], strict=True) if x >= threshold]
+    return points[-1]
+
+
+def test_the_line_has_the_metric_of_at_for_all_thresholds():
+    (record, _) = records(CURVES.roc.chart(x="threshold", y="f1"))
+    tree = rf.curve(VOTE.filter(model="decision_tree"), "label", "score", metrics="f1")
+    thresholds = np.linspace(min(record["x"]) + 1e-4, max(record["x"]) - 1e-4, 200).tolist()
+    for threshold, value in zip(thresholds, tree.roc.at(threshold=thresholds)["f1"], strict=True):
+        assert value_at(record, threshold) == pytest.approx(value, abs=1e-6)
+    rows = {(row["tp"], row["fp"]): row for row in tree.to_dicts()}
+    for x, y, tp, fp in zip(*(record[name] for name in ("x", "y", "tp", "fp")), strict=True):
+        if tp is not None:
+            row = rows[tp, fp]
+            assert (x, y) == pytest.approx((row["threshold"], row["f1"]), abs=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["precision", "recall", "lift", "mcc"])
+def test_the_line_of_a_large_curve_is_close_to_all_rows(metric):
+    table = rf.curve(LARGE, "label", "score", metrics=metric).drop_nulls(metric)
+    (record,) = records(rf.curve(LARGE, "label", "score").roc.chart(x="threshold", y=metric))
+    assert len(record["x"]) <= 520
+    table = table.filter(pl.col("threshold").is_finite())
+    # Between its points the line has a width of 1/500 of an axis in each direction.
+    x, y = (np.array(record[name])[::-1] for name in "xy")
+    width, height = np.ptp(x), np.ptp(y)
+    for threshold, value in table.select("threshold", metric).sample(300, seed=1).rows():
+        near = np.abs(x - threshold) <= width / 400
+        start, end = np.searchsorted(x, [threshold - width / 400, threshold + width / 400])
+        nearby = np.append(y[near], np.interp(threshold, x, y))
+        nearby = np.append(nearby, y[max(start - 1, 0) : end + 1])
+        assert nearby.min() - height / 400 <= value <= nearby.max() + height / 400
+
+
+def test_several_metrics_have_colors_or_panels():
+    one = rf.curve(VOTE.filter(model="decision_tree"), "label", "score")
+    chart = one.roc.chart(x="threshold", y=["precision", "recall"])
+    assert chart.title.text == "Precision and recall against threshold"
+    assert {"metric", "precision", "recall"} <= set(texts(chart))
+    assert [encodings(chart, side)[0]["title"] for side in "xy"] == ["Threshold", "Value"]
+    panels = CURVES.roc.chart(x="threshold", y=["precision", "f1"])
+    assert panels.description == "Chart, 4 lines: precision and F1 against threshold."
+    shown = texts(panels)
+    assert {"metric", "model", "precision", "f1", "decision_tree", "linear_svm"} <= set(shown)
+    swapped = CURVES.roc.chart(x="threshold", y=["precision", "f1"], facet="model", color="metric")
+    found = {(r["f0"], r["f1"], *r["y"][:3]) for r in records(swapped)}
+    assert found == {(r["f0"], r["f1"], *r["y"][:3]) for r in records(panels)}
+    assert len(found) == 4
+
+
+def test_a_zoomed_axis_clips_the_steps():
+    chart = CURVES.roc.chart(x="threshold", y="recall", x_domain=(0.3, 0.5))
+    ends = CURVES.roc.at(threshold=[0.5, 0.3])
+    for record in records(chart):
+        assert (record["x"][0], record["x"][-1]) == (0.5, 0.3)
+        expected = ends.filter(model=record["f0"])["tpr"].to_list()
+        assert [record["y"][0], record["y"][-1]] == pytest.approx(expected, rel=1e-6)
+    assert spec(chart)["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0.3, 0.5]
+    assert "Shown: threshold from 0.3 to 0.5." in chart.description
+
+
+def test_infinite_thresholds_and_undefined_metrics_are_not_drawn():
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [float("inf"), 2.0, 1.0, -float("inf")]})
+    (record,) = records(rf.curve(rows, "label", "score").roc.chart(x="threshold", y="precision"))
+    assert record["x"] == [2, 1, 1]
+    assert record["y"] == [0.5, 0.5, pytest.approx(2 / 3)]
+    assert record["tp"] == [1, None, 2]
+    empty = rf.curve(rows.with_columns(label=0), "label", "score")
+    chart = empty.roc.chart(x="threshold", y="recall")
+    assert chart.description.endswith("Not drawn: all rows.")
+    assert "role-axis" in svg(chart)
+
+
+def test_rates_are_those_at_the_prevalence_of_the_table():
+    table = rf.curve(VOTE, "label", "score", by="model", prevalence=0.1, metrics="precision")
+    chart = table.roc.chart(x="threshold", y="precision")
+    assert chart.title.subtitle == "prevalence 0.1"
+    for record in records(chart):
+        rows = table.filter(model=record["f0"])
+        expected = {
+            (tp, fp): value for tp, fp, value in rows.select("tp", "fp", "precision").rows()
+        }
+        for tp, fp, value in zip(*(record[name] for name in ("tp", "fp", "y")), strict=True):
+            assert tp is None or value == pytest.approx(expected[tp, fp], rel=1e-6)
+        assert record["y"][-1] == pytest.approx(0.1)
+
+
+def test_groups_named_metric_keep_their_name():
+    curves = CURVES.rename({"model": "metric"})
+    chart = curves.roc.chart(x="threshold", y=["precision", "recall"])
+    assert {"metric", "(metric)"} <= set(texts(chart))
+    assert marks(chart) == ["line", "point"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"y": None}, "y=None: expected a metric or several metrics."),
+        ({"y": []}, "y=[]: expected a metric or several metrics."),
+        ({"y": ["f1", "f1"]}, "y='f1': the name is given more than once."),
+        ({"y": "net_benefit"}, "y='net_benefit': unknown value."),
+        ({"y": "f1", "hull": True}, "hull=True: x='threshold' does not support this option."),
+        ({"y": "f1", "kind": "roc"}, "kind='roc': x='threshold' does not support this option."),
+        ({"y": "f1", "scale": "log"}, "scale='log': x='threshold' does not support this option."),
+        ({"y": "f1", "mark": 0.5}, "mark=0.5: x='threshold' does not support this option."),
+        (
+            {"x": "alert_rate", "y": ["precision", "recall"]},
+            "y=['precision', 'recall']: expected the name of one metric.\nSeveral metrics can be",
+        ),
+        ({"x": "precision", "y": "threshold"}, "y='threshold': unknown value."),
+    ],
+)
+def test_unsupported_options_raise_an_error(options, message):
+    with pytest.raises(rf.RocframeError) as caught:
+        CURVES.roc.chart(**{"x": "threshold"} | options)
+    assert str(caught.value).startswith(message)
