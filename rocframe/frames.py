@@ -84,8 +84,8 @@ def build_table(
     """
     table = keys if rows is None else take_rows(keys, rows)
     height = table.height
-    return table.with_columns(
-        build_column(name, columns.get(name), dtype, height) for name, dtype in schema.items()
+    return table.hstack(
+        [build_column(name, columns.get(name), dtype, height) for name, dtype in schema.items()]
     )
 
 
@@ -97,6 +97,11 @@ def build_column(name: str, values: Any, dtype: pl.DataType, height: int) -> pl.
     if dtype.is_float() and isinstance(values, list | pl.Series):  # `nan_to_null` is for arrays
         return column.fill_nan(None)
     return column
+
+
+def fill_nulls(column: pl.Series, value: float) -> pl.Series:
+    """Replace null by a value; `Series.fill_null` takes as long as a short scan."""
+    return column.fill_null(value) if column.null_count() else column
 
 
 def private_names(roles: Iterable[str], by: Sequence[str]) -> dict[str, str]:

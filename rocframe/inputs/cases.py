@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import LabelError, MassError, MissingValuesError, ScoreError
-from rocframe.frames import number_distinct_rows
+from rocframe.frames import fill_nulls, number_distinct_rows
 from rocframe.inputs.roles import positive_literal
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Cases:
 def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
     """Check the values of a collected frame, and yield the `Cases` of each model."""
     columns = {role: frame.get_column(name) for role, name in bound.private.items()}
-    keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(bound.by))
+    keys = pl.DataFrame([frame.get_column(name).alias(str(i)) for i, name in enumerate(bound.by)])
     positive = is_positive(columns["label"], bound.positive, bound.names["label"])
     count = _weights(columns, "count", bound)
     weight = _weights(columns, "weight", bound)
@@ -90,7 +90,7 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
     for weights in (weight, count):
         if weights is not None:
             absent |= (weights == 0).fill_null(False)
-    negative = ~positive.fill_null(False).to_numpy()
+    negative = ~fill_nulls(positive, False).to_numpy()
 
     scores = [role for role in columns if role.startswith("score")]
     for model, role in zip(bound.models or [None], scores, strict=True):
@@ -117,11 +117,11 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
             model=model,
             keys=keys,
             negative=negative,
-            score=score.fill_null(0).to_numpy(),
+            score=fill_nulls(score, 0).to_numpy(),
             state=state,
             # A row with a missing count is left out, and is counted as one missing row.
-            count=None if count is None else count.fill_null(1).to_numpy(),
-            weight=None if weight is None else np.nan_to_num(weight.fill_null(0).to_numpy()),
+            count=None if count is None else fill_nulls(count, 1).to_numpy(),
+            weight=None if weight is None else np.nan_to_num(fill_nulls(weight, 0).to_numpy()),
             cluster=None
             if cluster is None
             else number_distinct_rows(cluster.to_frame())[1].to_numpy(),
@@ -202,7 +202,7 @@ def scores_as_floats(score: pl.Series, name: str) -> pl.Series:
             if changed.any():
                 raise ScoreError.inexact(name, dtype, score.filter(changed)[0])
     # numpy's minimum is NaN if any value is NaN, and is faster than `is_nan().any()`.
-    if len(as_float) and np.isnan(as_float.fill_null(0).to_numpy().min()):
+    if len(as_float) and np.isnan(fill_nulls(as_float, 0).to_numpy().min()):
         return as_float.fill_nan(None)
     return as_float
 

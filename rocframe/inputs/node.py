@@ -69,7 +69,8 @@ def _compute_table(
     names = {str(i): name for i, name in enumerate(bound.by[: len(bound.by) - over])}
     if bound.models is None:
         (cases,) = read_cases(frame, bound)
-        return compute(cases).rename(names)
+        table = compute(cases)
+        return table.rename(names) if names else table
     by_model = dict(zip(bound.models, map(compute, read_cases(frame, bound)), strict=True))
     tables = [
         table.insert_column(len(names), pl.lit(model).alias(MODEL))

@@ -164,7 +164,7 @@ def _group_rows(
         length = len(columns["codes"])
         return pl.DataFrame(height=1), np.array([0, length]), columns
     grouped = (
-        keys.with_columns(pl.Series(name, values) for name, values in columns.items())
+        keys.hstack([pl.Series(name, values) for name, values in columns.items()])
         .group_by(keys.columns)
         .agg(*columns)
         .sort(keys.columns)
