@@ -34,6 +34,8 @@ TABLE = pl.DataFrame(
     },
 ).cast({"label": pl.Boolean})
 
+GROUPS = TABLE.sort("group").partition_by("group", maintain_order=True)
+
 
 def number(method, mass):
     return getattr(pl.col("score").roc, method)("label", **mass)
@@ -44,30 +46,32 @@ def in_parts(parts, expression, keys):
     return pl.concat(part.select(*keys, expression) for part in parts)
 
 
+def assert_query_equal(query, wanted):
+    """Check the result of a query with both engines."""
+    for engine in ("in-memory", "streaming"):
+        assert_frame_equal(query.collect(engine=engine), wanted, **ROUNDING)
+
+
 @every_aggregate
 @every_mass
-@either_engine
-def test_group_by_returns_one_value_per_group(method, mass, engine):
+def test_group_by_returns_one_value_per_group(method, mass):
     expression = number(method, mass)
-    found = TABLE.lazy().group_by("group").agg(expression).sort("group").collect(engine=engine)
-    parts = TABLE.sort("group").partition_by("group", maintain_order=True)
-    wanted = in_parts(parts, expression, [pl.col("group").first()])
-    assert_frame_equal(found, wanted, **ROUNDING)
+    wanted = in_parts(GROUPS, expression, [pl.col("group").first()])
+    assert_query_equal(TABLE.lazy().group_by("group").agg(expression).sort("group"), wanted)
     eager = TABLE.group_by("group", maintain_order=True).agg(expression).sort("group")
     assert_frame_equal(eager, wanted, **ROUNDING)
 
 
 @every_method
 @every_mass
-@either_engine
-def test_over_repeats_the_value_of_a_group_or_returns_one_per_row(method, mass, engine):
+def test_over_repeats_the_value_of_a_group_or_returns_one_per_row(method, mass):
     expression = number(method, mass)
-    query = TABLE.lazy().with_columns(expression.over("group").alias("number"))
     wanted = pl.concat(
         part.with_columns(expression.alias("number"))
         for part in TABLE.partition_by("group", maintain_order=True)
     ).sort("time")
-    assert_frame_equal(query.collect(engine=engine), wanted, **ROUNDING)
+    query = TABLE.lazy().with_columns(expression.over("group").alias("number"))
+    assert_query_equal(query, wanted)
 
 
 @every_method
@@ -82,38 +86,30 @@ def test_with_columns_repeats_the_value_or_returns_one_per_row(method, mass, fra
 
 @every_aggregate
 @every_mass
-@either_engine
-def test_dynamic_windows_have_one_value_each(method, mass, engine):
+def test_dynamic_windows_have_one_value_each(method, mass):
     expression = number(method, mass)
     query = TABLE.lazy().set_sorted("time").group_by_dynamic("time", every="5i", period="8i")
-    found = query.agg(expression).collect(engine=engine)
     parts = [TABLE.filter(pl.col("time").is_between(t, t + 7)) for t in range(0, 16, 5)]
     wanted = in_parts(parts, expression, [pl.col("time").first()])
-    assert_frame_equal(found, wanted, **ROUNDING)
+    assert_query_equal(query.agg(expression), wanted)
 
 
 @every_aggregate
 @every_mass
-@either_engine
-def test_rolling_windows_have_one_value_each(method, mass, engine):
+def test_rolling_windows_have_one_value_each(method, mass):
     expression = number(method, mass)
     plan = TABLE.lazy().set_sorted("time")
-    found = plan.rolling("time", period="6i").agg(expression).collect(engine=engine)
     parts = [TABLE.filter(pl.col("time").is_between(t - 5, t)) for t in range(16)]
     wanted = in_parts(parts, expression, [pl.col("time").last()])
-    assert_frame_equal(found, wanted, **ROUNDING)
-    column = plan.select("time", expression.rolling("time", period="6i")).collect(engine=engine)
-    assert_frame_equal(column, wanted, **ROUNDING)
+    assert_query_equal(plan.rolling("time", period="6i").agg(expression), wanted)
+    assert_query_equal(plan.select("time", expression.rolling("time", period="6i")), wanted)
 
 
 @every_row_wise
-@either_engine
-def test_row_wise_values_of_a_group_are_a_list_in_row_order(method, engine):
+def test_row_wise_values_of_a_group_are_a_list_in_row_order(method):
     expression = number(method, {})
-    found = TABLE.lazy().group_by("group").agg(expression).sort("group").collect(engine=engine)
-    parts = TABLE.sort("group").partition_by("group", maintain_order=True)
-    wanted = in_parts(parts, expression.implode(), [pl.col("group").first()])
-    assert_frame_equal(found, wanted, **ROUNDING)
+    wanted = in_parts(GROUPS, expression.implode(), [pl.col("group").first()])
+    assert_query_equal(TABLE.lazy().group_by("group").agg(expression).sort("group"), wanted)
 
 
 @every_method
