@@ -418,19 +418,21 @@ def doubled_wins(rows: CurveRows, scores: NDArray[np.float64], n_curves: int) ->
     """
     index = np.flatnonzero(np.diff(rows.curve, prepend=-1) == 0)
     pos, neg = (count[index] - count[index - 1] for count in (rows.tp, rows.fp))
-    order = np.lexsort((-scores[index], rows.curve[index]))
-    curve, score = rows.curve[index][order], scores[index][order]
-    pos, neg = pos[order], neg[order]
+    curve, score = rows.curve[index], scores[index]
+    if not ((score[1:] < score[:-1]) | (curve[1:] != curve[:-1])).all():
+        order = np.lexsort((-score, curve))
+        curve, score, pos, neg = curve[order], score[order], pos[order], neg[order]
     wins = np.zeros(n_curves, rows.tp.dtype)
     if not len(curve):
         return wins
-    is_new = (np.diff(curve, prepend=-1) != 0) | (np.diff(score, prepend=np.nan) != 0)
-    ties = np.flatnonzero(is_new)
+    is_new = (curve[1:] != curve[:-1]) | (score[1:] != score[:-1])
+    ties = np.append(0, np.flatnonzero(is_new) + 1)
     curve, pos, neg = curve[ties], np.add.reduceat(pos, ties), np.add.reduceat(neg, ties)
-    starts, lengths = runs(curve)
-    above = np.cumsum(pos) - pos
-    above -= np.repeat(above[starts], lengths)
-    sums = exact_sums(neg, 2 * above + pos, starts)
+    cumulative = pl.DataFrame({"curve": curve, "pos": pos}).select(
+        pl.col("pos").cum_sum().over("curve")
+    )
+    starts, _ = runs(curve)
+    sums = exact_sums(neg, 2 * cumulative.to_series().to_numpy() - pos, starts)
     wins = wins.astype(sums.dtype)
     wins[curve[starts]] = sums
     return wins

@@ -312,22 +312,25 @@ def pooled_other_curves(curves: Curves, over: str) -> CurveRows:
         group = number_distinct_rows(rest)[1].to_numpy().astype(np.int64)
     is_first = np.zeros(len(curve), bool)
     is_first[curves.firsts] = True
-    steps = {"curve": curve, "group": group[curve], "is_first": is_first}
-    steps[THRESHOLD] = curves.columns[THRESHOLD]
+    threshold = curves.columns[THRESHOLD]
+    # The rows of each group by falling threshold are repeated for each of its curves.
+    order = np.lexsort((-threshold, ~is_first, group[curve]))
+    starts = np.searchsorted(group[curve[order]], np.arange(group.max(initial=-1) + 2))
+    lengths = np.diff(starts)[group]
+    held = np.repeat(np.arange(n_curves), lengths)
+    first = np.cumsum(lengths) - lengths
+    row = order[np.arange(len(held)) + (starts[group] - first)[held]]
+    others = curve[row] != held
+    held, row = held[others], row[others]
+    steps = {"held": held}
     for name in ("tp", "fp"):
         counts = curves.columns[name]
-        steps[name] = np.where(is_first, counts, np.diff(counts, prepend=counts[:1]))
-    key = [pl.col("held"), ~pl.col("is_first"), -pl.col(THRESHOLD)]
-    pooled = (
-        pl.DataFrame({"held": np.arange(n_curves), "group": group})
-        .join(pl.DataFrame(steps), on="group")
-        .filter(pl.col("held") != pl.col("curve"))
-        .group_by("held", "is_first", THRESHOLD)
-        .agg(pl.col("tp", "fp").sum())
-        .sort(key)
-        .with_columns(pl.col("tp", "fp").cum_sum().over("held"))
-    )
-    held = pooled.get_column("held").to_numpy()
+        steps[name] = np.where(is_first, counts, np.diff(counts, prepend=counts[:1]))[row]
+    pooled = pl.DataFrame(steps).with_columns(pl.col("tp", "fp").cum_sum().over("held"))
+    ends = np.ones(len(held), bool)  # the last of the rows of a curve with the same threshold
+    ends[:-1] = (np.diff(held) != 0) | (is_first[row[1:]] != is_first[row[:-1]])
+    ends[:-1] |= threshold[row[1:]] != threshold[row[:-1]]
+    held, row, pooled = held[ends], row[ends], pooled.filter(pl.Series(ends))
     totals = {}
     for name, parts in (("pos", ("tp", "fn")), ("neg", ("fp", "tn"))):
         own = curves.total(*parts)
@@ -336,7 +339,7 @@ def pooled_other_curves(curves: Curves, over: str) -> CurveRows:
         totals[name] = (sums[group] - own)[held]
     return CurveRows(
         curve=held,
-        threshold=pooled.get_column(THRESHOLD).to_numpy(),
+        threshold=threshold[row],
         tp=pooled.get_column("tp").to_numpy(),
         fp=pooled.get_column("fp").to_numpy(),
         **totals,

@@ -90,7 +90,7 @@ def assert_near(found: pl.DataFrame, expected: dict[str, float], n_boot: int) ->
 
 
 def test_shares_are_the_probabilities_over_all_resamples():
-    models, n_boot = ("a", "b", "c"), 20_000
+    models, n_boot = ("a", "b", "c"), 5_000
     paired, independent = (exact_shares(value, models) for value in (True, False))
     assert paired == {"a": 0.9375, "b": 0.625, "c": 0.1875}
     assert independent["a"] < 0.8
