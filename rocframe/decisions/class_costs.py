@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rocframe.errors import MissingColumnError, OptionValueError
-from rocframe.frames import column
 from rocframe.kernel.exact import exact_fraction
 from rocframe.options import parse_fraction, parse_number
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from fractions import Fraction
 
     import polars as pl
     from numpy.typing import NDArray
@@ -52,7 +51,7 @@ class ClassCosts:
         is_matrix = hasattr(costs, "__iter__") and not isinstance(costs, Mapping | str)
         if by_pair or is_matrix:
             pairs = _parse_pairs(costs, list(shares))
-            reduced = {name: _costs_against_rest(name, shares, pairs) for name in shares}
+            reduced = _costs_against_rest(shares, pairs)
             for name, errors in reduced.items():
                 if not any(errors.values()):
                     problem = f"every decision for or against class {name!r} is free"
@@ -74,8 +73,8 @@ class ClassCosts:
 
         Raise an error if a class has no share.
         """
-        present = frame.get_column(CLASS_KEY).unique().to_list()
-        unknown = [name for name in present if name not in self.prior]
+        parts = frame.partition_by(CLASS_KEY, maintain_order=True, as_dict=True)
+        unknown = [name for (name,) in parts if name not in self.prior]
         if unknown:
             raise OptionValueError.compose(
                 "prior",
@@ -83,7 +82,7 @@ class ClassCosts:
                 f"the share of class {format_list(unknown)} is missing",
                 "Pass a share for every class of the table.",
             )
-        return ((name, frame.filter(column(CLASS_KEY) == name)) for name in present)
+        return ((name, rows) for (name,), rows in parts.items())
 
 
 def check_class_key(by: Iterable[str]) -> None:
@@ -154,15 +153,20 @@ def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fracti
 
 
 def _costs_against_rest(
-    name: Any, prior: Mapping[Any, float], pairs: Mapping[tuple[Any, Any], Fraction]
-) -> dict[str, float]:
-    """Return the mean costs of predicting the rest for a class, and the class for the rest.
+    prior: Mapping[Any, float], pairs: Mapping[tuple[Any, Any], Fraction]
+) -> dict[Any, dict[str, float]]:
+    """Return the mean costs of predicting each class for the rest, and the rest for the class.
 
     The means are weighted by the shares of the other classes. Errors without a cost cost 1.
     """
-    shares = {other: exact_fraction(share) for other, share in prior.items() if other != name}
+    shares = {name: exact_fraction(share) for name, share in prior.items()}
     total = sum(shares.values())
-    one = Fraction(1)
-    fn = sum((pairs.get((name, other), one) * share for other, share in shares.items()), 0 * one)
-    fp = sum((pairs.get((other, name), one) * share for other, share in shares.items()), 0 * one)
-    return {"fp": float(fp / total), "fn": float(fn / total)}
+    sums = {name: {"fp": total - share, "fn": total - share} for name, share in shares.items()}
+    for (true, predicted), cost in pairs.items():
+        if true != predicted:
+            sums[predicted]["fp"] += (cost - 1) * shares[true]
+            sums[true]["fn"] += (cost - 1) * shares[predicted]
+    return {
+        name: {error: float(paid / (total - shares[name])) for error, paid in both.items()}
+        for name, both in sums.items()
+    }
