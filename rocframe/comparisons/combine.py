@@ -66,9 +66,9 @@ def combine(
 ) -> FrameT:
     """Combine the decisions of every two models by AND and by OR.
 
-    AND predicts a row positive if both models do. OR predicts a row positive if at least one of
-    them does. The measured rates stand beside the possible rates and beside the rates that are
-    expected for independent decisions.
+    AND predicts a row positive if both models do. OR predicts a row positive if at least one model
+    does. The result has the measured rates, the lowest and highest possible rates, and the expected
+    rates of independent decisions.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ M. Fréchet (1935), "Généralisation du théorème des probabilités totales", 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import isnan
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -20,7 +21,7 @@ from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueErro
 from rocframe.frames import column, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.kernel.exact import exact_quotient
-from rocframe.options import parse_numbers
+from rocframe.options import to_float
 from rocframe.schemas import MODEL, THRESHOLD
 
 if TYPE_CHECKING:
@@ -37,14 +38,14 @@ CLASSES = ("tpr", "fpr")  # the rate of each class: of the positives, then of th
 
 def parse_model_thresholds(threshold: object, between: object) -> Thresholds:
     """Check the argument `threshold`."""
-    hint = 'Use, for example, threshold={"a": 0.5, "b": 0.3}.'
+    hint = 'Use, for example, threshold={"a": 0.5, "b": 0.3}, or a DataFrame of operating_point.'
 
     def parse(value: object) -> float:
-        numbers = [] if isinstance(value, bool) else parse_numbers(THRESHOLD, value, example="0.5")
-        if len(numbers) != 1:
+        number = None if isinstance(value, bool) else to_float(value)
+        if number is None or isnan(number):
             problem = "expected one number for each model"
             raise OptionValueError.compose(THRESHOLD, value, problem, hint)
-        return numbers[0]
+        return number
 
     if isinstance(threshold, pl.DataFrame):
         for name in (between, THRESHOLD):
@@ -119,7 +120,8 @@ def decide(
 ) -> Iterator[NDArray[np.bool_]]:
     """Yield the decisions of each model of a batch on the rows of the batch.
 
-    The decisions of rows without a score are wrong: negative for positives.
+    With `missing="worst"`, a positive without a score is predicted negative, and a negative without
+    a score is predicted positive.
     """
     rows, group = batch.rows, batch.groups[batch.group]
     for model in batch.models:

@@ -251,7 +251,7 @@ INVALID = {
         {"threshold": [0.5, 0.2]},
         (
             "threshold=[0.5, 0.2]: expected one number for each model.\n"
-            'Use, for example, threshold={"a": 0.5, "b": 0.3}.'
+            'Use, for example, threshold={"a": 0.5, "b": 0.3}, or a DataFrame of operating_point.'
         ),
     ),
     "several thresholds of a model": (
