@@ -163,8 +163,8 @@ def chain(
 
     References
     ----------
-    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", technical
-    report HPL-2003-4, HP Laboratories, section 7.4.4.
+    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
+    Laboratories, Palo Alto, section 7.4.4.
 
     Examples
     --------

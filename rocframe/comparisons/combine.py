@@ -165,8 +165,8 @@ def combine(
 
     References
     ----------
-    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", technical
-    report HPL-2003-4, HP Laboratories, sections 7.4.3.
+    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
+    Laboratories, Palo Alto, section 7.4.3.
 
     M. Fréchet (1935), "Généralisation du théorème des probabilités totales", Fundamenta
     Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
