@@ -61,6 +61,12 @@ def repaired_auc(frame, by=None):
     return curve(frame, [*keys, "fold"]).roc.repaired_auc()
 
 
+def class_curves(frame, by=None):
+    keys = [] if by is None else [by] if isinstance(by, str) else by
+    classes = pl.when(pl.col("other") > 0.7).then(pl.lit("x")).otherwise(pl.lit("y"))
+    return curve(frame.with_columns(classes.alias("class")), [*keys, "class"])
+
+
 VERBS = {
     "curve": curve,
     "curve with metrics": lambda frame, by: curve(frame, by, kind="pr", metrics=["f1", "mcc"]),
@@ -128,6 +134,12 @@ VERBS = {
     "operating point, weighted": lambda frame, by: curve(
         frame, by, weight="w"
     ).roc.operating_point(),
+    "operating points of classes": lambda frame, by: class_curves(frame, by).roc.operating_point(
+        "expected_cost", prior={"x": 0.2, "y": 0.8}, costs={("x", "y"): 5}
+    ),
+    "metrics of classes": lambda frame, by: class_curves(frame, by).roc.class_metrics(
+        ["precision", "expected_cost"], prior={"x": 0.2, "y": 0.8}, costs={("x", "y"): 5}
+    ),
     "transfer over folds": transfer,
     "confusion matrix of models": lambda frame, by: rf.confusion_matrix(
         frame, "label", {"a": pl.col("score") > 0.3, "b": pl.col("other") > 0.3}, by=by
@@ -276,7 +288,7 @@ def test_only_the_columns_that_are_needed_are_read(scan, verb, request):
     name = request.node.callspec.id
     needed = (
         3
-        + any(word in name for word in ("average", "fold", "gap"))
+        + any(word in name for word in ("average", "fold", "gap", "of classes"))
         + ("models" in name)
         + ("weighted" in name)
         + 2 * any(word in name for word in ("many classes", "sums"))
