@@ -12,7 +12,13 @@ from rocframe.curves.locate import grouped_bisect
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decision_tables import CONCAVITIES, concavity_columns
 from rocframe.decisions.optimum import CurveRows, runs
-from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError, ScoreError
+from rocframe.errors import (
+    ColumnTypeError,
+    MissingColumnError,
+    OptionValueError,
+    RepeatedNameError,
+    ScoreError,
+)
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -199,9 +205,8 @@ def repair_scores(
 ) -> FrameT:
     """Add a column with scores whose order is reversed in concavities of the ROC curve.
 
-    The reversed scores can increase the AUC, or decrease it if the concavity is due to chance. On
-    the data of the concavity, the AUC always increases. Use `repaired_auc` to measure the change on
-    other data first.
+    On the data of the concavity, the AUC always increases. On other data, it decreases if the
+    concavity is due to chance. Use `repaired_auc` to measure the change on other data first.
 
     Parameters
     ----------
@@ -287,6 +292,10 @@ def repair_scores(
         for name in by:
             if name not in schema:
                 raise MissingColumnError.compose("concavities", name, schema)
+            key_dtype = concavities.schema[name]
+            if key_dtype != schema[name]:
+                hint = f"The predictions have {schema[name]}. Cast one of the two columns."
+                raise ColumnTypeError.compose("concavities", name, key_dtype, hint)
         if REPAIRED_SCORE in schema:
             hint = "Rename or drop this column of the predictions first."
             raise RepeatedNameError.in_result("predictions", REPAIRED_SCORE, schema, hint)

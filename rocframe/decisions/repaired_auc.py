@@ -138,17 +138,17 @@ def repaired_auc(
     └─────────────────────┴───────────────┴─────────────┴────────┘
     """
     fewest = parse_integer("min_rows", min_rows, example=10)
-    keys: tuple[str, ...] = ()
+    keys: dict[str, pl.DataType] = {}
     check_choice("which", which, get_args(Which))
     if chosen is not None:
         check_supported("min_rows", min_rows, "chosen=", default=1)
-        keys = parse_concavities("chosen", chosen)
+        keys = {name: chosen.schema[name] for name in parse_concavities("chosen", chosen)}
 
     def compute(curves: Curves, columns: Schema) -> pl.DataFrame:
         if chosen is None:
             result = _repair_over_folds(curves, over, which, fewest)
         else:
-            result = _repair_chosen(curves, chosen, keys, which)
+            result = _repair_chosen(curves, chosen, tuple(keys), which)
         return build_table(curves.keys, result, columns)
 
     return plan_transfer(

@@ -11,7 +11,7 @@ from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.operating_point import RuleOptions, allowed_rows
 from rocframe.decisions.optimum import CurveRows, best_rows
-from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
+from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -197,7 +197,7 @@ def transfer(
         curves,
         compute,
         over=over if chosen is None else None,
-        keys=() if chosen is None else _chosen_keys(chosen),
+        keys={} if chosen is None else {name: chosen.schema[name] for name in _chosen_keys(chosen)},
         columns=TRANSFER.columns,
         by=by,
         anchor="rule",
@@ -209,16 +209,17 @@ def plan_transfer(
     compute: Callable[[Curves, Schema], pl.DataFrame],
     *,
     over: str | None,
-    keys: Sequence[str],
+    keys: Mapping[str, pl.DataType],
     columns: Callable[[pl.DataType], Schema],
     by: By,
     anchor: str,
 ) -> FrameT:
     """Return a table of curves, each evaluated with a choice that was made on other data.
 
-    `over` is the group column of the folds; None if the choice is read from another table, whose
-    group columns are `keys`. `columns` returns the columns of the table for the dtype of the
-    counts, and `compute` returns the table. `anchor` names a column that is never null.
+    `over` is the group column of the folds; None if the choice is read from another table. `keys`
+    are the group columns of that table and their dtypes. `columns` returns the columns of the
+    result for the dtype of the counts, and `compute` returns the result. `anchor` names a column
+    that is never null.
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -226,9 +227,12 @@ def plan_transfer(
         table = curve_layout(schema, by, tuple(new_columns))
         if over is not None and over not in table.by:
             raise MissingColumnError.compose("over", over, table.by)
-        for name in keys:
+        for name, dtype in keys.items():
             if name not in table.by:
                 raise MissingColumnError.compose("chosen", name, table.by)
+            if dtype != table.keys[name]:
+                hint = f"The curves have {table.keys[name]}. Cast one of the two columns."
+                raise ColumnTypeError.compose("chosen", name, dtype, hint)
 
         # Filters on the folds of the result do not remove the rows of other folds.
         (private,) = private_names(["over"], table.by).values()

@@ -314,6 +314,12 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
         "concavities='model': the frame has no column": lambda: TABLE.drop(
             "model"
         ).roc.repair_scores("score", found),
+        "concavities='fold': the column has type Int8.": lambda: TABLE.roc.repair_scores(
+            "score", found.cast({"fold": pl.Int8})
+        ),
+        "chosen='fold': the column has type Int8.": lambda: rf.repaired_auc(
+            CURVES, chosen=found.cast({"fold": pl.Int8})
+        ),
         "predictions='repaired_score': the result has a column of this name.": lambda: (
             TABLE.with_columns(repaired_score=1).roc.repair_scores("score", found)
         ),
