@@ -98,7 +98,8 @@ def _area_rows(table: object, kind: Kind) -> pl.DataFrame:
     names: dict[Any, str] = {AUC: "auc", FOLD_AUC: "mean_auc", METRIC_INTERVALS: "estimate"}
     if not isinstance(table, pl.DataFrame) or layout is None or layout.type not in names:
         problem = "expected a table of areas with confidence limits"
-        raise OptionValueError.compose("areas", getattr(table, "columns", table), problem, HINT)
+        given = table.columns if isinstance(table, pl.DataFrame) else table
+        raise OptionValueError.compose("areas", given, problem, HINT)
     rows = table
     if layout.type is METRIC_INTERVALS:
         metric = "average_precision" if is_precision_recall else "auc"

@@ -110,7 +110,7 @@ def chart(
         line has no points where a metric is undefined or infinite.
 
         With `x="threshold"`, metrics are drawn against the threshold, as steps: the value at a
-        threshold is that of predicting `score >= threshold`. There are no overlays.
+        threshold is that of predicting `score >= threshold`. `mark` is the only overlay.
     y : str or sequence of str, default None
         Metric or count on the y axis. With `x="threshold"`, several metrics are possible: each has
         a color or, if other groups have colors, a panel; `metric` is the name of this group column.

@@ -12,6 +12,7 @@ from rocframe.charts.labels import COUNT_FORMAT, RATE_FORMAT, inline_data, one_r
 from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.style import CHANCE_STROKE, PERFECT_STROKE
 from rocframe.rates import CONFUSION
+from rocframe.schemas import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,7 @@ class CurvePlot:
         return [
             tooltip(name, self.plane.title(axis.name, axis.name), RATE_FORMAT)
             for name, axis in axes
-            if counts or axis.name not in CONFUSION
+            if counts or axis.name not in (THRESHOLD, *CONFUSION)
         ]
 
 

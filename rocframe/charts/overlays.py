@@ -353,7 +353,7 @@ def _mark_records(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, 
     """Return the marked points of each curve that lie inside the axes."""
     if isinstance(points, pl.DataFrame) and has_limits(points):
         return _limited_marks(inputs, points)
-    table = _marked_rows(inputs.curves, points).sort(CURVE_INDEX, maintain_order=True)
+    table = marked_rows(inputs.curves, points).sort(CURVE_INDEX, maintain_order=True)
     curve = table.get_column(CURVE_INDEX).to_numpy()
     tp, fp = (table.get_column(name).cast(pl.Float64).to_numpy() for name in ("tp", "fp"))
     marked = replace(
@@ -401,8 +401,8 @@ def _limited_marks(inputs: OverlayInput, points: pl.DataFrame) -> list[dict[str,
     return records
 
 
-def _marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
-    """Return the curve number, threshold and counts of each marked point."""
+def marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
+    """Return the curve number, threshold and counts of each marked point, in any order."""
     if not isinstance(points, pl.DataFrame):
         values = None if isinstance(points, pl.LazyFrame) else to_floats(points)
         if values is None or any(map(isnan, values)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -28,20 +28,22 @@ from rocframe.charts.curve_layers import (
     hover_layer,
     line_layer,
     one_point_per_row,
+    row_tooltips,
 )
 from rocframe.charts.groups import free_name, metric_channels, read_groups
-from rocframe.charts.labels import (
-    COUNT_FORMAT,
-    RATE_FORMAT,
-    not_drawn,
-    sentences,
-    tooltip,
+from rocframe.charts.labels import json_numbers, json_rows, not_drawn, sentences
+from rocframe.charts.match_rows import CURVE_INDEX
+from rocframe.charts.overlays import (
+    MARK,
+    marked_rows,
+    named_marks,
+    overlay_layers,
+    overlay_texts,
 )
 from rocframe.curves.thinning import BETWEEN
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.kinds import Kind
 from rocframe.options import check_choice, check_supported
-from rocframe.rates import CONFUSION
 from rocframe.schemas import THRESHOLD
 from rocframe.text import format_count, join_names
 
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
 METRIC_COLUMN, VALUE = "metric", "Value"
 # Options of curve charts that need two metrics as axes.
 UNSUPPORTED = {"kind": None, "scale": None, "hull": False, "costs": None, "prevalence": None}
-UNSUPPORTED |= {"mark": None, "areas": None, "ties": False}
+UNSUPPORTED |= {"areas": None, "ties": False}
 
 
 def threshold_chart(
@@ -79,7 +81,7 @@ def threshold_chart(
     kind = Kind(name=FREE, title="", x=THRESHOLD, y=metrics[0])
     values = {name: axis_values(points, kind, name) for name in metrics}
     values = {name: np.where(np.isfinite(threshold), y, np.nan) for name, y in values.items()}
-    plane = zoom_plane(metric_plane(kind, threshold, values), options)
+    plane = zoom_plane(threshold_plane(kind, threshold, values), options)
     titles = [plane.title(name, axis_title(kind, name)) for name in metrics]
 
     keys = curves.keys
@@ -95,22 +97,22 @@ def threshold_chart(
         lines = _step_lines(plane, points, threshold, y)
         part = records_of(lines, curves, replace(kind, y=name))
         records += [record | {"curve": record["curve"] + i * len(part)} for record in part]
+    overlays = _marks(curves, points, plane, metrics, options)
     groups.name(records)
-    plot = CurvePlot(plane=plane, records=records, groups=groups)
-    tooltips = [
-        *groups.tooltips(),
-        tooltip("at", THRESHOLD),
-        tooltip("y", plane.title(plane.y.name, plane.y.name), RATE_FORMAT),
-        *(tooltip(name, plane.title(name, name), COUNT_FORMAT) for name in CONFUSION),
-    ]
-    rows = hover_layer(plot, tooltips).transform_filter("isValid(datum.tp)")
+    groups.name(overlays)
+    plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=overlays)
+    rows = hover_layer(plot, row_tooltips(plot)).transform_filter("isValid(datum.tp)")
     lines_and_names = zip(groups.names(len(records)), records, strict=True)
     missing = not_drawn([name for name, record in lines_and_names if not record["x"]])
     title = f"{join_names([titles[0], *map(inside_sentence, titles[1:])])} against threshold"
     prevalence = "" if curves.prevalence is None else f"prevalence {curves.prevalence:.4g}"
     return groups.with_titles(
         plot.layered(
-            [line_layer(plot, **curve_stroke(plot)), rows.transform_calculate(**ROW_FIELDS)],
+            [
+                line_layer(plot, **curve_stroke(plot)),
+                rows.transform_calculate(**ROW_FIELDS),
+                *overlay_layers(plot, options),
+            ],
             one_point_per_row(plane, POINTS),
         ),
         title=title,
@@ -120,8 +122,42 @@ def threshold_chart(
             plane.zoom_text,
             prevalence.capitalize(),
             missing,
+            *overlay_texts(curves, None, options),
         ),
     )
+
+
+def _marks(
+    curves: Curves,
+    points: LinePoints,
+    plane: Plane,
+    metrics: Sequence[str],
+    options: ChartOptions,
+) -> list[dict[str, Any]]:
+    """Return a record for each marked point and metric that lies inside the axes."""
+    records = []
+    for mark, given in named_marks(options.mark).items():
+        table = marked_rows(curves, given).drop_nulls(THRESHOLD)
+        columns = {name: table.get_column(name).to_list() for name in (THRESHOLD, "tp", "fp")}
+        curve = table.get_column(CURVE_INDEX).to_numpy()
+        tp, fp = (np.array(columns[name], np.float64) for name in ("tp", "fp"))
+        marked = replace(points, curve=curve, row=np.full(len(curve), BETWEEN), tp=tp, fp=fp)
+        for i, name in enumerate(metrics):
+            y = axis_values(marked, plane.kind, name).tolist()
+            rows = json_rows({**columns, "curve": curve.tolist(), "x": columns[THRESHOLD], "y": y})
+            records += [
+                {
+                    **{field: json_numbers([row[field]], None) for field in POINTS},
+                    "curve": row["curve"] + i * len(curves.firsts),
+                    "pos": points.pos[row["curve"]].item(),
+                    "neg": points.neg[row["curve"]].item(),
+                    "part": MARK,
+                    MARK: mark,
+                }
+                for row in rows
+                if plane.contains(row["x"], row["y"])
+            ]
+    return records
 
 
 def _parse_metrics(y: str | Sequence[str] | None) -> list[str]:
@@ -137,7 +173,7 @@ def _parse_metrics(y: str | Sequence[str] | None) -> list[str]:
     return list(metrics)
 
 
-def metric_plane(
+def threshold_plane(
     kind: Kind, threshold: NDArray[np.float64], values: Mapping[str, NDArray[np.float64]]
 ) -> Plane:
     """Return the axes: thresholds at which a metric is defined, and the range of all metrics."""

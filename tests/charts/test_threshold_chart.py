@@ -106,6 +106,36 @@ def test_rates_are_those_at_the_prevalence_of_the_table():
         assert record["y"][-1] == pytest.approx(0.1)
 
 
+def test_operating_points_are_marked_on_the_line_of_each_metric():
+    best = rf.operating_point(CURVES, "f1")
+    metrics = ["f1", "precision"]
+    chart = CURVES.roc.chart(x="threshold", y=metrics, mark={"highest F1": best, "half": 0.5})
+    marked = [record for record in records(chart) if record.get("part") == "mark"]
+    assert len(marked) == 8
+    at_half = CURVES.roc.at(threshold=0.5)
+    for name, points in (("highest F1", best), ("half", at_half)):
+        rates = {"f1": 2 * pl.col("tp") / (2 * pl.col("tp") + pl.col("fp") + pl.col("fn"))}
+        rates["precision"] = pl.col("tp") / (pl.col("tp") + pl.col("fp"))
+        for row in points.with_columns(**rates).to_dicts():
+            for metric in metrics:
+                (record,) = [
+                    record
+                    for record in marked
+                    if (record["mark"], record["f0"], record["f1"]) == (name, metric, row["model"])
+                ]
+                expected = (row["threshold"], row[metric], row["tp"], row["fp"])
+                found = [record[field][0] for field in ("x", "y", "tp", "fp")]
+                assert found == pytest.approx(expected, rel=1e-6)
+    assert {"highest F1", "half"} <= set(texts(chart))
+    assert chart.description.endswith("Points are marked: highest F1, half.")
+    for lines in encodings(chart, "tooltip"):
+        names = [line["title"] for line in lines]
+        assert names.count("threshold") == 1
+        assert "value" in names
+    zoomed = CURVES.roc.chart(x="threshold", y="f1", mark=0.5, x_domain=(0.7, 0.8))
+    assert not [record for record in records(zoomed) if record.get("part") == "mark"]
+
+
 def test_groups_named_metric_keep_their_name():
     curves = CURVES.rename({"model": "metric"})
     chart = curves.roc.chart(x="threshold", y=["precision", "recall"])
@@ -123,7 +153,7 @@ def test_groups_named_metric_keep_their_name():
         ({"y": "f1", "hull": True}, "hull=True: x='threshold' does not support this option."),
         ({"y": "f1", "kind": "roc"}, "kind='roc': x='threshold' does not support this option."),
         ({"y": "f1", "scale": "log"}, "scale='log': x='threshold' does not support this option."),
-        ({"y": "f1", "mark": 0.5}, "mark=0.5: x='threshold' does not support this option."),
+        ({"y": "f1", "ties": True}, "ties=True: x='threshold' does not support this option."),
         (
             {"x": "alert_rate", "y": ["precision", "recall"]},
             "y=['precision', 'recall']: expected the name of one metric.\nSeveral metrics can be",
