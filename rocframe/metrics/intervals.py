@@ -292,16 +292,10 @@ def intervals(
 
     >>> votes = rf.datasets.vote().filter(model="naive_bayes")
     >>> at_best = rf.intervals(
-    ...     votes,
-    ...     "label",
-    ...     "score",
-    ...     metrics=["threshold", "tpr", "fpr"],
-    ...     rule="youden",
-    ...     n_boot=200,
-    ...     seed=1,
+    ...     votes, "label", "score", metrics=["threshold", "tpr"], rule="youden", n_boot=200, seed=1
     ... )
     >>> at_best.select("metric", "at", "estimate", "lower", "upper")
-    shape: (3, 5)
+    shape: (2, 5)
     ┌───────────┬──────┬──────────┬──────────┬──────────┐
     │ metric    ┆ at   ┆ estimate ┆ lower    ┆ upper    │
     │ ---       ┆ ---  ┆ ---      ┆ ---      ┆ ---      │
@@ -309,7 +303,6 @@ def intervals(
     ╞═══════════╪══════╪══════════╪══════════╪══════════╡
     │ threshold ┆ rule ┆ 0.59973  ┆ 0.533862 ┆ 0.699855 │
     │ tpr       ┆ rule ┆ 0.715013 ┆ 0.623473 ┆ 0.786196 │
-    │ fpr       ┆ rule ┆ 0.241379 ┆ 0.145191 ┆ 0.321007 │
     └───────────┴──────┴──────────┴──────────┴──────────┘
     """
     method = "bootstrap_bca" if isinstance(ci, NotGiven) else ci
