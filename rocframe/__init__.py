@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.combine_points import combine_points
     from rocframe.comparisons.compare import compare
     from rocframe.comparisons.contrast import contrast
+    from rocframe.comparisons.decision_intervals import decision_intervals
     from rocframe.comparisons.hull_shares import hull_shares
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
@@ -137,6 +138,7 @@ __all__ = [
     "dashboard",
     "datasets",
     "decision_curve",
+    "decision_intervals",
     "detectable_difference",
     "draw_decisions",
     "expand_counts",

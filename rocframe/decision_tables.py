@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
 from rocframe.table_types import (
     CHANNELS,
@@ -11,17 +11,13 @@ from rocframe.table_types import (
     INTERVAL_CHART,
     ROW_TIES,
     DotStyle,
+    Schema,
     TableType,
     floats,
     has_columns,
     integers,
     strings,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from rocframe.table_types import Schema
 
 COST_RATES = floats(
     *("probability_cost", "expected_cost", "threshold", "fpr", "fnr", "trivial_cost", "min_dcf")
@@ -121,4 +117,37 @@ REPAIRED_AUC = TableType(
     dots=DotStyle(
         title="AUC after and before the repair", axis="AUC", marks=("auc_repaired", "auc")
     ),
+)
+
+
+def decision_interval_columns(kind: str, model: pl.DataType) -> Schema:
+    """Return the columns of `decision_intervals`; `model` is the dtype of the models, or Null."""
+    x, y, reference = INTERVAL_NAMES[kind]
+    return (
+        ({} if model == pl.Null else {"model": model})
+        | floats(x, y, "lower", "upper", "difference", "difference_lower", "difference_upper")
+        | floats("se", "difference_se", reference)
+        | integers("n_pos", "n_neg")
+        | floats("ci_level")
+        | strings("ci_method", "note")
+    )
+
+
+# The axes of each kind of curve, and the column of the trivial decisions.
+INTERVAL_NAMES = {
+    "decision": ("probability_threshold", "net_benefit", "treat_all"),
+    "cost": ("probability_cost", "expected_cost", "trivial_cost"),
+}
+
+DECISION_INTERVALS, COST_INTERVALS = (
+    TableType(
+        name=f"{kind}_intervals",
+        functions=("decision_intervals",),
+        columns=lambda model, kind=kind: decision_interval_columns(kind, model),
+        recognize=has_columns(*decision_interval_columns(kind, pl.Null()), adjacent=7),
+        ties=ROW_TIES,
+        drawing="rocframe.charts.decision_chart:decision_intervals_chart",
+        chart_options=(*CHANNELS, *DOMAINS, "y"),
+    )
+    for kind in INTERVAL_NAMES
 )

@@ -176,6 +176,7 @@ class RocFrame(Namespace):
     relative_superiority = LazyMethod("rocframe.decisions.relative_superiority")
     lc_index = LazyMethod("rocframe.decisions.relative_superiority")
     decision_curve = LazyMethod("rocframe.decisions.decision_curve")
+    decision_intervals = LazyMethod("rocframe.comparisons.decision_intervals")
     simplify = LazyMethod("rocframe.curves.simplify")
     area = LazyMethod("rocframe.areas.area")
     average = LazyMethod("rocframe.averages.average")

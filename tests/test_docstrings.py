@@ -124,7 +124,7 @@ def test_examples_run_and_show_a_result():
 
 
 PLAN = ["power", "sample_size", "detectable_difference"]
-COMPARE = ["compare", "contrast", "auc_covariance", "hull_shares"]
+COMPARE = ["compare", "contrast", "auc_covariance", "hull_shares", "decision_intervals"]
 
 
 def test_functions_that_measure_cite_where_they_come_from():
@@ -209,11 +209,13 @@ def test_a_parameter_that_verbs_share_is_explained_in_the_same_words(family):
 
 def test_functions_that_compare_explain_their_parameters_in_the_same_words():
     every = [documented(FUNCTIONS[name]) for name in COMPARE]
-    for parameter in set.union(*map(set, every)) - {"fpr", "tpr", "adjust", "unmatched"}:
+    different = {"fpr", "tpr", "adjust", "unmatched", "baseline"}
+    for parameter in set.union(*map(set, every)) - different:
         assert len({words[parameter] for words in every if parameter in words}) == 1, parameter
-    contrast, covariance, hull_shares = every[1:]
+    contrast, covariance, hull_shares, decisions = every[1:]
     assert all(contrast[name] == covariance[name] for name in ("fpr", "tpr", "unmatched"))
-    assert hull_shares["unmatched"] == covariance["unmatched"]
+    assert decisions["baseline"].split(".")[0] == every[0]["baseline"].split(".")[0]
+    assert hull_shares["unmatched"] == decisions["unmatched"] == covariance["unmatched"]
     combined, chained = documented(rf.combine), documented(rf.chain)
     for other, words in ((every[0], combined), (contrast, chained), (combined, chained)):
         assert all(words[name] == other[name] for name in set(words) & set(other) - {"unmatched"})

@@ -123,6 +123,9 @@ VERBS = {
     "hull shares of models": lambda frame, by: rf.hull_shares(
         frame, "label", ["score", "other"], by=by, n_boot=5, seed=1
     ),
+    "decision intervals of models": lambda frame, by: rf.decision_intervals(
+        frame, "label", ["score", "other"], kind="cost", grid=0.5, by=by, n_boot=5, seed=1
+    ),
     "fold auc": lambda frame, by: rf.fold_auc(frame, "label", "score", over="w", by=by),
     "pooling gap": lambda frame, by: rf.pooling_gap(frame, "label", "score", over="w", by=by),
     "at": lambda frame, by: curve(frame, by).roc.at(fpr=[0.1, 0.5]),

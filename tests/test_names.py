@@ -316,6 +316,11 @@ TABLES = {
     ),
     "combine": (rf.combine, {"score": ["score"]}, ["operator", "tpr_min", "threshold_b", "n_pos"]),
     "chain": (rf.chain, {"score": ["score"]}, ["operator", "stage", "fpr_alone", "threshold"]),
+    "decision intervals": (
+        rf.decision_intervals,
+        {"score": ["score"], "kind": "cost", "n_boot": 2},
+        ["probability_cost", "expected_cost", "difference", "trivial_cost", "note"],
+    ),
     "band": (rf.band, {}, ["fpr", "tpr", "fpr_lower", "upper", "scope", "band", "note"]),
     "smooth": (rf.smooth, {}, ["fpr", "tpr", "auc", "a", "b", "note"]),
 }

@@ -32,6 +32,7 @@ VERBS = [
     "curve",
     "dashboard",
     "decision_curve",
+    "decision_intervals",
     "draw_decisions",
     "expand_counts",
     "fold_auc",

@@ -27,6 +27,7 @@ from rocframe.charts.curve_layers import (
     CurvePlot,
     chance_layers,
     chance_text,
+    curve_filter,
     hover_layer,
     line_layer,
     one_point_per_row,
@@ -73,7 +74,7 @@ def mean_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw averaged curves as bold lines, with bands or bars of their limits."""
     metrics: tuple[str, ...] = ()
-    intervals = _interval_caption(table)
+    intervals = interval_caption(table)
     mean = curve_average_of(table.columns)
     if mean is None:
         metric_average = cast("MetricAverage", metric_average_of(table.columns))
@@ -179,7 +180,7 @@ def plot_with_limits(
     return CurvePlot(plane=plane, records=records, groups=shown, averaged=averaged)
 
 
-def _interval_caption(table: pl.DataFrame) -> str:
+def interval_caption(table: pl.DataFrame) -> str:
     """Return the confidence levels of a table as text; empty without confidence limits."""
     names = level_text(table.get_column("ci_level"))
     return names and f"{names} pointwise intervals"
@@ -195,7 +196,7 @@ def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
     x_low, y_low = alt.X("x_low", **plane.x.channel()), alt.Y("y_low", **plane.y.channel())
     color = plot.groups.line_color()
     if len(plot.averaged) == 2:
-        bars = alt.Chart().transform_filter("datum.bar == 1")
+        bars = curve_filter(plot).transform_filter("datum.bar == 1")
         bars = bars.mark_rule(opacity=BAR_OPACITY, strokeWidth=BAR_WIDTH)
         bars = with_key(bars, key, "bar", BAR_WIDTH) if key else bars
         return [
@@ -207,7 +208,7 @@ def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
     orient: Literal["vertical", "horizontal"] = "vertical" if vertical else "horizontal"
     several = n_bands > 1
     opacity = min(LIGHT_OPACITY, PANEL_OPACITY / n_bands) if several else BAND_OPACITY
-    band = alt.Chart().mark_area(opacity=opacity, orient=orient)
+    band = curve_filter(plot).mark_area(opacity=opacity, orient=orient)
     band = with_key(band, key, "limits" if several else "band") if key else band
     ends: dict[str, Any] = (
         {"x": x, "y": y_low, "y2": alt.Y2("y_high:Q")}
@@ -217,7 +218,9 @@ def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
     # No order channel, which would split the area: Vega-Lite uses the order of the rows.
     layers = [band]
     if several:  # The colors of overlapping areas mix, so lines show the limits of each band.
-        outline = alt.Chart().mark_area(filled=False, strokeWidth=1, opacity=0.8, orient=orient)
+        outline = curve_filter(plot).mark_area(
+            filled=False, strokeWidth=1, opacity=0.8, orient=orient
+        )
         layers.append(outline)
     return [layer.encode(**ends, detail=alt.Detail("curve:N"), color=color) for layer in layers]
 

@@ -114,6 +114,7 @@ def chart(
     y : str or sequence of str, default None
         Metric or count on the y axis. With `x="threshold"`, several metrics are possible: each has
         a color or, if other groups have colors, a panel; `metric` is the name of this group column.
+        For tables of `decision_intervals`, `y="difference"` draws the differences to the baseline.
     color : str or None, optional
         Group column with a color for each of its values; None for one color. By default, `model` if
         that is a group column, else the first group column that `facet` and `detail` do not name.

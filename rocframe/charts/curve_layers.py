@@ -90,7 +90,8 @@ def overlay(part: str | None) -> alt.Chart:
     return layer
 
 
-def _curve_filter(plot: CurvePlot) -> alt.Chart:
+def curve_filter(plot: CurvePlot) -> alt.Chart:
+    """Return a layer with the records of the curves, without overlays."""
     return overlay(None) if plot.overlays else alt.Chart()
 
 
@@ -98,7 +99,7 @@ def line_layer(plot: CurvePlot, **stroke: Any) -> alt.Chart:
     """Draw lines through points in the order of the records; Vega-Lite sorts by x by default."""
     x, y = plot.plane.channels()
     layer: alt.Chart = (
-        _curve_filter(plot)
+        curve_filter(plot)
         .mark_line(**stroke)
         .encode(
             x=x,
@@ -124,7 +125,7 @@ def hover_layer(plot: CurvePlot, tooltips: list[alt.Tooltip]) -> alt.Chart:
     """Draw invisible points on the lines; their tooltips show rows of the table."""
     x, y = plot.plane.channels()
     layer: alt.Chart = (
-        _curve_filter(plot)
+        curve_filter(plot)
         .mark_point(filled=True, size=80, opacity=0)
         .encode(x=x, y=y, tooltip=tooltips)
     )

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from rocframe.charts.average_chart import chart_with_limits, plot_with_limits
+from rocframe.charts.average_chart import (
+    chart_with_limits,
+    interval_caption,
+    limit_layers,
+    plot_with_limits,
+)
 from rocframe.charts.axes import EMPTY_HEIGHT, Plane, PlotAxis, linear_axis, zoom_plane
 from rocframe.charts.curve_layers import (
     MEANS,
@@ -30,9 +35,10 @@ from rocframe.charts.labels import (
     tooltip,
 )
 from rocframe.charts.style import CHANCE_STROKE
+from rocframe.errors import OptionValueError
 from rocframe.frames import column
 from rocframe.kinds import Kind
-from rocframe.options import NOT_GIVEN
+from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas import THRESHOLD
 from rocframe.text import format_count, join_first
 
@@ -46,7 +52,7 @@ if TYPE_CHECKING:
 MAX_TRIVIAL_COST = 0.5
 SECTION_WIDTH = 3
 MARGIN = 0.1  # share of the axis of net benefit below 0
-LINES = "lines"
+LINES, TREAT_ALL = "lines", "treat all"
 SUPERIORITY_AXIS = "Relative cost of a false positive"
 BAR_HEIGHT, SHARED_OPACITY = 0.6, 0.35
 MAX_DESCRIBED_RANGES = 8
@@ -93,19 +99,13 @@ def cost_curve_chart(
                 plot.groups, columns={key: one for key, one in columns if one.title != section}
             ),
         )
-    corner = {"x": 0.5, "y": 0.5}
-    trivial = (
-        alt.Chart(inline_data([{"x": 0, "y": 0}, corner, {"x": 1, "y": 0}]))
-        .mark_line(**CHANCE_STROKE)
-        .encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
-    )
     curves = format_count(
         table.select(map(column, layout.by)).n_unique() if layout.by else 1, "curve"
     )
     best = f", with a color for each best {short_name(across)}" if across is not None else ""
     return _with_titles(
         plot,
-        [trivial],
+        [_trivial_layer()],
         tooltips=[tooltip("at", "threshold"), *plot.axis_tooltips()],
         title="Cost curve",
         subtitle=("Thin: single thresholds. " if options.lines else "")
@@ -117,6 +117,16 @@ def cost_curve_chart(
         ],
         stroke={"strokeWidth": SECTION_WIDTH} if section else None,
     )
+
+
+def _trivial_layer() -> alt.Chart:
+    corner = {"x": 0.5, "y": 0.5}
+    layer: alt.Chart = (
+        alt.Chart(inline_data([{"x": 0, "y": 0}, corner, {"x": 1, "y": 0}]))
+        .mark_line(**CHANCE_STROKE)
+        .encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
+    )
+    return layer
 
 
 def _threshold_lines(
@@ -253,11 +263,10 @@ def decision_curve_chart(
             order=alt.Order("step:Q"),
         )
     )
-    treat_none = one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(0))
     curves = format_count(len(plot.records), "curve")
     return _with_titles(
         plot,
-        [treat_none, treat_all],
+        [_zero_layer(), treat_all],
         tooltips=[*plot.axis_tooltips(), tooltip("y_low", "treat_all", RATE_FORMAT)],
         title="Decision curve",
         subtitle="Dashed: treat all, treat none",
@@ -266,6 +275,108 @@ def decision_curve_chart(
             "The dashed lines show the net benefit of treating all and of treating none",
         ],
     )
+
+
+def decision_intervals_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw decision curves or cost curves with bands, or differences with a line at 0."""
+    x, y = table.columns[len(layout.by) : len(layout.by) + 2]
+    is_cost = y == "expected_cost"
+    check_choice("y", options.y, (None, y, "difference"))
+    by, keys = layout.by, list(map(column, layout.by))
+    fields = {"x": x, "x_low": x, "x_high": x}
+    plane_x = PlotAxis(name=x, title="Probability cost" if is_cost else "Probability threshold")
+    if options.y == "difference":
+        table = table.filter(pl.col("difference").is_not_null())
+        if not table.height:
+            problem = "the table has no differences"
+            raise OptionValueError.compose("y", options.y, problem, "Compute it with baseline=.")
+        fields |= {"y": "difference", "y_low": "difference_lower", "y_high": "difference_upper"}
+        title = f"Difference of {'costs' if is_cost else 'net benefits'} to the baseline"
+        ends = table.select(pl.col("^difference(_lower|_upper)?$"))
+        low, high = (
+            min(ends.min().fill_null(0).row(0)),
+            max(ends.max().fill_null(0).row(0)),
+        )
+        low, high = min(low, 0.0), max(high, 0.0)
+        if not is_cost:  # differences at thresholds close to 1 are not limited
+            largest = _highest(table, y, "treat_all", least=0.0) / 2
+            low, high = max(low, -largest), min(high, largest)
+        high = high if high > low else low + EMPTY_HEIGHT
+        plane_y = PlotAxis(name="difference", title=title, low=low, high=high, nice=True)
+        dashed, reference = "no difference", [_zero_layer()]
+    else:
+        fields |= {"y": y, "y_low": "lower", "y_high": "upper"}
+        title = "Cost curve" if is_cost else "Decision curve"
+        if is_cost:
+            high = _highest(table, y, "upper", least=MAX_TRIVIAL_COST)
+            plane_y = PlotAxis(name=y, title="Normalised expected cost", high=high)
+            dashed, reference = "trivial classifiers", [_trivial_layer()]
+        else:
+            high = _highest(table, y, "upper", "treat_all", least=0.0) or EMPTY_HEIGHT
+            # Negative net benefits are not limited. The range around 0 is the one of interest.
+            low = -MARGIN * high
+            plane_y = PlotAxis(name=y, title="Net benefit", low=low, high=high, nice=True)
+            dashed, reference = "treat all, treat none", [_zero_layer()]
+    plane = _plane(plane_x, plane_y, options)
+    if not is_cost:
+        plane = replace(plane, y=replace(plane.y, nice=False, zoomed=True))
+    ordered = table.sort(*keys, x)
+    plot = plot_with_limits(ordered, by, fields, options, plane_of=lambda _: plane, averaged=("y",))
+    if dashed.startswith("treat all"):
+        plot = replace(plot, overlays=_treat_all_records(ordered, by, plot))
+        reference.append(_overlay_layer(plot, TREAT_ALL, **CHANCE_STROKE))
+    caption = interval_caption(table)
+    limits = limit_layers(plot, caption) if caption else []
+    tooltips = [
+        *plot.groups.tooltips(),
+        *plot.axis_tooltips(),
+        tooltip("y_low", "lower", RATE_FORMAT),
+        tooltip("y_high", "upper", RATE_FORMAT),
+    ]
+    layers = [
+        *limits,
+        line_layer(plot, **curve_stroke(plot)),
+        *reference,
+        hover_layer(plot, tooltips),
+    ]
+    return plot.groups.with_titles(
+        chart_with_limits(plot, layers),
+        title=title,
+        subtitle=f"Dashed: {dashed}",
+        description=sentences(
+            f"{title}, {format_count(len(plot.records), 'curve')}: {plane.axis_names}",
+            caption,
+            f"The dashed lines show: {dashed}",
+        ),
+    )
+
+
+def _zero_layer() -> alt.Chart:
+    layer: alt.Chart = one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(0))
+    return layer
+
+
+def _treat_all_records(
+    ordered: pl.DataFrame, by: Sequence[str], plot: CurvePlot
+) -> list[dict[str, Any]]:
+    """Return a record for the line of treating all of each curve."""
+    keys = list(map(column, by))
+    points = ordered.select(
+        (pl.struct(keys).rle_id() if by else pl.lit(0, pl.UInt32)).alias("curve"),
+        x="probability_threshold",
+        y="treat_all",
+    ).drop_nulls()
+    lines = points.group_by("curve", maintain_order=True).agg("x", "y").to_dict(as_series=False)
+    records = []
+    for curve, *ends in zip(*lines.values(), strict=True):
+        x, y = (json_numbers(values) for values in ends)
+        sides = {"x": x, "x_low": x, "x_high": x, "y": y, "y_low": y, "y_high": y}
+        other = {"bar": [0] * len(x), THRESHOLD: [None] * len(x)}
+        records.append({"curve": curve, "part": TREAT_ALL} | sides | other)
+    plot.groups.name(records)
+    return records
 
 
 def _highest(table: pl.DataFrame, *names: str, least: float) -> float:
@@ -280,18 +391,17 @@ def _plane(x: PlotAxis, y: PlotAxis, options: ChartOptions) -> Plane:
     )
 
 
-def _threshold_layer(plot: CurvePlot) -> alt.Chart:
+def _overlay_layer(plot: CurvePlot, part: str, **stroke: Any) -> alt.Chart:
+    """Draw the lines of one kind of overlay, clipped to the axes."""
     x, y = plot.plane.channels()
-    layer: alt.Chart = (
-        overlay(LINES)
-        .mark_line(strokeWidth=0.7, opacity=0.4, clip=True)
-        .encode(
-            x=x,
-            y=y,
-            order=alt.Order("step:Q"),
-            detail=[alt.Detail("curve:N"), alt.Detail("line:N")],
-            color=plot.groups.line_color(),
-        )
+    lines = overlay(part).mark_line(clip=True, **stroke)
+    channels = {"color": plot.groups.line_color()} if part == LINES else {}
+    layer: alt.Chart = lines.encode(
+        x=x,
+        y=y,
+        order=alt.Order("step:Q"),
+        detail=[alt.Detail("curve:N"), alt.Detail("line:N")],
+        **channels,
     )
     return layer
 
@@ -310,7 +420,8 @@ def _with_titles(
     points = hover_layer(plot, [*plot.groups.tooltips(), *tooltips])
     stroke = curve_stroke(plot) if stroke is None else stroke
     # The layer with both axes comes first, because `.interactive()` applies to it.
-    lines = [_threshold_layer(plot)] if plot.overlays else []
+    thin: dict[str, Any] = {"strokeWidth": 0.7, "opacity": 0.4}
+    lines = [_overlay_layer(plot, LINES, **thin)] if plot.overlays else []
     layers = [
         *lines,
         line_layer(plot, **stroke),

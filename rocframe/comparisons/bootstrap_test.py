@@ -13,7 +13,13 @@ from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.paired_areas import merge_identical_rows, model_scans
 from rocframe.inference.bootstrap import batched_replicates, bootstrap_interval
 from rocframe.inference.notes import class_notes
-from rocframe.kernel.resample import GroupRows, ReplicateCounts, RowSampler, draw_clusters
+from rocframe.kernel.resample import (
+    GroupRows,
+    ReplicateCounts,
+    RowSampler,
+    draw_class_sizes,
+    draw_clusters,
+)
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.metrics.points import PointSearch
 
@@ -119,14 +125,17 @@ class PairedSample:
         statistic: Callable[[list[ReplicateCounts]], NDArray[Any]],
         draws: RandomDraws,
         key: tuple[int, ...],
+        *,
+        stratified: bool = True,
     ) -> tuple[NDArray[Any], int]:
         """Return a row of values per resample, and the number of redraws.
 
-        `statistic` computes the rows of several resamples from their counts for each model.
+        `statistic` computes the rows of several resamples from their counts for each model. If
+        `stratified` is true, each class keeps its number of rows, unless rows are in clusters.
         """
 
         def resample(stream: np.random.Generator, size: int) -> tuple[NDArray[Any], int]:
-            times, redrawn = self._draw_times(stream, size)
+            times, redrawn = self._draw_times(stream, size, stratified=stratified)
             return statistic(self.replicates(times)), redrawn
 
         return batched_replicates(
@@ -137,17 +146,22 @@ class PairedSample:
             key=key,
         )
 
-    def _draw_times(self, stream: np.random.Generator, size: int) -> tuple[NDArray[np.int64], int]:
+    def _draw_times(
+        self, stream: np.random.Generator, size: int, *, stratified: bool
+    ) -> tuple[NDArray[np.int64], int]:
         """Draw how often each row occurs in each resample; redraw resamples that lack a class."""
         pos, neg = slice(self.n_pos), slice(self.n_pos, None)
         if self.cluster is None:
-            parts = [
-                RowSampler.from_counts(side).draw(stream, np.full(size, side.sum()))
-                for side in (self.count[pos], self.count[neg])
-            ]
-            return np.concatenate(parts, axis=1), 0
-        sides = self.cluster[pos], self.cluster[neg]
-        times, redrawn = draw_clusters(stream, size, int(self.cluster.max()) + 1, sides)
+            sides = [RowSampler.from_counts(self.count[side]) for side in (pos, neg)]
+            n_pos, n_neg = (side.total for side in sides)
+            pos_sizes, redrawn = np.full(size, n_pos), 0
+            if not stratified:
+                pos_sizes, redrawn = draw_class_sizes(stream, n_pos, n_pos + n_neg, size)
+            sizes = pos_sizes, n_pos + n_neg - pos_sizes
+            parts = [side.draw(stream, n) for side, n in zip(sides, sizes, strict=True)]
+            return np.concatenate(parts, axis=1), redrawn
+        clusters = self.cluster[pos], self.cluster[neg]
+        times, redrawn = draw_clusters(stream, size, int(self.cluster.max()) + 1, clusters)
         return times[:, self.cluster], redrawn
 
 

@@ -397,11 +397,11 @@ def _curve_vertices(
     The arrays are the resample, the multiplied counts of true and false positives, and whether no
     scored row, or every scored row, is predicted positive.
     """
-    size = len(scan.totals.pos)
-    tp, fp = (counts.reshape(size, -1) for counts in (scan.block.tp, scan.block.fp))
-    tp, fp = (np.concatenate([np.zeros_like(x, shape=(size, 1)), x], axis=1) for x in (tp, fp))
-    is_trivial = ((tp == 0) & (fp == 0)) | ((tp == tp[:, -1:]) & (fp == fp[:, -1:]))
-    fp = fp + scan.totals.unscored_neg[:, None]
+    tp, fp = scan.curve_counts()
+    size = len(tp)
+    is_trivial = np.zeros(tp.shape, bool)
+    for end in (slice(None, 1), slice(-1, None)):
+        is_trivial |= (tp == tp[:, end]) & (fp == fp[:, end])
     row = np.flatnonzero(hull_vertices(tp.ravel(), fp.ravel(), np.arange(size + 1) * tp.shape[1]))
     sample = row // tp.shape[1]
     tp, fp = tp.ravel()[row] * pos_scale[sample], fp.ravel()[row] * neg_scale[sample]

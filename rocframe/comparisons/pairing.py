@@ -26,7 +26,7 @@ from rocframe.frames import (
 )
 from rocframe.inputs.cases import RowState, read_cases
 from rocframe.inputs.roles import bind_roles, resolve_column
-from rocframe.options import NOT_GIVEN, check_choice
+from rocframe.options import NOT_GIVEN, check_choice, check_group_columns
 from rocframe.schemas import MODEL
 from rocframe.text import format_count, format_list
 
@@ -48,8 +48,9 @@ Unmatched = Literal["raise", "drop"]
 class PairingOptions:
     """Options of the pairing of rows.
 
-    `min_models` is the minimum number of score columns. `unpaired` is the option, as text, for
-    models that scored different rows; None if there is none.
+    `min_models` is the minimum number of score columns. If it is 0, a single score column without
+    `id` can be one model. `unpaired` is the option, as text, for models that scored different rows;
+    None if there is none.
     """
 
     between: str
@@ -110,7 +111,10 @@ class PairingOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairingColumns:
-    """The resolved columns of a comparison; `between` is None if models are side by side."""
+    """The resolved columns of a comparison; `between` is None if models are side by side.
+
+    `model` is the dtype of the models, or Null if a single score column has no models.
+    """
 
     bound: BoundRoles
     options: PairingOptions
@@ -161,7 +165,9 @@ def bind_pairing(
     table: Sequence[str],
 ) -> PairingColumns:
     """Resolve the columns of the options; `table` names the columns of the result."""
-    bound = bind_roles(plan, schema, roles, table, keyed=False)
+    single = options.min_models == 0
+    names = tuple(name for name in table if name != MODEL) if single else table
+    bound = bind_roles(plan, schema, roles, names, keyed=single)
     between = options.between
     if bound.models is not None:
         _check_side_by_side(options, bound.models)
@@ -173,6 +179,17 @@ def bind_pairing(
             ids=(),
             inputs=bound.inputs,
         )
+    has_models = options.id_columns or (between in schema and between not in bound.by)
+    if single and not has_models:
+        return PairingColumns(
+            bound=bound,
+            options=options,
+            model=pl.Null(),
+            between=None,
+            ids=(),
+            inputs=bound.inputs,
+        )
+    check_group_columns(bound.by, schema, table)
     if between not in schema:
         error = MissingColumnError.compose("between", between, schema)
         raise MissingColumnError(

@@ -103,6 +103,7 @@ def cost_curve(
     See Also
     --------
     hull : The vertices of the convex hull, and the costs for which each of them is optimal.
+    decision_intervals : Confidence intervals, and differences between models.
     relative_superiority : The ranges of costs in which each of several models is the best one.
     operating_point : The best row for given costs.
 

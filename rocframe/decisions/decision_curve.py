@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -87,6 +87,7 @@ def decision_curve(
 
     See Also
     --------
+    decision_intervals : Confidence intervals, and differences between models.
     cost_curve : The expected cost for all costs of errors, for scores of any range.
     operating_point : The best row for given costs or benefits.
 
@@ -123,7 +124,7 @@ def decision_curve(
     if thresholds is None:
         values = list(DEFAULT_THRESHOLDS)
     else:
-        values = sorted(set(_parse_thresholds(thresholds)))
+        values = sorted(set(parse_probability_thresholds(thresholds)))
     if prevalence is not None:
         prevalence = parse_fraction("prevalence", prevalence, example=0.1)
 
@@ -140,14 +141,30 @@ def decision_curve(
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
-def _parse_thresholds(thresholds: object) -> list[float]:
+def parse_probability_thresholds(thresholds: object, argument: str = "thresholds") -> list[float]:
+    """Return probability thresholds: numbers of at least 0 and below 1."""
     example = "[0.05, 0.1, 0.2]"
-    values = parse_numbers("thresholds", thresholds, bounds=(0, 1), example=example)
+    values = parse_numbers(argument, thresholds, bounds=(0, 1), example=example)
     if not values or 1 in values:
         problem = "the list is empty" if not values else "the odds of the threshold 1 are infinite"
         hint = f"Use thresholds of at least 0 and below 1, such as {example}."
-        raise OptionValueError.compose("thresholds", thresholds, problem, hint)
+        raise OptionValueError.compose(argument, thresholds, problem, hint)
     return [value + 0.0 for value in values]
+
+
+def class_totals(
+    pos: NDArray[Any], neg: NDArray[Any], prevalence: float | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the prevalence, and the divisors that turn counts of each class into shares of rows.
+
+    `pos` and `neg` are the numbers of rows of each class. All results are NaN without rows.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = pos / (pos + neg)
+        if prevalence is None:
+            return share, pos + neg, pos + neg
+        share = np.where(np.isnan(share), np.nan, prevalence)
+        return share, pos / share, neg / (1 - share)
 
 
 def net_benefit_table(
@@ -164,12 +181,8 @@ def net_benefit_table(
     pos, neg = (curves.total(*names)[:, None] for names in TOTALS[:2])
     p = np.array(thresholds)[None, :]
     tp, fp = (curves.columns.at(name, row) for name in ("tp", "fp"))
+    share, pos_total, neg_total = class_totals(pos, neg, prevalence)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = pos / (pos + neg)
-        pos_total = neg_total = pos + neg
-        if prevalence is not None:
-            share = np.where(np.isnan(share), np.nan, prevalence)
-            pos_total, neg_total = pos / share, neg / (1 - share)
         odds = p / (1 - p)
         net_benefit = tp / pos_total - fp / neg_total * odds
         treat_all = share - (1 - share) * odds

@@ -49,6 +49,18 @@ class ReplicateScan:
         """Call `function` on the block of all replicates, unless the group has no scores."""
         return [function(self.block)] if self.ranges else []
 
+    def curve_counts(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the true and false positives of each replicate (rows) at each step (columns).
+
+        The first column is the row of a curve above all scores.
+        """
+        size = len(self.totals.pos)
+        tp, fp = (
+            np.concatenate([np.zeros((size, 1), counts.dtype), counts.reshape(size, -1)], axis=1)
+            for counts in (self.block.tp, self.block.fp)
+        )
+        return tp, fp + np.asarray(self.totals.unscored_neg)[:, None]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplicateCounts:
@@ -210,7 +222,7 @@ class GroupSampler:
         n_pos, n_neg = self.pos.total, self.neg.total
         pos_sizes, n_redrawn = np.full(size, n_pos), 0
         if not stratified:
-            pos_sizes, n_redrawn = _draw_class_sizes(stream, n_pos, n_pos + n_neg, size)
+            pos_sizes, n_redrawn = draw_class_sizes(stream, n_pos, n_pos + n_neg, size)
         return ReplicateCounts(
             population=self.population,
             pos=self.pos.draw(stream, pos_sizes),
@@ -254,7 +266,7 @@ def draw_clusters(
     )
 
 
-def _draw_class_sizes(
+def draw_class_sizes(
     stream: np.random.Generator, n_pos: int, n: int, size: int
 ) -> tuple[NDArray[np.int64], int]:
     """Draw the number of positives in each replicate of `n` rows, at least 1 and at most n - 1.

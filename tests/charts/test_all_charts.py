@@ -84,6 +84,20 @@ TABLE_FUNCTIONS = {
     "hull shares": lambda table, by: rf.hull_shares(
         table, "label", "score", id="id", between="m", by=by, n_boot=5, seed=1
     ),
+    "decision intervals": lambda table, by: rf.decision_intervals(
+        table.with_columns(pl.col("score") / 2),
+        "label",
+        "score",
+        id="id",
+        between="m",
+        by=by,
+        grid=[0.1, 0.4],
+        n_boot=5,
+        seed=1,
+    ),
+    "cost intervals": lambda table, by: rf.decision_intervals(
+        table, "label", "score", kind="cost", id="id", between="m", by=by, n_boot=5, seed=1
+    ),
     "band": lambda table, by: rf.band(table, "label", "score", by=by, grid=5),
     "band both ways": lambda table, by: rf.band(table, "label", "score", by=by, method="threshold"),
     "smooth": lambda table, by: rf.smooth(table, "label", "score", by=by),
@@ -242,7 +256,7 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
         "'tn'.\nCompute one with .roc.curve(label, score, by=…), or pass an unchanged table of "
         "average, at, operating_point, repaired_auc, intervals, confusion_matrix, mix, combine, "
         "combine_points, chain, hull, cost_curve, relative_superiority, lc_index, "
-        "decision_curve, auc, "
+        "decision_curve, decision_intervals, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
         "sample_size, detectable_difference, compare, auc_covariance, hull_shares, band, smooth, "
         "theoretical_curve or area."

@@ -1,0 +1,551 @@
+"""`decision_intervals`: intervals of decision curves and cost curves, and of their differences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from math import isnan
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import polars as pl
+
+from rocframe.comparisons.bootstrap_test import paired_samples
+from rocframe.comparisons.paired_areas import merge_identical_rows, model_scans
+from rocframe.comparisons.pairing import (
+    PairingOptions,
+    model_batches,
+    model_position,
+    plan_comparison,
+    read_instances,
+)
+from rocframe.decision_tables import INTERVAL_NAMES, decision_interval_columns
+from rocframe.decisions.cost_curve import EnvelopeLines
+from rocframe.decisions.decision_curve import (
+    DEFAULT_THRESHOLDS,
+    class_totals,
+    parse_probability_thresholds,
+)
+from rocframe.errors import OptionValueError, ScoreError
+from rocframe.frames import build_table
+from rocframe.inference.bootstrap import ROUNDING_ERROR, replicate_limits
+from rocframe.inference.confidence import Confidence
+from rocframe.inference.notes import class_notes
+from rocframe.inputs.cases import RowState
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import RowGroups
+from rocframe.kernel.resample import RandomDraws, stream_keys
+from rocframe.options import (
+    NOT_GIVEN,
+    NotGiven,
+    check_choice,
+    check_supported,
+    parse_fraction,
+    parse_numbers,
+    public,
+)
+from rocframe.schemas import MODEL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.comparisons.bootstrap_test import PairedSample
+    from rocframe.comparisons.pairing import Instances, PairingColumns, Unmatched
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.kernel.codec import Codec
+    from rocframe.kernel.resample import ReplicateCounts, ReplicateScan
+
+DecisionKind = Literal["decision", "cost"]
+DecisionInterval = Literal["bootstrap", "bootstrap_basic"]
+DEFAULT_COSTS = tuple(i / 100 for i in range(101))
+
+
+@public
+def decision_intervals(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    kind: DecisionKind = "decision",
+    grid: float | Sequence[float] | None = None,
+    prevalence: float | None = None,
+    baseline: object = None,
+    between: str = MODEL,
+    id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
+    by: By = None,
+    unmatched: Unmatched = "raise",
+    ci: DecisionInterval | NotGiven | None = NOT_GIVEN,
+    level: float = 0.95,
+    n_boot: int = 2000,
+    seed: int | None = None,
+    cluster: Column | None = None,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Compute decision curves or cost curves with confidence intervals, and their differences.
+
+    A row is one point of the curve of one model. With `baseline`, it also has the difference to the
+    curve of another model at the same point. All models of a group are evaluated on the same
+    resamples, so that the intervals of differences account for the correlation of the models.
+
+    Several models are several score columns, or the models of a long table with `id`. One score
+    column without `id` is one model in each group. The column `between` can then be a group column.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side.
+    kind : {"decision", "cost"}, default "decision"
+        Kind of curve. `"decision"`: the net benefit at probability thresholds, for scores in
+        [0, 1]. `"cost"`: the lowest expected cost for each probability cost, for all scores.
+    grid : float or sequence of float, default None
+        Points of the curves. For decision curves, probability thresholds of at least 0 and below 1;
+        by default, 0, 0.01, …, 0.99. For cost curves, probability costs from 0 to 1; by default, 0,
+        0.01, …, 1.
+    prevalence : float, default None
+        Prevalence, between 0 and 1, of the population for which the net benefit is computed. By
+        default, that of the data. Cost curves do not depend on it.
+    baseline : str, default None
+        Model that is compared with each of the others. None: there are no differences.
+    between : str, default "model"
+        Column with the name of the model, for a long table with one row per instance and model.
+    id : str or sequence of str, default None
+        Columns that identify the instance of a row. Each instance occurs once per model and group,
+        in any row order.
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    unmatched : {"raise", "drop"}, default "raise"
+        Handling of instances that only some of the models have: `"raise"` an error, or `"drop"`
+        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
+        the rows of the other models are also left out and counted in `note`, without an error.
+    ci : {"bootstrap", "bootstrap_basic"} or None, optional
+        Method of the intervals. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`:
+        quantiles reflected at the estimate. None: no intervals. By default, `"bootstrap_basic"`
+        for expected costs, and `"bootstrap"` for net benefits and for all differences.
+    level : float, default 0.95
+        Confidence level of the intervals, between 0 and 1.
+    n_boot : int, default 2000
+        Number of bootstrap resamples.
+    seed : int, default None
+        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
+        a group depend only on the seed and the group's key.
+    cluster : str or Expr, default None
+        Column or expression that identifies clusters of dependent rows, such as all rows of one
+        user. Different clusters are assumed to be independent.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times. If the table has a column named
+        `count`, pass `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
+        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
+        negative is a false positive at every threshold.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by`, (`model`,) `probability_threshold, net_benefit, lower, upper, difference,
+        difference_lower, difference_upper, se, difference_se, treat_all, n_pos, n_neg, ci_level,
+        ci_method, note`; one row per group, model and point, sorted by group and model, with rising
+        points. For cost curves, `probability_cost, expected_cost` and `trivial_cost` are in the
+        place of `probability_threshold, net_benefit` and `treat_all`. There is a column `model` if
+        there are several score columns, or if `id` is given.
+
+        The points, values and trivial values are those of `decision_curve` and `cost_curve`.
+        `difference` is the value of the model less that of the baseline; a positive difference of
+        net benefits, and a negative difference of costs, is in favor of the model. It is null for
+        the baseline itself and without a baseline. All of these columns are Float64. `n_pos` and
+        `n_neg` (Int64) are the numbers of rows that all models of the group scored. `ci_method`
+        (String) is the method of `lower` and `upper`.
+
+        Limits and standard errors are null without `ci`, if a class has fewer than two rows or
+        clusters, or if all resamples have the same value. `note` (String) is null, or the first of
+        these values that applies: `no_rows, no_positives, no_negatives, one_positive,
+        one_negative, zero_variance`; `redrawn:12` if 12 resamples had no row of one class and were
+        drawn again; `unmatched:3` if 3 rows were left out.
+
+    Raises
+    ------
+    PairingError
+        If rows cannot be paired: `id` is not given for a long table, an id is null or is repeated
+        within a model and group, only some models have a row, or an id has different labels.
+    RocframeError
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if a score is outside [0, 1] for decision curves, if the labels do
+        not determine the positive class, values are missing with `missing="raise"`, or a weight is
+        negative or not finite. For a LazyFrame, errors that depend on its columns or values are
+        raised by `collect`.
+
+    See Also
+    --------
+    decision_curve : The net benefit, compared with treating all and treating none.
+    cost_curve : The lowest expected cost, and its threshold.
+    intervals : Intervals of the net benefit of one model at given thresholds by other methods.
+
+    Notes
+    -----
+    The intervals are pointwise: each is valid at one point, not for the whole curve. Without
+    `prevalence`, rows are drawn from both classes together, because the net benefit depends on the
+    ratio of the classes. With `prevalence`, and for cost curves, each resample has as many rows of
+    each class as the data. With `cluster`, complete clusters are drawn.
+
+    In each resample, a cost curve uses the best thresholds of this resample. The lowest cost of the
+    data is on average lower than that of the population, and the cost of a resample is on average
+    lower than that of the data. `"bootstrap_basic"` corrects a part of this bias. In a simulation
+    of normally distributed scores, 95 % intervals of costs by `"bootstrap_basic"` contained the
+    lowest cost of the population in 70 to 90 % of the samples with 50 rows of each class, and in 80
+    to 95 % with 200 rows. The intervals by `"bootstrap"` contained it less often. Differences
+    between models have a smaller bias: their intervals by `"bootstrap"` contained the difference of
+    the population in 92 to 99 % of the samples.
+
+    References
+    ----------
+    A. J. Vickers, A. M. Cronin, E. B. Elkin, M. Gonen (2008), "Extensions to decision curve
+    analysis, a novel method for evaluating diagnostic tests, prediction models and molecular
+    markers", BMC Medical Informatics and Decision Making 8, 53. doi:10.1186/1472-6947-8-53
+
+    C. Drummond, R. C. Holte (2006), "Cost curves: an improved method for visualizing classifier
+    performance", Machine Learning 65(1), 95-130. doi:10.1007/s10994-006-8199-5
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> votes = rf.datasets.vote().filter(pl.col("model") != "linear_svm")
+    >>> benefit = rf.decision_intervals(
+    ...     votes,
+    ...     "label",
+    ...     "score",
+    ...     id="id",
+    ...     grid=0.3,
+    ...     baseline="naive_bayes",
+    ...     n_boot=200,
+    ...     seed=1,
+    ... )
+    >>> benefit.select(
+    ...     "model", "net_benefit", "difference", "difference_lower", "difference_upper"
+    ... )
+    shape: (5, 5)
+    ┌─────────────────────┬─────────────┬────────────┬──────────────────┬──────────────────┐
+    │ model               ┆ net_benefit ┆ difference ┆ difference_lower ┆ difference_upper │
+    │ ---                 ┆ ---         ┆ ---        ┆ ---              ┆ ---              │
+    │ str                 ┆ f64         ┆ f64        ┆ f64              ┆ f64              │
+    ╞═════════════════════╪═════════════╪════════════╪══════════════════╪══════════════════╡
+    │ decision_tree       ┆ 0.244249    ┆ 0.009988   ┆ -0.015269        ┆ 0.029926         │
+    │ logistic_regression ┆ 0.243039    ┆ 0.008777   ┆ -0.005263        ┆ 0.022991         │
+    │ naive_bayes         ┆ 0.234262    ┆ null       ┆ null             ┆ null             │
+    │ nearest_neighbours  ┆ 0.231538    ┆ -0.002724  ┆ -0.021168        ┆ 0.011195         │
+    │ random_forest       ┆ 0.238801    ┆ 0.00454    ┆ -0.017551        ┆ 0.025102         │
+    └─────────────────────┴─────────────┴────────────┴──────────────────┴──────────────────┘
+    """
+    check_choice("kind", kind, get_args(DecisionKind))
+    check_supported("prevalence", prevalence, 'kind="cost"', supported=kind == "decision")
+    default = "bootstrap" if kind == "decision" else "bootstrap_basic"
+    method = default if isinstance(ci, NotGiven) else ci
+    confidence = Confidence.parse(method, level, n_boot, seed, get_args(DecisionInterval))
+    options = DecisionIntervalOptions(
+        kind=kind,
+        axis=np.array(_parse_curve_points(kind, grid)),
+        prevalence=None
+        if prevalence is None
+        else parse_fraction("prevalence", prevalence, example=0.1),
+        baseline=baseline,
+        confidence=confidence,
+        difference_method="bootstrap" if isinstance(ci, NotGiven) else confidence.ci,
+    )
+    roles = Roles(
+        label=label,
+        score=score,
+        by=by,
+        positive=positive,
+        weight=weight,
+        count=count,
+        missing=missing,
+        cluster=cluster,
+    )
+    pairing = PairingOptions.parse(
+        roles, between=between, id=id, unmatched=unmatched, min_models=0, unpaired=f"by={between!r}"
+    )
+    return plan_comparison(
+        predictions,
+        roles,
+        pairing,
+        lambda frame, columns: decision_table(frame, columns, options),
+        schema=partial(decision_interval_columns, kind),
+        anchor="n_pos",
+        # The baseline is checked against the models of all groups.
+        independent_groups=baseline is None,
+    )
+
+
+class DecisionIntervalOptions(NamedTuple):
+    """The options of `decision_intervals`; `axis` are the points of the curves.
+
+    `confidence` has the interval method of the curves, and `difference_method` is that of the
+    differences.
+    """
+
+    kind: DecisionKind
+    axis: NDArray[np.float64]
+    prevalence: float | None
+    baseline: object
+    confidence: Confidence
+    difference_method: str | None
+
+    @property
+    def stratified(self) -> bool:
+        """Whether the values depend on the rates of the classes only."""
+        return self.kind == "cost" or self.prevalence is not None
+
+
+def _parse_curve_points(kind: DecisionKind, grid: object) -> list[float]:
+    """Return the points of the curves in rising order."""
+    if grid is None:
+        return [*(DEFAULT_THRESHOLDS if kind == "decision" else DEFAULT_COSTS)]
+    if kind == "decision":
+        return sorted(set(parse_probability_thresholds(grid, "grid")))
+    example = "[0.1, 0.5]"
+    values = parse_numbers("grid", grid, bounds=(0, 1), example=example)
+    if not values:
+        hint = f"Use, for example, grid={example}."
+        raise OptionValueError.compose("grid", grid, "the list is empty", hint)
+    return sorted({value + 0.0 for value in values})
+
+
+def decision_table(
+    frame: pl.DataFrame, columns: PairingColumns, options: DecisionIntervalOptions
+) -> pl.DataFrame:
+    """Return a row for each group, model and point."""
+    instances = read_instances(frame, columns)
+    baseline = None
+    if options.baseline is not None and columns.model == pl.Null:
+        hint = 'Pass several score columns, or the column of instances, such as id="id".'
+        raise OptionValueError.compose(
+            "baseline", options.baseline, "there is only one model in each group", hint
+        )
+    if options.baseline is not None and len(instances.models):
+        baseline = model_position("baseline", options.baseline, instances.models.to_list())
+    if options.kind == "decision":
+        instances = _in_threshold_ranges(instances, options.axis)
+    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
+    confidence = options.confidence
+    keys = [] if confidence.ci is None else stream_keys(groups.keys)
+    draws = RandomDraws(n_draws=confidence.n_boot, seed=confidence.seed, keys=keys)
+    parts: list[dict[str, NDArray[Any]]] = []
+    for batch in model_batches(instances, groups, columns.options, together=True):
+        merged, merged_batch = merge_identical_rows(instances, batch)
+        scans = list(model_scans(merged, merged_batch))
+        curves = DecisionValues(options=options, codecs=[scan.rows.codec for scan in scans])
+        position = batch.models.index(baseline) if baseline in batch.models else None
+        samples = paired_samples(merged, merged_batch, scans)
+        for group, unmatched, sample in zip(batch.groups, batch.unmatched, samples, strict=True):
+            part = _group_columns(sample, curves, position, draws, int(group))
+            size = len(part["se"])
+            part |= {"group": np.full(size, group), "unmatched": np.full(size, unmatched)}
+            parts.append(part | {MODEL: np.repeat(batch.models, len(options.axis))})
+    schema = decision_interval_columns(options.kind, columns.model)
+    if not parts:
+        return build_table(groups.keys[:0], {}, schema)
+    combined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    order = np.lexsort((combined[MODEL], combined["group"]))
+    result: dict[str, Any] = {name: values[order] for name, values in combined.items()}
+    note = class_notes(
+        result["units_pos"],
+        result["units_neg"],
+        **{name: result[name] for name in ("zero_variance", "redrawn", "unmatched")},
+    )
+    result |= {
+        INTERVAL_NAMES[options.kind][0]: np.tile(options.axis, len(order) // len(options.axis)),
+        "ci_level": None if confidence.ci is None else confidence.level,
+        "ci_method": [None if isnan(limit) else confidence.ci for limit in result["lower"]],
+        "note": note.tolist(),
+        MODEL: instances.models[result[MODEL]],
+    }
+    return build_table(groups.keys, result, schema, rows=result["group"])
+
+
+def _in_threshold_ranges(instances: Instances, axis: NDArray[np.float64]) -> Instances:
+    """Replace each score by the number of thresholds that do not exceed it.
+
+    Rows with equal numbers have the same predictions at all thresholds, and can be merged.
+    """
+    scores = []
+    for score, state in zip(instances.score, instances.state, strict=True):
+        values = np.asarray(score, np.float64)
+        outside = (state == RowState.USED) & ~((values >= 0) & (values <= 1))
+        if outside.any():
+            problem = f"the score {values[outside][0]:g} is outside [0, 1]"
+            hint = 'Use calibrated probabilities, or kind="cost", which accepts all scores.'
+            raise ScoreError.no_probability("predictions", problem, hint)
+        scores.append(np.searchsorted(axis, values, "right").astype(np.float64))
+    return replace(instances, score=scores)
+
+
+class DecisionValues(NamedTuple):
+    """The values of the curves of several models; `codecs` decode the scores of each model."""
+
+    options: DecisionIntervalOptions
+    codecs: Sequence[Codec]
+
+    def replicates(self, resamples: Sequence[ReplicateCounts]) -> NDArray[np.float64]:
+        """Return the value at each point (last axis) of each model and resample (first axis)."""
+        if self.options.kind == "cost":
+            scans = (resample.scan(corners=True) for resample in resamples)
+            values = [expected_costs(scan, self.options.axis) for scan in scans]
+        else:
+            values = [
+                net_benefits(resample.scan(corners=False), codec, self.options)
+                for resample, codec in zip(resamples, self.codecs, strict=True)
+            ]
+        return np.stack(values, axis=1)
+
+    def trivial(self, pos: float, neg: float) -> NDArray[np.float64]:
+        """Return the net benefit of treating all, or the lower cost of the trivial classifiers."""
+        axis = self.options.axis
+        if self.options.kind == "cost":
+            return np.minimum(axis, 1 - axis) if pos and neg else np.full(len(axis), np.nan)
+        share = class_totals(np.array(pos), np.array(neg), self.options.prevalence)[0]
+        values: NDArray[np.float64] = share - (1 - share) * axis / (1 - axis)
+        return values
+
+
+def _group_columns(
+    sample: PairedSample,
+    curves: DecisionValues,
+    baseline: int | None,
+    draws: RandomDraws,
+    group: int,
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of all models and points of a group; `baseline` is one of its models."""
+    options = curves.options
+    confidence = options.confidence
+    _, y, trivial = INTERVAL_NAMES[options.kind]
+    observed = sample.replicates(sample.count[None, :])
+    estimates = curves.replicates(observed)[0]
+    totals = observed[0].scan(corners=False).totals
+    difference = np.full(estimates.shape, np.nan)
+    others: list[int] = []
+    if baseline is not None:
+        others = [model for model in range(len(estimates)) if model != baseline]
+        difference[others] = estimates[others] - estimates[baseline]
+    limits, difference_limits = (PointLimits.undefined(estimates.shape) for _ in range(2))
+    redrawn = 0
+    if confidence.ci is not None and min(sample.units) > 1:
+        replicates, redrawn = sample.resample(
+            curves.replicates, draws, draws.keys[group], stratified=options.stratified
+        )
+        limits = PointLimits.estimate(replicates, estimates, confidence.ci, confidence.level)
+        if options.kind == "cost":
+            limits = limits._replace(lower=np.maximum(limits.lower, 0.0))
+        if baseline is not None:
+            compared = replicates[:, others] - replicates[:, [baseline]]
+            found = PointLimits.estimate(
+                compared, difference[others], options.difference_method, confidence.level
+            )
+            for values, new in zip(difference_limits, found, strict=True):
+                values[others] = new
+    n_pos = int(sample.count[: sample.n_pos].sum())
+    units_pos, units_neg = sample.units
+    columns = {
+        y: estimates,
+        "lower": limits.lower,
+        "upper": limits.upper,
+        "se": limits.se,
+        "difference": difference,
+        "difference_lower": difference_limits.lower,
+        "difference_upper": difference_limits.upper,
+        "difference_se": difference_limits.se,
+        trivial: curves.trivial(float(totals.pos[0]), float(totals.neg[0])),
+        "n_pos": n_pos,
+        "n_neg": int(sample.count.sum()) - n_pos,
+        "zero_variance": limits.constant,
+        "redrawn": redrawn,
+        "units_pos": units_pos,
+        "units_neg": units_neg,
+    }
+    return {
+        name: np.broadcast_to(values, estimates.shape).ravel() for name, values in columns.items()
+    }
+
+
+class PointLimits(NamedTuple):
+    """Standard errors and limits, which are NaN where all replicates are equal (`constant`)."""
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    se: NDArray[np.float64]
+    constant: NDArray[np.bool_]
+
+    @classmethod
+    def undefined(cls, shape: tuple[int, ...]) -> PointLimits:
+        """Return limits that are all NaN."""
+        lower, upper, se = (np.full(shape, np.nan) for _ in range(3))
+        return cls(lower, upper, se, np.zeros(shape, bool))
+
+    @classmethod
+    def estimate(
+        cls,
+        replicates: NDArray[np.float64],
+        estimates: NDArray[np.float64],
+        ci: str | None,
+        level: float,
+    ) -> PointLimits:
+        """Return the limits of several values; `replicates` has a row for each resample."""
+        lower, upper = replicate_limits(replicates, level)
+        if ci == "bootstrap_basic":
+            lower, upper = 2 * estimates - upper, 2 * estimates - lower
+        size = np.fmax(np.abs(replicates).max(axis=0), 1.0)
+        constant = np.ptp(replicates, axis=0) <= ROUNDING_ERROR * size
+        se = replicates.std(axis=0, ddof=1)
+        lower, upper, se = (np.where(constant, np.nan, each) for each in (lower, upper, se))
+        return cls(lower, upper, se, constant)
+
+
+def net_benefits(
+    scan: ReplicateScan, codec: Codec, options: DecisionIntervalOptions
+) -> NDArray[np.float64]:
+    """Return the net benefit of each resample (rows) at each threshold (columns).
+
+    A score is the number of thresholds that do not exceed it.
+    """
+    tp, fp = scan.curve_counts()
+    reached = codec.decode(scan.population.codes)
+    n_steps = np.searchsorted(-reached, -np.arange(1, len(options.axis) + 1), "right")
+    pos, neg = (np.asarray(total)[:, None] for total in (scan.totals.pos, scan.totals.neg))
+    _, pos_total, neg_total = class_totals(pos, neg, options.prevalence)
+    odds = options.axis / (1 - options.axis)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values: NDArray[np.float64] = tp[:, n_steps] / pos_total - fp[:, n_steps] / neg_total * odds
+    return values
+
+
+def expected_costs(scan: ReplicateScan, axis: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the lowest cost of each resample (rows) at each probability cost (columns)."""
+    tp, fp = scan.curve_counts()
+    size, width = tp.shape
+    pos, neg = scan.totals.pos, scan.totals.neg
+    starts = np.arange(size + 1) * width
+    rows = EnvelopeLines.find(tp.ravel(), fp.ravel(), starts, pos, neg).rows_on(axis)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fpr = fp.ravel()[rows] / neg[:, None]
+        fnr = np.maximum(pos[:, None] - tp.ravel()[rows], 0) / pos[:, None]
+    values: NDArray[np.float64] = fpr * (1 - axis) + fnr * axis
+    return values

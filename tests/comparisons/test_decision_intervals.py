@@ -1,0 +1,198 @@
+"""Intervals of decision and cost curves are compared with closed-form variances."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from tests.charts.specifications import records
+
+VOTES = rf.datasets.vote().filter(pl.col("model").is_in(["naive_bayes", "decision_tree"]))
+GRID = [0.1, 0.3, 0.7]
+WIDE = VOTES.pivot("model", index=["id", "label"], values="score")
+MODELS = ["decision_tree", "naive_bayes"]
+
+
+def intervals(frame: pl.DataFrame = WIDE, score: object = MODELS, **options: object):
+    defaults = {"grid": GRID, "baseline": "naive_bayes", "n_boot": 200, "seed": 1}
+    return rf.decision_intervals(frame, "label", score, **defaults | options)
+
+
+def benefits(threshold: float, prevalence: float | None = None) -> dict[str, np.ndarray]:
+    """Return the terms of each row whose mean is the net benefit of a model."""
+    label = WIDE.get_column("label").to_numpy().astype(bool)
+    share = label.mean()
+    pi = share if prevalence is None else prevalence
+    weight = np.where(label, pi / share, -(1 - pi) / (1 - share) * threshold / (1 - threshold))
+    return {name: weight * (WIDE.get_column(name).to_numpy() >= threshold) for name in MODELS}
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.2])
+def test_standard_errors_are_those_of_means_of_rows(prevalence):
+    table = intervals(n_boot=4000, prevalence=prevalence)
+    label = WIDE.get_column("label").to_numpy().astype(bool)
+    for row in table.iter_rows(named=True):
+        terms = benefits(row["probability_threshold"], prevalence)
+        difference = terms[row["model"]] - terms["naive_bayes"]
+        for name, values in (("se", terms[row["model"]]), ("difference_se", difference)):
+            variance = values.var() / len(values)
+            if prevalence is not None:  # each class keeps its number of rows
+                parts = [values[label], values[~label]]
+                variance = sum(part.var() * len(part) for part in parts) / len(values) ** 2
+            if variance < 1e-30:
+                assert row[name] is None
+            else:
+                assert row[name] == pytest.approx(np.sqrt(variance), rel=0.06)
+        estimate = terms[row["model"]].mean()
+        assert row["net_benefit"] == pytest.approx(estimate)
+        if row["se"] is not None:
+            half_width = (row["upper"] - row["lower"]) / 2
+            assert half_width == pytest.approx(1.96 * row["se"], rel=0.1)
+
+
+def test_the_curves_are_those_of_decision_curve_and_cost_curve():
+    curves = rf.curve(VOTES, "label", "score", by="model")
+    for kind, table, names in (
+        ("decision", curves.roc.decision_curve(), ["net_benefit", "treat_all"]),
+        ("cost", curves.roc.cost_curve(), ["expected_cost", "trivial_cost"]),
+    ):
+        found = rf.decision_intervals(VOTES, "label", "score", id="id", kind=kind, ci=None)
+        columns = ["model", table.columns[1], *names]
+        assert_frame_equal(found.select(columns), table.select(columns))
+        limits = found.select("lower", "upper", "se", "difference", "ci_level", "ci_method")
+        assert set(limits.null_count().row(0)) == {found.height}
+
+
+def test_at_a_prevalence_the_curves_are_those_of_decision_curve():
+    curves = rf.curve(VOTES, "label", "score", by="model").roc.decision_curve(
+        thresholds=GRID, prevalence=0.05
+    )
+    found = intervals(prevalence=0.05, ci=None)
+    names = ["model", "probability_threshold", "net_benefit", "treat_all"]
+    assert_frame_equal(found.select(names), curves.select(names))
+
+
+@pytest.mark.parametrize("kind", ["decision", "cost"])
+def test_a_difference_is_that_of_the_model_less_the_baseline(kind):
+    a = intervals(kind=kind).filter(model="decision_tree")
+    b = intervals(kind=kind, baseline="decision_tree").filter(model="naive_bayes")
+    y = a.columns[2]
+    assert_frame_equal(
+        a.select("difference"), (a.select(y) - b.select(y)).rename({y: "difference"})
+    )
+    assert (a.get_column("difference_lower") <= a.get_column("difference")).all()
+    assert_frame_equal(
+        a.select(lower="difference_lower", upper="difference_upper", se="difference_se"),
+        b.select(
+            lower=-pl.col("difference_upper"), upper=-pl.col("difference_lower"), se="difference_se"
+        ),
+    )
+    own = intervals(kind=kind).filter(model="naive_bayes")
+    assert own.select("^difference.*$").null_count().sum_horizontal().item() == 4 * len(GRID)
+    # Intervals of differences are narrower than those of separate samples.
+    separate = (a.get_column("se") ** 2 + own.get_column("se") ** 2).sqrt()
+    assert (a.get_column("difference_se") < separate).all()
+
+
+def test_long_tables_side_by_side_columns_counts_and_orders_have_the_same_results():
+    for kind in ("decision", "cost"):
+        expected = intervals(kind=kind)
+        long = intervals(
+            VOTES.sample(fraction=1, shuffle=True, seed=3), "score", id="id", kind=kind
+        )
+        assert_frame_equal(long, expected)
+        counted = WIDE.group_by("label", *MODELS).agg(n=pl.len())
+        assert_frame_equal(intervals(counted, kind=kind, count="n"), expected)
+
+
+def test_without_an_id_each_group_is_one_model():
+    table = rf.decision_intervals(VOTES, "label", "score", by="model", grid=GRID, n_boot=50, seed=1)
+    assert table.columns[:2] == ["model", "probability_threshold"]
+    one = VOTES.filter(model="decision_tree")
+    single = rf.decision_intervals(
+        one.drop("model"), "label", "score", grid=GRID, n_boot=50, seed=1, kind="cost"
+    )
+    assert single.columns[:2] == ["probability_cost", "expected_cost"]
+    assert single.get_column("lower").null_count() == 0
+    limits = single.select("lower", "expected_cost", "upper")
+    assert all(low <= value <= high for low, value, high in limits.iter_rows())
+
+
+def test_the_cost_of_clusters_and_weights_has_intervals():
+    weighted = WIDE.with_columns(w=pl.lit(2.0), c=pl.col("id") // 2)
+    same = intervals(weighted, weight="w")
+    assert_frame_equal(same, intervals(), rel_tol=1e-9)
+    clustered = intervals(weighted, cluster="c", kind="cost")
+    assert clustered.get_column("lower").null_count() == 0
+    estimates = ["expected_cost", "difference"]
+    assert_frame_equal(clustered.select(estimates), intervals(kind="cost").select(estimates))
+
+
+def test_limits_are_null_where_resamples_are_equal_or_a_class_is_absent():
+    frame = pl.DataFrame({"label": [1, 1, 0, 0], "a": [0.9, 0.8, 0.2, 0.1]})
+    separated = rf.decision_intervals(frame, "label", "a", kind="cost", grid=[0, 0.5], n_boot=20)
+    assert separated.get_column("note").to_list() == ["zero_variance"] * 2
+    assert separated.get_column("expected_cost").to_list() == [0, 0]
+    one_class = rf.decision_intervals(frame[:2], "label", "a", grid=0.5, n_boot=20)
+    row = one_class.row(0, named=True)
+    assert (row["net_benefit"], row["treat_all"], row["lower"]) == (1, 1, None)
+    assert row["note"] == "no_negatives"
+    cost = rf.decision_intervals(frame[:2], "label", "a", kind="cost", grid=0.5)
+    assert cost.row(0, named=True)["expected_cost"] is None
+    empty = rf.decision_intervals(frame.clear(), "label", "a", grid=0.5)
+    assert empty.row(0, named=True)["note"] == "no_rows"
+
+
+def test_unscored_positives_are_never_treated():
+    frame = pl.DataFrame({"label": [1, 1, 0, 0, 1], "a": [0.9, None, 0.6, 0.1, 0.4]})
+    table = rf.decision_intervals(frame, "label", "a", grid=[0, 0.5], missing="worst", n_boot=20)
+    curve = rf.curve(frame, "label", "a", missing="worst").roc.decision_curve(thresholds=[0, 0.5])
+    assert_frame_equal(table.select("net_benefit"), curve.select("net_benefit"))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"kind": "roc"}, rf.UnknownOptionError, "kind='roc'"),
+        ({"kind": "cost", "prevalence": 0.1}, rf.OptionValueError, "prevalence=0.1"),
+        ({"grid": [0.5, 1.0]}, rf.OptionValueError, "grid=[0.5, 1.0]: the odds of"),
+        ({"grid": [], "kind": "cost"}, rf.OptionValueError, "grid=[]: the list is empty"),
+        ({"baseline": "other"}, rf.OptionValueError, "baseline='other': unknown model"),
+        ({"ci": "wilson"}, rf.RocframeError, "ci='wilson'"),
+        ({"score": "naive_bayes"}, rf.OptionValueError, "there is only one model in each group"),
+        ({"score": [pl.col("naive_bayes") * 2, *MODELS[:1]]}, rf.ScoreError, "is outside [0, 1]"),
+    ],
+)
+def test_invalid_options_are_explained(options, error, message):
+    with pytest.raises(error) as caught:
+        intervals(**options)
+    assert message in str(caught.value)
+
+
+def test_a_long_table_needs_the_id_of_its_rows():
+    with pytest.raises(rf.PairingError, match="no column identifies the instances"):
+        rf.decision_intervals(VOTES, "label", "score")
+    with pytest.raises(rf.ReservedColumnError, match="model"):
+        rf.decision_intervals(VOTES, "label", "score", by="model", between="fold", id="id")
+
+
+def test_charts_draw_bands_differences_and_trivial_decisions():
+    table = intervals(grid=None)
+    curves = [one for one in records(table.roc.chart()) if "part" not in one]
+    rows = {(row["model"], row["probability_threshold"]): row for row in table.to_dicts()}
+    for one in curves:
+        for x, low, high in zip(one["x"], one["y_low"], one["y_high"], strict=True):
+            row = rows[one["f0"], x]
+            limits = (row["net_benefit"] if row["lower"] is None else row["lower"], row["upper"])
+            assert (low, high) == pytest.approx((limits[0], limits[1] or limits[0]), abs=1e-6)
+    lines = [one for one in records(table.roc.chart()) if one.get("part") == "treat all"]
+    assert [one["y"][0] for one in lines] == pytest.approx([0.4163, 0.4163], abs=1e-4)
+    differences = records(table.roc.chart(y="difference"))
+    assert [one["f0"] for one in differences if "f0" in one] == ["decision_tree"]
+    cost = intervals(kind="cost").roc.chart(y="difference", facet="model")
+    assert cost.to_dict()["title"]["text"] == "Difference of costs to the baseline"
+    with pytest.raises(rf.OptionValueError, match="the table has no differences"):
+        intervals(baseline=None).roc.chart(y="difference")
