@@ -126,7 +126,7 @@ def decision_intervals(
         Columns that identify the instance of a row. Each instance occurs once per model and group,
         in any row order.
     by : str or sequence of str, default None
-        Group columns. A null key is a group of its own.
+        Group columns. Rows with a null key are a separate group.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only some of the models have: `"raise"` an error, or `"drop"`
         them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
@@ -140,8 +140,8 @@ def decision_intervals(
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
-        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
-        a group depend only on the seed and the group's key.
+        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
+        a group depend only on the seed and the key of the group.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
