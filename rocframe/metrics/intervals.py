@@ -288,7 +288,7 @@ def intervals(
     │ precision ┆ threshold ┆ 0.5   ┆ 1.0      ┆ 0.34238 ┆ 1.0      ┆ 0.7       │
     └───────────┴───────────┴───────┴──────────┴─────────┴──────────┴───────────┘
 
-    The limits of the threshold with the highest Youden index, and of the rates at this threshold:
+    The limits of the threshold with the highest Youden index, and of the TPR at this threshold:
 
     >>> votes = rf.datasets.vote().filter(model="naive_bayes")
     >>> at_best = rf.intervals(
