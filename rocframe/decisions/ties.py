@@ -1,4 +1,4 @@
-"""The function `ties`: the tied scores of each curve, and their share of the AUC."""
+"""The function `ties`: the tied scores of each curve, and how much they can change the AUC."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @public
 def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
-    """Return the scores that positives and negatives share, and the share of the AUC of each.
+    """Return the scores of both positives and negatives, and how much their order changes the AUC.
 
-    Rows with the same score have no order. Such a tie is a diagonal segment of the ROC curve. The
-    AUC counts half of the rectangle around the segment.
+    A tie is a group of positives and negatives with the same score. It is a diagonal segment of the
+    ROC curve. The AUC counts half of the rectangle around this segment.
 
     Parameters
     ----------
