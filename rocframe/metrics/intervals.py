@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-import polars as pl
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import Clusters, class_sizes
-from rocframe.curves.at import parse_point
-from rocframe.decisions.operating_point import CONSTRAINED
-from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.bootstrap import (
     Statistic,
@@ -39,22 +34,30 @@ from rocframe.kernel.resample import (
     stream_keys,
 )
 from rocframe.kernel.scan import Scan
-from rocframe.metric_options import check_metric_settings, parse_metric, parse_metrics
+from rocframe.metric_options import check_metric_settings
+from rocframe.metrics.interval_options import (
+    IntervalOptions,
+    check_method,
+    check_points,
+    default_method,
+    parse_interval_metrics,
+    parse_points,
+)
 from rocframe.metrics.points import PointSearch, influence_at, rates_at, stack_points
 from rocframe.metrics.rule_points import RuleSearch, parse_rule
-from rocframe.metrics.statistics import CURVE_STATISTICS, PERFECT_LIMITS
-from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported, public
-from rocframe.rates import NAMES, RATES, CountRatio, Rate, Settings
-from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS, PARTIAL_AUC_NAMES, THRESHOLD
+from rocframe.metrics.statistics import PERFECT_LIMITS
+from rocframe.options import NOT_GIVEN, NotGiven, public
+from rocframe.rates import Rate, Settings
+from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.areas.variance import ClassSizes
     from rocframe.curves.at import PointValues
-    from rocframe.decisions.operating_point import RuleOptions
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -323,10 +326,10 @@ def intervals(
     check_metric_settings(used, beta=beta, costs=costs)
     given: dict[str, Any] = {"threshold": threshold, "fpr": fpr, "tpr": tpr}
     given |= {"alert_rate": alert_rate, "rule": rule}
-    _check_points(parsed, given)
-    axis, values = _parse_points(given)
+    check_points(parsed, given)
+    axis, values = parse_points(given)
     if not isinstance(ci, NotGiven):
-        _check_method(ci, parsed, axis, {"weight": weight, "cluster": cluster})
+        check_method(ci, parsed, axis, {"weight": weight, "cluster": cluster})
     options = IntervalOptions(
         metrics=parsed,
         axis=axis,
@@ -334,7 +337,7 @@ def intervals(
         rule=rule_options,
         confidence=confidence,
         methods={
-            name: _default_method(metric, axis) if isinstance(ci, NotGiven) else ci
+            name: default_method(metric, axis) if isinstance(ci, NotGiven) else ci
             for name, metric in parsed.items()
         },
     )
@@ -356,171 +359,6 @@ def intervals(
         predictions, roles, compute, columns=METRIC_INTERVALS.columns(), anchor="metric"
     )
     return as_input_frame(predictions, table)
-
-
-PROPORTIONS = [rate.name for rate in RATES.values() if rate.count_ratio is not None]
-
-
-def parse_interval_metrics(
-    metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
-) -> dict[str, Statistic | Rate]:
-    """Parse `metrics` into statistics of complete curves and metrics of single points."""
-    return parse_metrics(metrics, lambda metric: _parse_metric(metric, settings))
-
-
-def _parse_metric(metric: object, settings: Settings) -> tuple[str, Statistic | Rate]:
-    if isinstance(metric, str) and metric in PARTIAL_AUC_NAMES:
-        problem, hint = "partial areas are not supported", "Use rf.auc(…, fpr=(0, 0.1))."
-        raise OptionValueError.compose("metrics", metric, problem, hint)
-    if not isinstance(metric, pl.Expr):
-        check_choice("metrics", metric, (*CURVE_STATISTICS, THRESHOLD, *NAMES))
-    if isinstance(metric, str) and metric == THRESHOLD:
-        return THRESHOLD, replace(CONSTRAINED[THRESHOLD], column=THRESHOLD)
-    if not isinstance(metric, str) or metric not in CURVE_STATISTICS:
-        rate = parse_metric("metrics", metric, settings)
-        return rate.column, rate
-    statistic = CURVE_STATISTICS[metric]
-    if statistic.replicate.depends_on_prevalence and settings.prevalence is not None:
-        problem = f"{metric!r} supports only the prevalence of the data"
-        hint = "Leave out prevalence= or this metric."
-        raise OptionValueError.compose("prevalence", settings.prevalence, problem, hint)
-    return metric, statistic
-
-
-def _check_points(metrics: Mapping[str, Statistic | Rate], points: Mapping[str, object]) -> None:
-    """Raise an error if a metric requires a point, such as a threshold, and none is given.
-
-    Also raise an error if a point is given and no metric requires a point.
-    """
-    at_points = [name for name, metric in metrics.items() if isinstance(metric, Rate)]
-    given = [(name, value) for name, value in points.items() if value is not None]
-    if at_points and not given:
-        raise OptionValueError.compose(
-            "metrics",
-            at_points[0],
-            "this metric requires an operating point, and none is given",
-            f"Pass one of {', '.join(points)}, such as threshold=0.5.",
-        )
-    if given and not at_points:
-        name, value = given[0]
-        hint = 'Use, for example, metrics=["tpr"], or leave this argument out.'
-        raise OptionValueError.compose(name, value, "no metric uses this option", hint)
-    if given and given[0][0] == THRESHOLD and THRESHOLD in at_points:
-        hint = "Leave this metric out, or pass rule= or a rate instead of threshold=."
-        raise OptionValueError.compose("metrics", THRESHOLD, "the threshold is given", hint)
-
-
-def _parse_points(points: dict[str, Any]) -> tuple[str | None, Sequence[float | None]]:
-    """Return the name and the values of the argument that determines the points.
-
-    If no argument is given, the name is None and there are no values.
-    """
-    given = [name for name, value in points.items() if value is not None]
-    if not given:
-        return None, []
-    return ("rule", [None]) if given == ["rule"] else parse_point(points)
-
-
-def _check_method(
-    ci: str | None,
-    metrics: Mapping[str, Statistic | Rate],
-    axis: str | None,
-    columns: Mapping[str, object],
-) -> None:
-    """Raise an error if the interval method `ci` does not support one of the metrics.
-
-    `axis` is the argument that determines the points. `columns` are the arguments `weight` and
-    `cluster`.
-    """
-    for name, metric in metrics.items():
-        if ci == "bootstrap_supremum" and (isinstance(metric, Rate) or metric.supremum is None):
-            problem = f"this method supports only 'ks', not {name!r}"
-            hint = f'Use ci="bootstrap" for {name!r}.'
-            raise OptionValueError.compose("ci", ci, problem, hint)
-    hint = 'Use ci="bootstrap", or pass threshold=.'
-    is_estimated = axis not in {None, "threshold"}
-    if ci == "bootstrap_bca" and is_estimated:
-        problem = (
-            f"the acceleration is unknown, because the threshold of a given {axis} is estimated"
-        )
-        raise OptionValueError.compose("ci", ci, problem, hint)
-    if ci not in {"wilson", "clopper_pearson"}:
-        return
-    if is_estimated:
-        problem = f"with {axis}= the threshold is estimated, which this method does not account for"
-        raise OptionValueError.compose("ci", ci, problem, hint)
-    for metric_name, metric in metrics.items():
-        if isinstance(metric, Statistic) or metric.count_ratio is None:
-            problem = f"{metric_name!r} is not a proportion of rows"
-            hint = (
-                f'Use ci="bootstrap" for {metric_name!r}. '
-                f"Proportions of rows are: {', '.join(PROPORTIONS)}."
-            )
-            if isinstance(metric, Rate) and isinstance(metric.formula, CountRatio):
-                problem = f"with prevalence= {metric_name!r} is not a proportion of rows"
-                hint = f'Use ci="bootstrap" for {metric_name!r}, or leave out prevalence=.'
-            raise OptionValueError.compose("ci", ci, problem, hint)
-    for name, column in columns.items():
-        check_supported(name, column, f"ci={ci!r}", hint='Use ci="bootstrap".')
-
-
-def _default_method(metric: Statistic | Rate, axis: str | None) -> str:
-    """Return the interval method of a metric if `ci` is not given."""
-    if isinstance(metric, Statistic):
-        return "bootstrap_bca" if metric.supremum is None else "bootstrap_supremum"
-    return "bootstrap_bca" if axis == "threshold" else "bootstrap"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class IntervalOptions:
-    """The options of `intervals` after they were checked.
-
-    `axis` is the name of the argument that determines the points, such as "fpr", and `values` are
-    its values. `rule` is the rule that determines the point, or None. `methods` has the interval
-    method of each metric.
-    """
-
-    metrics: Mapping[str, Statistic | Rate]
-    axis: str | None
-    values: Sequence[float | None]
-    rule: RuleOptions | None
-    confidence: Confidence
-    methods: Mapping[str, str | None]
-
-    def search(self, scan: Scan, unit: float) -> PointSearch | RuleSearch | None:
-        """Return the search for the points of each curve; None if no point is needed."""
-        if self.rule is not None:
-            (rule,), constraints = self.rule.at_prevalence(None)
-            return RuleSearch(rule=rule, constraints=constraints, codec=scan.rows.codec, unit=unit)
-        if self.axis is None:
-            return None
-        values = [value for value in self.values if value is not None]
-        return PointSearch.from_scan(scan, self.axis, values, unit)
-
-    @property
-    def curve_statistics(self) -> dict[str, Statistic]:
-        """The statistics of complete curves."""
-        return {
-            name: metric for name, metric in self.metrics.items() if isinstance(metric, Statistic)
-        }
-
-    @property
-    def rates(self) -> list[Rate]:
-        """The metrics of single points."""
-        return [metric for metric in self.metrics.values() if isinstance(metric, Rate)]
-
-    @property
-    def lines(self) -> list[tuple[str, int | None]]:
-        """The rows of each group in the result, as pairs of a metric and an index in `values`.
-
-        The index is None for a metric of the complete curve.
-        """
-        indices = range(len(self.values))
-        return [
-            (name, index)
-            for name in self.metrics
-            for index in ([None] if name in self.curve_statistics else indices)
-        ]
 
 
 class IntervalResults:

@@ -19,7 +19,7 @@ from rocframe import metric_options
 from rocframe.inference.bootstrap import sample_acceleration
 from rocframe.kernel import threads
 from rocframe.kernel.resample import GroupRows
-from rocframe.metrics.intervals import PROPORTIONS, parse_interval_metrics
+from rocframe.metrics.interval_options import PROPORTIONS, parse_interval_metrics
 from rocframe.metrics.points import PointSearch, influence_at
 from rocframe.metrics.statistics import CURVE_STATISTICS
 from rocframe.rates import Settings
