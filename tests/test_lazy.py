@@ -78,6 +78,7 @@ VERBS = {
     "auc, weighted": lambda frame, by: auc(frame, by, weight="w"),
     "auc without interval": lambda frame, by: auc(frame, by, ci=None),
     "partial auc": lambda frame, by: auc(frame, by, fpr=(0, 0.5), standardize="mcclish"),
+    "auc at the top": lambda frame, by: auc(frame, by, alert_rate=(0, 0.5), standardize="mcclish"),
     "auc of models": lambda frame, by: rf.auc(frame, "label", ["score", "other"], by=by),
     "summary": lambda frame, by: rf.summary(frame, "label", "score", by=by),
     "h measure": lambda frame, by: rf.h_measure(frame, "label", "score", by=by),

@@ -69,8 +69,9 @@ def area(
     kind : str, default None
         Kind of curve. By default, the kind whose axes are the columns right of `tn`.
     alert_rate : (float, float), default None
-        The top of the list: a range of the share of all rows, from 0, such as `(0, 0.01)`. For all
-        kinds, the result is then the partial area of `auc` with the same option.
+        Range of the alert rate, which starts at 0, such as `(0, 0.01)` for the 1 % of the rows with
+        the highest scores. For all kinds, the result is the partial area of `auc` with the same
+        option.
 
     Returns
     -------

@@ -108,9 +108,9 @@ def auc(
         Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
         FPR over this range.
     alert_rate : (float, float), default None
-        The top of the list: a range of the share of all rows, from 0, such as `(0, 0.01)`. The
-        partial area is the probability that a random positive is at the top and has a higher score
-        than a random negative. See Notes.
+        Range of the alert rate, which starts at 0, such as `(0, 0.01)` for the 1 % of the rows with
+        the highest scores. The partial area is the probability that a random positive is among
+        these rows and has a higher score than a random negative; a tie counts 1/2. See Notes.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     ci : str or None, default "logit_delong"
@@ -184,11 +184,10 @@ def auc(
     With `alert_rate=(0, u)`, the partial area is Clémençon and Vayatis' local AUC: the integral of
     1 - FPR over TPR, up to the point of the ROC curve with the alert rate u. In other words, it is
     the area under the ROC curve if TPR were constant right of this point. The point is interpolated
-    linearly if it is within a tie. A range of FPR is different: a better model has a lower FPR at
-    the same alert rate. The area is the AUC for u = 1, at most u divided by the prevalence, and
-    u - u²/2 for random scores. DeLong's variance is not valid, because the score at the end of the
-    range depends on the data of both classes. Resamples for this area are drawn from both classes
-    together.
+    linearly if it is within a tie. The area is the AUC for u = 1. It is u - u²/2 for random scores,
+    and at most u divided by the prevalence. DeLong's variance is not valid for this area, because
+    the score at the end of the range depends on the data of both classes. Resamples for this area
+    are drawn from both classes together.
 
     Each resample has as many rows of each class as the data. With `cluster`, each resample consists
     of as many clusters as the data. The p-quantile of n replicates in increasing order is the
