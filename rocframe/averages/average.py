@@ -1,4 +1,4 @@
-"""The verb `average`: means of curves at fixed values of a metric, and their confidence limits."""
+"""The function `average`: means of curves at fixed values of a metric, with confidence limits."""
 
 from __future__ import annotations
 
@@ -388,7 +388,7 @@ DEFAULTS = {
 
 
 def _check_key(name: str, table: CurveLayout) -> None:
-    """Check that curves are averaged over one of their keys."""
+    """Raise an error if `over` is not a group column of the curves."""
     if name in table.by:
         return
     if name in table.row:
@@ -445,7 +445,7 @@ def pooled_metrics(curves: Curves, kind: Kind, plan: AveragePlan) -> pl.DataFram
 def _mean_table(
     curve_groups: CurveGroups, plan: AveragePlan, n_pooled: NDArray[np.int64] | None = None
 ) -> pl.DataFrame:
-    """Return the means of each group; `n_pooled` is the number of curves in each pooled curve."""
+    """Return the table of means; `n_pooled` is the number of curves in each pooled curve."""
     common = plan.common_values
     n_values = None if common is None else len(common)
     averager = CurveAverager(
@@ -470,9 +470,10 @@ def _mean_table(
 class CurveAverager:
     """Computes the means of all groups at values of one metric or of the threshold.
 
-    `lacks_rows` is True for curves without a row for each of their scores. If a metric is fixed
-    instead of the threshold, only the end of each curve is checked. `n_pooled` is the number of
-    curves in each pooled curve, or None if curves are averaged.
+    `lacks_rows` is True for curves that do not have one row per distinct score. If a metric is
+    fixed instead of the threshold, `lacks_rows` is True only for curves that end before their
+    lowest score. `n_pooled` is the number of curves in each pooled curve, or None if curves are
+    averaged.
     """
 
     curve_groups: CurveGroups
@@ -483,7 +484,10 @@ class CurveAverager:
     n_pooled: NDArray[np.int64] | None
 
     def columns(self, block: GridBlock) -> dict[str, NDArray[Any]]:
-        """Return the columns of the result for a block, each with a row per group."""
+        """Return the columns of the result for a block of groups and values.
+
+        Each column is an array with one row per group and one column per value.
+        """
         curve_groups, plan, options = self.curve_groups, self.plan, self.plan.options
         sizes = curve_groups.sizes[block.groups]
         rows = concatenated_ranges(curve_groups.starts[block.groups], sizes)
@@ -494,7 +498,7 @@ class CurveAverager:
         usable, lacks_rows = curve_groups.usable[rows], self.lacks_rows[curve]
         exists = points.exists & usable[:, None]
         if plan.fixed is not None and not plan.fixed.monotone and plan.fixed.occurrence == "last":
-            # A missing row can have the same value at a lower threshold.
+            # A missing row with a lower threshold could have the same value of the metric.
             exists &= ~lacks_rows[:, None]
         unknown = ~exists & (usable & lacks_rows)[:, None]
         fixed = np.repeat(values, 2, axis=1) if plan.sides else values
@@ -574,8 +578,9 @@ class CurveAverager:
         """Return the note of each group and value.
 
         The note has the keys of excluded curves, the keys of curves that lack rows at the value,
-        and the metrics that are undefined for some curves. `constant` is True where all curves have
-        the same value. `unknown` is True where a curve (row) has no value because it lacks rows.
+        and the metrics that are undefined for some curves. `constant` is True if all curves have
+        the same value. `unknown` has one row per curve, and is True if the curve has no value
+        because it lacks rows.
         """
         notes = np.empty(n_curves.shape, object)
         for i, group in enumerate(block.groups):

@@ -1,4 +1,4 @@
-"""Group the curves that are averaged together, and divide groups and grid into blocks."""
+"""Group the curves that are averaged together, and divide the computation into blocks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rocframe.inference.notes import Note
 
 
-MAX_NAMES_IN_NOTE = 10  # a note contains only the number of further curves
+MAX_NAMES_IN_NOTE = 10  # for further curves, a note contains only their number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,8 +38,8 @@ class CurveGroups:
 
     Group i has the curves `curve[starts[i]]` to `curve[starts[i + 1] - 1]`, numbered as in
     `curves`. `usable` is True for curves with both classes. `weight` is the weight of each curve in
-    the mean, scaled to at most 1. `names` are the keys of each curve as text; for a pooled curve,
-    the keys of the curves that lack rows.
+    the mean, scaled to at most 1. `names` are the keys of each curve as text. For a pooled curve,
+    `names` are the keys of the pooled curves that lack rows.
     """
 
     keys: pl.DataFrame
@@ -63,7 +63,7 @@ def group_curves(
     weights: str | Mapping[Any, float],
     argument: str = "weights",
 ) -> CurveGroups:
-    """Group the curves by all keys except for `over`; the groups are sorted by their keys.
+    """Group the curves by all keys except `over`; the groups are sorted by these keys.
 
     `argument` is the argument that contains the weights, for error messages.
     """
@@ -119,7 +119,7 @@ def group_keys(
 def exclusion_notes(
     names: NDArray[np.object_], usable: NDArray[np.bool_], starts: NDArray[np.int64]
 ) -> list[str | None]:
-    """Return a note with the number and names of excluded curves for each group, or None."""
+    """Return, for each group, the note with the number and names of excluded curves, or None."""
     notes: list[str | None] = [None] * (len(starts) - 1)
     excluded = np.flatnonzero(~usable)
     group = np.searchsorted(starts, excluded, "right") - 1
@@ -171,7 +171,7 @@ def _curve_weights(
 
 
 def _last_total(curves: Curves, first: str, second: str) -> NDArray[np.float64]:
-    """Return the total of a class in the last row of each curve, so that its rate there is 1."""
+    """Return the total of a class in each curve: the count in the last row, where its rate is 1."""
     first_counts, second_counts = (
         curves.columns.at(name, curves.lasts) for name in (first, second)
     )
@@ -185,7 +185,7 @@ MAX_ROWS = 1 << 20  # largest number of rows whose values are sorted at once
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GridBlock:
-    """Some groups (rows) and the values (columns) at which their curves are averaged.
+    """A block of groups and of the values at which the curves of these groups are averaged.
 
     `values` has one row for all groups, or one row per group. Only the first `lengths` values of a
     row are used.
@@ -225,7 +225,7 @@ def grid_blocks(
 
 def _split(edges: NDArray[np.int64], max_size: int) -> Iterator[slice]:
     """Split groups into slices whose total size is at most `max_size`, or of one group each."""
-    first = 0  # each slice has at least one group
+    first = 0  # so that each slice has at least one group
     while first < len(edges) - 1:
         last = int(np.searchsorted(edges, edges[first] + max_size, "right")) - 1
         yield slice(first, max(last, first + 1))
@@ -253,7 +253,7 @@ def _similar_blocks(
     lengths = np.diff(starts)
     order = np.argsort(lengths, kind="stable")
     curves = np.cumsum(curve_groups.sizes[groups[order]])
-    first = 0  # each block has at least one group
+    first = 0  # so that each block has at least one group
     while first < len(order):
         before = curves[first] - curve_groups.sizes[groups[order[first]]]
         longest = np.maximum(lengths[order[first:]], 1)
@@ -338,7 +338,7 @@ def collect_blocks(
 def check_key_columns(
     predictions: pl.DataFrame | pl.LazyFrame, over: Sequence[str]
 ) -> pl.LazyFrame:
-    """Return the predictions as a LazyFrame; raise an error if a column of `over` is missing."""
+    """Return the predictions as a LazyFrame; raise an error if a column in `over` is missing."""
 
     def check(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         for name in over:

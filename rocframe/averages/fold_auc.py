@@ -1,4 +1,4 @@
-"""The verb `fold_auc`: the mean AUC over folds, with the intervals of DeLong and of LeDell."""
+"""The function `fold_auc`: the mean AUC over folds, with DeLong's or LeDell's interval."""
 
 from __future__ import annotations
 
@@ -209,7 +209,9 @@ def fold_table(
 
     def table(cases: Cases) -> pl.DataFrame:
         folds = Folds.from_cases(scale_weights(cases), len(names))
-        if not len(folds.fold):  # without rows: one row of zero counts without group columns
+        if not len(
+            folds.fold
+        ):  # a table without group columns has one group, even if it has no rows
             columns = {"n_curves": 0, "note": "no_rows", **dict.fromkeys(ROW_COUNTS, 0)}
             keys = folds.keys.clear() if folds.keys.width else pl.DataFrame(height=1)
             return build_table(keys, columns, schema)
@@ -287,12 +289,12 @@ class Folds:
         return self.usable_values(self.area)
 
     def usable_values(self, values: NDArray[np.float64]) -> CurveValues:
-        """Return values of the folds, with equal weights and NaN for folds that are not usable."""
+        """Return the values of all folds with equal weights; NaN for folds that are not usable."""
         column = np.where(self.usable, values, np.nan)[:, None]
         return CurveValues(values=column, weight=np.ones(len(column)), starts=self.starts[:-1])
 
     def total(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the sums over all folds of each group."""
+        """Return the sum of `values` over all folds of each group."""
         total: NDArray[Any] = np.add.reduceat(values[self.fold], self.starts[:-1])
         return total
 
@@ -320,7 +322,7 @@ class Folds:
 
 
 def _fold_auc_columns(folds: Folds, ci: FoldIntervalMethod | None, level: float) -> dict[str, Any]:
-    """Return the columns of `fold_auc` that other tables of folds do not have."""
+    """Return the columns of the result that only `fold_auc` computes."""
     columns: dict[str, Any] = {
         "sd": folds.areas.sd[:, 0],
         "auc_of_mean": _auc_of_mean(folds),
@@ -343,7 +345,7 @@ def _fold_auc_columns(folds: Folds, ci: FoldIntervalMethod | None, level: float)
 
 
 def _delong_mean_variance(folds: Folds) -> NDArray[np.float64]:
-    """Return the variance of each mean by DeLong's method; folds are independent."""
+    """Return the variance of each mean from DeLong's variances; folds are assumed independent."""
     scan = folds.scan
     variance = delong_variance(scan, count_pairs(scan))[folds.fold]
     values = folds.usable_values(variance)

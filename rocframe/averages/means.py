@@ -24,12 +24,14 @@ RESAMPLES_PER_BATCH = 500
 MIN_EXPONENT = -1000  # the factor of the values, at most 2**1000, is finite
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)  # no slots: they exclude cached properties
+@dataclass(
+    frozen=True, kw_only=True, eq=False
+)  # without slots, because a class with slots cannot have cached properties
 class CurveValues:
-    """Values of curves (rows) at grid points (columns).
+    """Values of curves at grid points: a matrix with one row per curve and one column per point.
 
-    The curves of group i start at `starts[i]`. NaN means that a curve has no value at a point.
-    `weight` is the weight of each curve in the mean.
+    The first curve of group i is the row `starts[i]`. NaN means that a curve has no value at a
+    point. `weight` is the weight of each curve in the mean.
     """
 
     values: NDArray[np.float64]
@@ -38,7 +40,7 @@ class CurveValues:
 
     @cached_property
     def defined(self) -> NDArray[np.bool_]:
-        """True where a curve has a value."""
+        """Whether each curve has a value at each point."""
         return ~np.isnan(self.values)
 
     def group_sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -64,15 +66,15 @@ class CurveValues:
 
     @cached_property
     def sum_squared_shares(self) -> NDArray[np.float64]:
-        """Sum of the squared proportions of the total weight; 1 / n for n equal weights."""
+        """Sum of the squares of weight / total weight in each group; 1 / n for n equal weights."""
         squares = self.group_sums(self.weight[:, None] ** 2 * self.defined)
         return _divide(squares, self.total_weight**2)
 
     @cached_property
     def exponent(self) -> NDArray[np.int64]:
-        """Exponent of the power of 2 by which the values of each group are divided before sums.
+        """Exponent of the power of 2 by which the values of each group are divided.
 
-        The division is exact. It keeps the squares of the values within the range of Float64.
+        The division is exact. The squares of the quotients do not overflow.
         """
         largest = np.fmax.reduceat(np.abs(self.values), self.starts, axis=0)
         power = np.frexp(np.nan_to_num(largest, posinf=1.0))[1].astype(np.int64)
@@ -114,9 +116,9 @@ class CurveValues:
     def unscaled(
         self, values: NDArray[np.float64], bounds: tuple[float, float] = (-np.inf, np.inf)
     ) -> NDArray[np.float64]:
-        """Return a statistic of the scaled values in the unit of the values, clipped to `bounds`.
+        """Convert a statistic of the scaled values to the unit of the values, clipped to `bounds`.
 
-        It is NaN where it exceeds the range of Float64.
+        The result is NaN if it exceeds the range of Float64.
         """
         with np.errstate(over="ignore"):
             result = np.clip(np.ldexp(values, self.exponent), *bounds)
@@ -133,7 +135,7 @@ class CurveValues:
         return self.unscaled(self.scaled_sd)
 
     def mean_and_sd(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return mean and standard deviation; values may be infinite."""
+        """Return the mean and the standard deviation of values that may be infinite."""
         ends = np.isinf(self.values)
         if not ends.any():
             return self.mean, self.sd
@@ -146,10 +148,10 @@ class CurveValues:
         return np.where(high & low, np.nan, mean), np.where(high | low, np.nan, finite.sd)
 
     def magnitude(self, bounds: tuple[float, float]) -> NDArray[np.float64]:
-        """Return the magnitude of the scaled values, for the size of their rounding errors.
+        """Return a number to which the rounding errors of the scaled values are proportional.
 
-        For a difference of two rates, the magnitude of a rate of 1 is returned, because the
-        rounding error of the difference depends on the rates.
+        For a difference of two rates, it is the scaled value of a rate of 1, because the rounding
+        error of a difference depends on the two rates.
         """
         if -np.inf < bounds[0] < 0:
             return np.ldexp(1.0, -self.exponent)
@@ -166,9 +168,9 @@ def _divide(
 
 
 class MeanLimits(NamedTuple):
-    """Standard error, lower and upper limit of each mean; NaN where they are undefined.
+    """Standard error, lower and upper limit of each mean; NaN if undefined.
 
-    `constant` is True where the limits are undefined because all curves have the same value.
+    `constant` is True if the limits are undefined because all curves have the same value.
     """
 
     se: NDArray[np.float64]
@@ -241,7 +243,7 @@ def _test_per_train(options: AverageOptions, curves: NDArray[np.int64]) -> NDArr
 
 
 def _critical_values(options: AverageOptions, count: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the distance of the limits from the mean, in standard errors."""
+    """Return the distance of the limits from the mean, divided by the standard error."""
     from scipy.special import ndtri, stdtrit
 
     probability = (1 + options.level) / 2
@@ -270,7 +272,7 @@ def _bootstrap_limits(
         several = values.defined[used].sum(axis=0) > 1
         complete = ~np.isnan(means).any(axis=0)
         parts = [(np.flatnonzero(several & complete), means[:, several & complete])]
-        # In some resamples no curve has a value at these grid points.
+        # At these grid points, some resamples have no curve with a value.
         for point in np.flatnonzero(several & ~complete):
             defined = means[~np.isnan(means[:, point]), point]
             parts.append((np.array([point]), defined[:, None]))

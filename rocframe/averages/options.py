@@ -46,7 +46,7 @@ AverageInterval = Literal["corrected", "t", "normal", "binomial", "bootstrap"]
 Weights: TypeAlias = "Literal['equal', 'rows', 'positives'] | Mapping[Any, float]"
 Grid: TypeAlias = "int | Literal['union'] | Sequence[float] | pl.Series"
 
-# For each method that averages over classes: the method that computes it, and the weights.
+# For each method that averages over classes: the method that computes the average, and the weights.
 CLASS_METHODS: dict[str, tuple[AverageMethod, str]] = {
     "macro": ("vertical", "equal"),
     "weighted": ("vertical", "positives"),
@@ -61,7 +61,7 @@ class AverageOptions:
     """The parsed options of `average`; they do not depend on the kind of curve.
 
     `fixed` is None if an axis of the curve or the threshold is fixed. `metrics` is None if the axes
-    are averaged. `weights_argument` is the argument that contains the weights.
+    are averaged. `weights_argument` is the name of the argument that contains the weights.
     """
 
     over: tuple[str, ...]
@@ -90,7 +90,7 @@ class AverageOptions:
     def plan(self, kind: Kind, *, rescaled: bool = False) -> AveragePlan:
         """Return the fixed metric and the averaged metrics for curves of this kind.
 
-        `rescaled` is True if the table of curves has a column `prevalence`.
+        `rescaled` is True if the table of curves was computed with `prevalence=`.
         """
         fixed = self.fixed
         if fixed is None and not self.fixed_threshold:
@@ -170,7 +170,7 @@ class AverageOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AveragePlan:
-    """What is averaged: `metrics` at values of `fixed`, which is None for the threshold.
+    """What is averaged: `metrics` at values of the metric `fixed`, or at thresholds for None.
 
     `is_curve` is True if the result is an averaged curve, with the columns of its kind.
     """
@@ -183,7 +183,7 @@ class AveragePlan:
     schema: dict[str, pl.DataType]
 
     def at_prevalence(self, prevalence: float | None) -> AveragePlan:
-        """Return the plan with metrics at the prevalence of a table, unless they have another."""
+        """Return the plan with metrics at a prevalence; metrics that have a prevalence keep it."""
         fixed = None if self.fixed is None else self.fixed.at_prevalence(prevalence)
         metrics = tuple(metric.at_prevalence(prevalence) for metric in self.metrics)
         return replace(self, fixed=fixed, metrics=metrics)
@@ -195,7 +195,7 @@ class AveragePlan:
 
     @property
     def sides(self) -> bool:
-        """Whether there is a row for each side of a jump."""
+        """Whether the result has two rows, left and right, at each jump of a curve."""
         return self.is_curve and self.grid == "union" and self.fixed is not None
 
     @property
@@ -232,7 +232,8 @@ def parse_average_options(
 ) -> AverageOptions:
     """Check each option, also in combination with the method, and return one record.
 
-    Options that the method does not support must have their values in `defaults`.
+    Options that the method does not support must have their default values, which are in
+    `defaults`.
     """
     keys = () if over is None else parse_over(over)
     check_flag("nearest", nearest)
@@ -315,7 +316,7 @@ def _is_threshold(fixed: object) -> bool:
 
 
 def parse_over(over: object) -> tuple[str, ...]:
-    """Return the names of the keys whose curves are averaged."""
+    """Return the names of the group columns in `over`."""
     several = [over] if isinstance(over, str) or not hasattr(over, "__iter__") else [*over]
     if not several or not all(isinstance(name, str) for name in several):
         raise OptionValueError.compose(
@@ -325,7 +326,7 @@ def parse_over(over: object) -> tuple[str, ...]:
 
 
 def default_over_hint(name: str) -> str:
-    """Return a line for the error of a missing column `name`, if it is the default of `over`."""
+    """Return a hint for a missing column `name`; empty unless it is the default of `over`."""
     hint = '\nThe default is over="fold". Pass the column of the folds as over=.'
     return hint if name == DEFAULT_OVER else ""
 
@@ -346,7 +347,7 @@ def parse_test_per_train(given: object, over: Sequence[str], interval: str | Non
 
 
 def check_weights(argument: str, weights: object) -> None:
-    """Check the values of weights; `group_curves` checks that no weight is missing."""
+    """Raise an error for invalid weights; `group_curves` checks that no weight is missing."""
     if not isinstance(weights, Mapping):
         check_choice(argument, weights, ("equal", "rows", "positives"))
         return
@@ -356,7 +357,7 @@ def check_weights(argument: str, weights: object) -> None:
 
 
 def _check_pooled(method: str, **given: object) -> None:
-    """Check that `metrics` and `nearest` are not given if the result is a pooled curve."""
+    """Raise an error if the result is a pooled curve and `metrics` or `nearest` is given."""
     for option, value in given.items():
         if value is not None and CLASS_METHODS.get(method, (method,))[0] == "pooled":
             problem = f"without fixed=, method={method!r} returns all points of the pooled curve"
@@ -366,7 +367,7 @@ def _check_pooled(method: str, **given: object) -> None:
 
 
 def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
-    """Check that each given parameter is a parameter of at least one metric."""
+    """Raise an error for a parameter, such as `costs`, that no metric uses."""
     check_metric_settings(
         [metric.name for metric in metrics], beta=settings.beta, costs=settings.costs
     )
@@ -379,7 +380,7 @@ def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
 
 
 def _check_column_names(fixed: str, metrics: Sequence[Rate]) -> None:
-    """Check that all columns of the result have different names."""
+    """Raise an error if two columns of the result have the same name."""
     names = [fixed, *(metric.column for metric in metrics)]
     columns = [fixed, *(name for metric in names[1:] for name in mean_columns(metric))]
     columns += AVERAGE_INFO

@@ -72,7 +72,7 @@ def pooled_curves(
 
 
 def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
-    """Add up the counts of each group's curves at each distinct threshold."""
+    """Add up the counts of all curves of a group at each distinct threshold."""
     lengths = np.diff(curves.starts)[curve_groups.curve]
     rows = concatenated_ranges(curves.firsts[curve_groups.curve], lengths)
     group = np.repeat(np.arange(len(curve_groups.notes)), np.diff(curve_groups.starts))
@@ -118,15 +118,15 @@ def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
 
 
 def _merge_order(threshold: NDArray[np.float64], is_first: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the row order by falling threshold; first rows of curves precede infinite scores."""
+    """Return the order of rows by falling threshold; first rows of curves precede scores of inf."""
     scored = np.flatnonzero(~is_first)
-    # A stable sort merges curves fast, because each of them is already sorted.
+    # A stable sort is fast here, because each curve is already sorted.
     order: NDArray[np.int64] = scored[np.argsort(-threshold[scored], kind="stable")]
     return np.concatenate([np.flatnonzero(is_first), order])
 
 
 def _exclusive_sums(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the sum of the preceding lengths."""
+    """Return, for each length, the sum of all earlier lengths."""
     result: NDArray[np.int64] = np.cumsum(lengths) - lengths
     return result
 
@@ -138,7 +138,8 @@ def _sums_within_groups(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArr
         before = np.append(0, sums)[starts[:-1]]
         sums -= np.repeat(before, np.diff(starts))
         return sums
-    # The rounding error of a sum of weights must not depend on the preceding groups.
+    # Each group has a separate cumulative sum, so that rounding errors do not depend on other
+    # groups.
     for start, end in pairwise(starts):
         sums[start:end] = np.cumsum(steps[start:end])
     return sums
@@ -147,7 +148,7 @@ def _sums_within_groups(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArr
 def _check_same_thresholds(
     curves: Curves, curve_groups: CurveGroups, lengths: NDArray[np.int64], merged: NDArray[np.int64]
 ) -> None:
-    """Check that curves with `thresholds=` have the same thresholds in each group."""
+    """Raise an error if curves of a group were computed at different given thresholds."""
     group = np.repeat(np.arange(len(curve_groups.notes)), np.diff(curve_groups.starts))
     different = find_curves_lacking_rows(curves)[curve_groups.curve] & (lengths != merged[group])
     if different.any():

@@ -1,4 +1,4 @@
-"""The verb `pooling_gap`: why the AUC of all rows differs from the mean AUC of the folds."""
+"""The function `pooling_gap`: why the pooled AUC differs from the mean AUC of the folds."""
 
 from __future__ import annotations
 
@@ -159,10 +159,11 @@ def pooling_gap(
 
 
 class FoldPairs(NamedTuple):
-    """Pairs of the positives of each fold (rows) and the negatives of each fold (columns).
+    """Numbers of pairs of a positive and a negative, as matrices.
 
-    `wins` is the number of pairs in which the positive has the higher score; ties count one half.
-    `pairs` is the number of all pairs.
+    Rows are the folds of the positives, and columns the folds of the negatives. `wins` is the
+    number of pairs in which the positive has the higher score; ties count one half. `pairs` is the
+    number of all pairs.
     """
 
     wins: NDArray[np.float64]
@@ -170,7 +171,7 @@ class FoldPairs(NamedTuple):
 
 
 def _pooling_gap_columns(folds: Folds) -> dict[str, Any]:
-    """Return the columns of `pooling_gap` that other tables of folds do not have."""
+    """Return the columns of the result that only `pooling_gap` computes."""
     cases = folds.cases
     rows = sort_rows(folds.pooled_cases, with_positions=True)
     all_folds = RowGroups.from_keys(cases.keys, len(cases.negative))
@@ -178,7 +179,7 @@ def _pooling_gap_columns(folds: Folds) -> dict[str, Any]:
     fold_of[all_folds.order] = np.repeat(
         np.arange(len(all_folds.starts) - 1), np.diff(all_folds.starts)
     )
-    # Position of each fold within its group.
+    # `position` is the number of a fold within its group.
     position = np.empty(len(folds.fold), np.int64)
     position[folds.fold] = np.arange(len(folds.fold)) - np.repeat(
         folds.starts[:-1], np.diff(folds.starts)
@@ -256,8 +257,8 @@ def _count_fold_pairs(
 def _add_pairs(wins: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.float64]) -> None:
     """Add the correctly ranked pairs of each distinct score to `wins`.
 
-    Without ties, each score has positives of one fold only. The matrix product would mostly add
-    zeros, so these pairs are added fold by fold.
+    Without ties, each score has positives of one fold only. A matrix product would mostly add
+    zeros, so the pairs are added fold by fold.
     """
     if 4 * np.count_nonzero(pos) > pos.size:
         wins += pos.T @ lower
@@ -272,7 +273,7 @@ def _add_pairs(wins: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.f
 
 
 def _decompose_gap(table: FoldPairs, names: NDArray[np.object_]) -> dict[str, Any]:
-    """Return the columns of one group that describe its pairs within and between folds."""
+    """Return the columns of one group about its pairs of rows within and between folds."""
     total = table.pairs.sum()
     result: dict[str, Any] = dict.fromkeys(
         ("between_share", "between_auc", "within_auc", "worst_auc", "worst_gap"), np.nan
