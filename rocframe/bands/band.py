@@ -249,7 +249,7 @@ def _band_table(
 
 
 def _kolmogorov_smirnov_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
-    """Return limits from Kolmogorov's distances of the scores of both classes (Campbell 1994)."""
+    """Return limits from the Kolmogorov-Smirnov distances of both classes (Campbell 1994)."""
     fpr_shift, tpr_shift = (kolmogorov_quantile(n, level) for n in (curves.n_neg, curves.n_pos))
     return shifted_limits(curves, grid, fpr_shift, tpr_shift)
 
@@ -272,7 +272,7 @@ def kolmogorov_quantile(n: NDArray[np.int64], level: float) -> NDArray[np.float6
 def _binomial_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
     """Return Wilson's limits of the TPR at each FPR.
 
-    The limits ignore that the threshold of each FPR is estimated.
+    The limits treat the threshold of each FPR as known, although it is estimated.
     """
     tpr = curves.tpr_at(grid.group, grid.fpr)
     n_pos = curves.n_pos[grid.group]
@@ -281,7 +281,7 @@ def _binomial_limits(curves: BandCurves, grid: GridPoints, level: float) -> Band
 
 
 def _threshold_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
-    """Return Wilson's limits of both rates at each threshold."""
+    """Return Wilson's limits of FPR and of TPR at each threshold."""
     nan = np.where(grid.point < 0, np.nan, 0.0)
     tpr, fpr = (nan + rate[grid.point] for rate in (curves.tpr, curves.fpr))
     n_pos, n_neg = curves.n_pos[grid.group], curves.n_neg[grid.group]
@@ -296,7 +296,8 @@ class BandMethod:
 
     The limits of a pointwise band are valid at one point. The limits of a simultaneous band are
     valid for the complete curve. The function `limits` has the arguments curves, grid points and
-    level; if `is_resampled`, also the scan and the draws. Only resampled bands support weights.
+    level. If `is_resampled` is true, it also has the arguments scan and draws. Only resampled bands
+    support weights.
     """
 
     name: BandMethodName
@@ -331,7 +332,7 @@ BAND_METHODS: dict[str, BandMethod] = {
 
 
 def _parse_band_method(name: str, weight: Column | None) -> BandMethod:
-    """Return the method with a name; raise an error if it does not support weights."""
+    """Return the method of this name; raise an error if weights are given and not supported."""
     check_choice("method", name, BAND_METHODS)
     method = BAND_METHODS[name]
     resampled = [other.name for other in BAND_METHODS.values() if other.is_resampled]

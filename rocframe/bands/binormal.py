@@ -24,7 +24,7 @@ def working_hotelling_limits(curves: BandCurves, grid: GridPoints, level: float)
     fit = fit_curves(curves)
     at_points = Binormal(*(part[grid.group] for part in fit))
     x = ndtri(grid.fpr)
-    radius = sqrt(-2 * log(1 - level))  # of the confidence ellipse of both parameters
+    radius = sqrt(-2 * log(1 - level))  # radius of the confidence ellipse of both parameters
     lower, upper = line_limits(at_points, x, radius)
     notes = first_notes({"no_solution": curves.has_both_classes & np.isnan(fit.a)})
     tpr = binormal_tpr(at_points.a, at_points.b, grid.fpr)
@@ -34,7 +34,7 @@ def working_hotelling_limits(curves: BandCurves, grid: GridPoints, level: float)
 def binormal_tpr(
     a: NDArray[np.float64], b: NDArray[np.float64], fpr: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the height of binormal curves, Φ(a + b·Φ⁻¹(fpr))."""
+    """Return the TPR of binormal curves at `fpr`: Φ(a + b·Φ⁻¹(fpr))."""
     from scipy.special import ndtr, ndtri
 
     with np.errstate(invalid="ignore"):
@@ -70,8 +70,8 @@ def line_limits(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lowest and highest values at `x` of all lines in a confidence region.
 
-    The region contains the parameters a and b of a line if they lie in the confidence ellipse with
-    this radius. ROC curves never decrease, so the lower limit is constant to the right of its
+    The region contains all lines a + b·x whose parameters are in the confidence ellipse with this
+    radius. ROC curves never decrease. Therefore the lower limit is constant to the right of its
     maximum, and the upper limit is constant to the left of its minimum.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -94,10 +94,12 @@ def line_limits(
 
 
 MAX_START = 9.0  # larger than the normal quantile of any Float64 number below 1
-MAX_NEWTON_STEPS = 100  # about 10 suffice if there is a maximum
-MAX_HALVINGS = 30  # halvings of a step that does not increase the likelihood
-MIN_GAIN = 1e-12  # the search ends when the gain in log-likelihood is less
-MAX_PARAMETER = 1e3  # parameters and standard errors above this count as divergence
+MAX_NEWTON_STEPS = (
+    100  # maximum number of steps; about 10 are sufficient if the likelihood has a maximum
+)
+MAX_HALVINGS = 30  # maximum number of halvings of a step that does not increase the likelihood
+MIN_GAIN = 1e-12  # if a step increases the log-likelihood by less than this, the search ends
+MAX_PARAMETER = 1e3  # if a parameter or standard error is larger, the search has diverged
 
 
 class NewtonStep(NamedTuple):
@@ -111,9 +113,9 @@ class NewtonStep(NamedTuple):
 
 
 def fit_binormal(ratings: Ratings) -> Binormal:
-    """Fit the binormal curve of each group with Newton's method."""
+    """Fit the binormal curve of each group by Newton's method; NaN if there is no maximum."""
     fit = np.full((5, len(ratings.groups)), np.nan)
-    # Two parameters need at least two cutoffs.
+    # The two parameters are not determined by fewer than two cutoffs.
     active = np.flatnonzero(np.diff(ratings.starts) > 2)
     search = NewtonSearch.begin(ratings, active)
     for _ in range(MAX_NEWTON_STEPS):
@@ -149,7 +151,10 @@ class NewtonSearch:
 
     @classmethod
     def begin(cls, ratings: Ratings, groups: NDArray[np.int64]) -> NewtonSearch:
-        """Start from the least-squares line through points shrunk towards the chance line."""
+        """Return the start of the search: a least-squares line on normal-deviate axes.
+
+        The points of the curve are moved towards the chance line before the line is fitted.
+        """
         from scipy.special import ndtri
 
         lengths = np.diff(ratings.starts)
@@ -165,7 +170,7 @@ class NewtonSearch:
             return shared
 
         both = shares(pos + neg)
-        # Shares before the last one may be rounded to 1.
+        # Rounding errors can make a share before the last share equal to 1.
         x, y = (np.minimum(ndtri((shares(side) + both) / 2), MAX_START) for side in (neg, pos))
         x[last], y[last] = 0.0, 0.0
         cutoffs = lengths - 1.0
@@ -186,7 +191,7 @@ class NewtonSearch:
         return np.diff(self.firsts, append=len(self.x))
 
     def subset(self, mask: NDArray[np.bool_]) -> NewtonSearch:
-        """Return the search of the groups in `mask`."""
+        """Return the search with only the groups in `mask`."""
         lengths = self.lengths
         selected = np.repeat(mask, lengths)
         return NewtonSearch(
@@ -201,7 +206,7 @@ class NewtonSearch:
     def likelihood(
         self, a: NDArray[np.float64], b: NDArray[np.float64], x: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the log-likelihood of each group; -inf where the probability of a rating is 0."""
+        """Return the log-likelihood of each group; -inf if the probability of a rating is 0."""
         y = np.repeat(a, self.lengths) + np.repeat(b, self.lengths) * x
         return sum(  # type: ignore[return-value]
             _group_sums(CutoffDerivatives.likelihood(count, cutoff, self.firsts), self.firsts)
@@ -209,7 +214,7 @@ class NewtonSearch:
         )
 
     def step(self) -> NewtonStep:
-        """Return Newton's step: solve for a and b after elimination of the cutoffs."""
+        """Return Newton's step; the cutoffs are eliminated before a and b are solved for."""
         from scipy.linalg import solveh_banded
 
         lengths, cutoff = self.lengths, np.isfinite(self.x)
@@ -239,8 +244,8 @@ class NewtonSearch:
         up_a, up_b = total(positives.slope), total(x * positives.slope)
         gradient = np.column_stack([up_a - total(with_a * p), up_b - total(with_b * p)])
         eigenvalues, axes = np.linalg.eigh(information)
-        # Where the likelihood is not concave, some eigenvalues are negative. Their absolute values
-        # give a step that increases the likelihood.
+        # If the likelihood is not concave, some eigenvalues are negative. With the absolute values
+        # of the eigenvalues, the step increases the likelihood.
         eigenvalues = np.maximum(
             np.abs(eigenvalues), 1e-8 * np.abs(eigenvalues).max(axis=1, keepdims=True) + 1e-300
         )
@@ -252,7 +257,10 @@ class NewtonSearch:
         )
 
     def advance(self, step: NewtonStep) -> NDArray[np.bool_]:
-        """Take the step, halved until the likelihood increases; return which groups took a step."""
+        """Add the step to the parameters, halved until the likelihood increases.
+
+        Return which groups have new parameters.
+        """
         current = self.likelihood(self.a, self.b, self.x)
         size, accepted = np.ones(len(current)), np.zeros(len(current), bool)
         for _ in range(MAX_HALVINGS):
@@ -287,8 +295,8 @@ class CutoffDerivatives:
     """Derivatives of the log-likelihood Σ count · log(Φ(upper) - Φ(lower)) by the cutoffs.
 
     `slope` contains the first derivatives, and `diagonal` the negative second derivatives. `next`
-    contains the negative mixed second derivatives by a cutoff and the following cutoff; they are 0
-    between groups.
+    contains the negative mixed second derivatives by a cutoff and the next cutoff. They are 0 if
+    the two cutoffs belong to different groups.
     """
 
     slope: NDArray[np.float64]
@@ -317,8 +325,8 @@ class CutoffDerivatives:
         possible = (count > 0) & (share > 0)
         share = np.where(possible, share, 1.0)
         high, low = np.where(possible, high / share, 0.0), np.where(possible, low / share, 0.0)
-        # The mean of a normal variable between two cutoffs is clipped to them. Otherwise, rounding
-        # could make the matrix of second derivatives indefinite.
+        # The mean of a normal variable between two cutoffs is clipped to the cutoffs. Without
+        # clipping, rounding errors could make the matrix of second derivatives indefinite.
         mean = np.clip(low - high, lower, upper)
         with np.errstate(invalid="ignore"):
             from_upper = np.where(high > 0, high * (upper - mean), 0.0)
@@ -352,7 +360,8 @@ def _normal_probability(
     """Return the probability that a standard normal variable is between two cutoffs."""
     from scipy.special import ndtr
 
-    # A difference of small upper tails has a smaller rounding error than one of numbers close to 1.
+    # A difference of small upper tail probabilities has a smaller rounding error than a difference
+    # of numbers close to 1.
     is_upper_tail = lower > 0
     share: NDArray[np.float64] = ndtr(np.where(is_upper_tail, -lower, upper)) - ndtr(
         np.where(is_upper_tail, -upper, lower)
@@ -360,14 +369,16 @@ def _normal_probability(
     return share
 
 
-MAX_RATINGS = 1000  # of one group; more ratings take longer and hardly change the fit
+MAX_RATINGS = (
+    1000  # maximum number of ratings of a group; more ratings take longer and hardly change the fit
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ratings:
     """Numbers of positives and negatives with each rating, in the order of falling ratings.
 
-    Group `groups[i]` has the ratings `starts[i]` to `starts[i + 1]`.
+    Group `groups[i]` has the ratings `starts[i]` to `starts[i + 1] - 1`.
     """
 
     groups: NDArray[np.int64]
@@ -384,7 +395,7 @@ class Ratings:
         groups = np.flatnonzero(curves.has_both_classes)
         group_of_point = np.repeat(np.arange(len(curves.n_pos)), np.diff(curves.starts))
         points = np.flatnonzero(curves.has_both_classes[group_of_point])
-        # The last rating of each group is for the rows below all scores.
+        # The last rating of each group has the unscored positives, which are below all scores.
         lengths = np.diff(curves.starts)[groups] + 1
         starts = np.append(0, np.cumsum(lengths))
         inner = np.ones(starts[-1], bool)
@@ -436,7 +447,7 @@ def _quantile_starts(
     for large in np.flatnonzero(sizes > MAX_RATINGS):
         a, b = np.searchsorted(group, [large, large + 1])
         size = (pos[a:b] + neg[a:b]).astype(np.float64)
-        # The mean rank of the rows with a rating.
+        # `rank` is the mean rank of the rows with a rating.
         rank = np.cumsum(size) - size / 2
         quantile = np.floor(rank * (MAX_RATINGS / size.sum()))
         is_start[a + 1 : b] = quantile[1:] != quantile[:-1]

@@ -23,7 +23,7 @@ BandGrid: TypeAlias = int | Sequence[float] | pl.Series | Literal["curve"]
 
 
 def parse_band_grid(grid: object) -> tuple[float, ...] | None:
-    """Return the false positive rates of the grid in rising order; None for `grid="curve"`."""
+    """Return the false positive rates of the grid in increasing order; None for `grid="curve"`."""
     points = parse_grid(grid, keyword="curve")
     if isinstance(points, int):
         return tuple(i / (points - 1) for i in range(points))
@@ -43,7 +43,7 @@ class GridPoints:
 
 
 def points_at_rates(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
-    """Return a point for each group and rate of the grid; if None, for each rate of its curve."""
+    """Return a point for each group and rate of the grid; for None, each rate of the curve."""
     if grid is None:
         is_last = np.ones(len(curves.fpr), bool)
         is_last[:-1] = ~(np.diff(curves.fpr) <= curves.tolerance)
@@ -54,7 +54,7 @@ def points_at_rates(curves: BandCurves, grid: Sequence[float] | None) -> GridPoi
 
 
 def points_at_thresholds(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
-    """Return the last point of each curve up to each rate of the grid; if None, all points."""
+    """Return the last point of each curve up to each rate of the grid; for None, all points."""
     if grid is None:
         return _curve_points(curves, np.arange(len(curves.fpr)))
     group, fpr = _repeat_grid(curves, grid)
@@ -84,9 +84,9 @@ def _curve_points(curves: BandCurves, points: NDArray[np.int64]) -> GridPoints:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BandCurves:
-    """The points of the ROC curves of all groups, by falling threshold.
+    """The points of the ROC curves of all groups, in the order of falling thresholds.
 
-    Group i has the points `starts[i]` to `starts[i + 1]`. The first point of a group has the
+    Group i has the points `starts[i]` to `starts[i + 1] - 1`. The first point of a group has the
     threshold `inf`. Rates of a class without rows are NaN. Rates that differ by at most `tolerance`
     are treated as equal.
     """
@@ -144,13 +144,13 @@ class BandCurves:
     ) -> NDArray[np.float64]:
         """Return the TPR of a group's curve at `fpr`.
 
-        At a vertical step, the result is the upper end of the step for `step_end="upper"`, or the
-        lower end for `"lower"`. Curves are linear between points, 0 to the left of the first point,
-        and constant to the right of the last point.
+        At a vertical segment of the curve, the result is the upper end for `step_end="upper"`, or
+        the lower end for `"lower"`. Curves are linear between points, 0 to the left of the first
+        point, and constant to the right of the last point.
         """
         first, last = self.starts[group], self.starts[group + 1] - 1
         beyond = self.first_beyond(group, fpr, "right" if step_end == "upper" else "left")
-        # At a vertical step, `left` is the upper end for step_end="upper".
+        # At a vertical segment, `left` is the upper end for step_end="upper".
         left, right = np.maximum(beyond - 1, first), np.minimum(beyond, last)
         fraction = segment_fraction(fpr - self.fpr[left], self.fpr[right] - self.fpr[left])
         tpr = interpolated_values(self.tpr[left], self.tpr[right], fraction)
@@ -164,13 +164,13 @@ class BandCurves:
 
 
 def rate_tolerance(counts: NDArray[Any]) -> float:
-    """Return the largest difference of rates that can be caused by rounding of weighted counts."""
+    """Return the largest difference of two rates that rounding of weighted counts can cause."""
     return 1e-12 if counts.dtype.kind == "f" else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BandLimits:
-    """The curve and the limits at each grid point; NaN where undefined.
+    """The TPR of the curve and the limits at each grid point; NaN if undefined.
 
     `fpr_lower` and `fpr_upper` are None if the band has no limits of FPR. `notes` contains the
     reason for missing limits of each group, or None.
@@ -184,7 +184,9 @@ class BandLimits:
     notes: NDArray[np.object_] | None = None
 
 
-SHIFT_TOLERANCE = 1e-9  # added to shifts, so that rounding does not matter at vertical steps
+SHIFT_TOLERANCE = (
+    1e-9  # added to shifts, so that rounding errors have no effect at vertical segments
+)
 
 
 def shifted_limits(

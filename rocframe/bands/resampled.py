@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Scan
 
 
-MAX_VALUES = 1 << 24  # TPRs of all replicates of one group that are in memory at once
-ENVELOPE_POSITIONS = 257  # number of positions at which the sd of the replicates is computed
-MIN_RELATIVE_SD = 0.5  # lower limit of the sd at a position, relative to the largest sd
+MAX_VALUES = 1 << 24  # maximum number of TPRs of the replicates of a group in memory
+ENVELOPE_POSITIONS = (
+    257  # number of positions at which the standard deviation of the replicates is computed
+)
+MIN_RELATIVE_SD = 0.5  # smallest standard deviation at a position, as a fraction of the largest one
 
 
 def pointwise_bootstrap_limits(
@@ -86,7 +88,8 @@ def envelope_limits(
 
     The distance of the limits from the curve is proportional to the standard deviation of the
     replicates. If the standard deviation at a position is below half of its maximum, it is replaced
-    by half of the maximum, because replicates can be equal where the true curve is uncertain.
+    by half of the maximum, because all replicates can be equal at a position although the true
+    curve is uncertain.
     """
     group_notes, varying = _varying_groups(curves)
     rotated = _rotated_groups(curves, varying)
@@ -154,7 +157,7 @@ def _rotated_groups(curves: BandCurves, groups: NDArray[np.bool_]) -> dict[int, 
 
 
 def _distance_quantile(distances: NDArray[np.float64], level: float) -> float:
-    """Return the smallest distance that is not exceeded by the proportion `level` of them."""
+    """Return the smallest number that is at least as large as the share `level` of distances."""
     return float(np.quantile(distances, level, method="inverted_cdf"))
 
 
@@ -207,7 +210,7 @@ def replicate_curves(sample: ReplicateScan) -> BandCurves:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RotatedCurves:
-    """One ROC curve, or several with a row each, in rotated coordinates.
+    """One ROC curve, or several curves as rows of matrices, in rotated coordinates.
 
     With x = √n_neg·fpr and y = √n_pos·tpr, `position` is x + y and `height` is y - x. The height is
     a function of the position, because x and y do not decrease along a curve. `x_max` and `y_max`
@@ -223,7 +226,7 @@ class RotatedCurves:
     def from_rates(
         cls, fpr: NDArray[np.float64], tpr: NDArray[np.float64], *, n_pos: int, n_neg: int
     ) -> RotatedCurves:
-        """Rotate curves, after the points (0, 0) and (1, 1) are added at their ends."""
+        """Return rotated curves, to which the points (0, 0) and (1, 1) are added."""
         return cls.from_scales(fpr, tpr, float(np.sqrt(n_neg)), float(np.sqrt(n_pos)))
 
     @classmethod
@@ -239,7 +242,7 @@ class RotatedCurves:
         return cls(x_max=x_max, y_max=y_max, position=x + y, height=y - x)
 
     def rotate(self, replicates: BandCurves) -> RotatedCurves:
-        """Rotate replicates (rows of the result) with the scales of this curve."""
+        """Return rotated replicates, one per row, with the scales of this curve."""
         size = len(replicates.n_pos)
         fpr, tpr = (rate.reshape(size, -1) for rate in (replicates.fpr, replicates.tpr))
         return self.from_scales(fpr, tpr, self.x_max, self.y_max)
@@ -255,8 +258,9 @@ class RotatedCurves:
         return height
 
     def heights_at(self, position: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the heights of several curves (rows) at several positions (columns)."""
-        # All curves are concatenated with offsets of their positions, for a single call of interp.
+        """Return the heights of several curves, one per row, at positions, one per column."""
+        # All curves are concatenated, with an offset added to the positions of each curve. A single
+        # call of `interp` is then sufficient.
         offset = np.arange(len(self.position))[:, None] * (self.x_max + self.y_max + 1)
         height: NDArray[np.float64] = np.interp(
             (position + offset).ravel(), (self.position + offset).ravel(), self.height.ravel()
@@ -268,9 +272,10 @@ class RotatedCurves:
     ) -> NDArray[np.float64]:
         """Return the largest difference in height between this curve and each of several curves.
 
-        Differences are divided by `scale`, which is given at the values in `position` and linear
-        between them. `position` contains all points of this curve. The largest quotient is at a
-        value of `position` or at a point of the other curve, since all lines between are straight.
+        Differences are divided by `scale`. `scale` is given at the values in `position` and is
+        interpolated linearly. `position` contains all points of this curve. All lines between these
+        points and the points of the other curve are straight, so the largest quotient is at one of
+        these points.
         """
         at_others = np.abs(others.height - self.height_at(others.position))
         at_others /= np.interp(others.position, position, scale)
@@ -286,8 +291,8 @@ class RotatedCurves:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lowest and highest TPR at `fpr` of all rising curves within `distance`.
 
-        `distance` is the largest allowed difference in height from this curve. It is given at the
-        values in `position`, and is linear between them.
+        `distance` is the largest allowed difference in height from this curve. `distance` is given
+        at the values in `position`, and is interpolated linearly.
         """
         height = self.height_at(position)
         upper = _upper_limit(position, height + distance, fpr * self.x_max, self.y_max)

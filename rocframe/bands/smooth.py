@@ -152,7 +152,7 @@ def smooth(
 
 
 def _parse_smooth_grid(grid: object) -> NDArray[np.float64]:
-    """Return the false positive rates of the grid in rising order."""
+    """Return the false positive rates of the grid in increasing order."""
     points = parse_grid(grid)
     return np.array(points) if isinstance(points, list) else np.linspace(0, 1, int(points))
 
@@ -189,7 +189,7 @@ class Distribution(Protocol):
         ...
 
     def isf(self, q: NDArray[np.float64], /) -> NDArray[np.float64]:
-        """Return the value above which values have the probability `q`."""
+        """Return the number x for which the probability of values above x is `q`."""
         ...
 
 
@@ -279,7 +279,7 @@ def _area_below(height: Callable[[NDArray[np.float64]], NDArray[np.float64]]) ->
 
 
 def _check_distribution(argument: str, distribution: object) -> None:
-    """Check that a distribution is continuous, and that its quantiles and probabilities agree."""
+    """Raise an error if a distribution is not continuous, or if its quantiles are wrong."""
     hint = "Use a continuous distribution with parameters, such as scipy.stats.norm(1, 1)."
     problem = None
     if not all(callable(getattr(distribution, name, None)) for name in ("sf", "isf")):
