@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 Average = Literal["hand_till", "macro", "weighted", "micro"]
-MAX_EXACT_WINS = 2**62  # larger numbers of doubled wins are floats instead of Int64
+MAX_EXACT_WINS = 2**62  # if doubled wins can be larger, they are floats instead of Int64
 
 
 class Placements(NamedTuple):
-    """Numbers of positives that score `higher` than each row, and `at_least` as high."""
+    """For each row, the number of positives with a higher score, and with at least its score."""
 
     higher: NDArray[np.int32]
     at_least: NDArray[np.int32]
@@ -45,9 +45,10 @@ class Placements(NamedTuple):
         return cls(higher, at_least)
 
     def doubled_wins(self, cumulated: NDArray[Any]) -> NDArray[Any]:
-        """Return, for each row, twice the weight of the positives above it; a tie counts half.
+        """Return, for each row, twice the weight of the positives with a higher score.
 
-        `cumulated` is the cumulative weight of the positives by falling score.
+        A tie counts half. `cumulated` is the cumulative weight of the positives in the order of
+        falling scores.
         """
         wins: NDArray[Any] = cumulated[:, self.higher] + cumulated[:, self.at_least]
         return wins
@@ -56,11 +57,11 @@ class Placements(NamedTuple):
 class ClassPlacements(NamedTuple):
     """Placements of the rows of a group by their score of one class.
 
-    `code` is the number of the class. `position` is its position among the classes that have rows
-    in the group, or None for a class without rows. `order` are the rows of the class by falling
-    score. `of_class` compares all rows with the positives of the class. `of_all` compares all rows
-    with the score of each row for its true class; `true_score_order` are the rows by falling score
-    for their true class.
+    `code` is the number of the class. `position` is the position of the class among the classes
+    that have rows in the group, or None for a class without rows. `order` are the rows of the class
+    in the order of falling scores. `of_class` compares all rows with the positives of the class.
+    `of_all` compares all rows with the score of each row for its true class; `true_score_order` are
+    the rows by falling score for their true class.
     """
 
     code: int
@@ -120,9 +121,9 @@ def replicate_averages(
     averages: Sequence[Average],
     classes: Iterable[ClassPlacements],
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the averages of replicates of one group; NaN with fewer than 2 classes.
+    """Return the averages of the replicates of one group; NaN if there are fewer than 2 classes.
 
-    `rows` are sorted by class. `row_weight` has the weights of the rows in each replicate.
+    `rows` are sorted by class. `row_weight` has the weight of each row in each replicate.
     """
     starts, n_classes = class_starts(rows.code), len(rows.scores)
     largest = int(row_weight.sum(axis=1).max())
@@ -143,7 +144,8 @@ def replicate_averages(
                 won[:, placements.position] = 0
                 class_total = class_weight[:, placements.position]
                 pair_areas = won / (2 * class_total[:, None] * class_weight)
-                # `grouped_averages` sums in the same order, so that rounding errors are equal.
+                # `grouped_averages` adds up in the same order, so that both functions have the same
+                # rounding errors.
                 pairs += np.cumsum(np.nan_to_num(pair_areas), axis=1)[:, -1]
                 area = np.nan_to_num(won.sum(axis=1) / (2 * class_total * (total - class_total)))
                 macro += area
@@ -228,7 +230,7 @@ def _grouped_doubled_wins(
     row_weight: NDArray[np.int64],
     scored: NDArray[np.bool_] | None,
 ) -> NDArray[np.int64]:
-    """Return, for each row, twice the weight of the positives above it in its group.
+    """Return, for each row, twice the weight of the positives of its group with a higher score.
 
     A tie counts half. `positive` and `row_weight` are the scores and weights of the positives; the
     weight of negatives is 0.
@@ -244,7 +246,7 @@ def _grouped_doubled_wins(
         row, values = order % size, values[order]
     is_first = np.diff(group[row], prepend=-1) != 0
     cumulated = np.append(0, np.cumsum(row_weight[order]))
-    # A step consists of the tied scores of a group.
+    # A step is a set of tied rows of a group.
     steps = np.flatnonzero(is_first | np.append(True, values[1:] != values[:-1]))
     ends = np.append(steps[1:], len(order))
     doubled = np.repeat(cumulated[steps] + cumulated[ends], ends - steps)
@@ -263,7 +265,7 @@ def _divide_sums(
     total: NDArray[Any],
     n_classes: int,
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the averages from sums over classes; NaN with fewer than 2 `used` classes."""
+    """Return the averages from sums over classes; NaN if fewer than 2 classes are `used`."""
     divisors: dict[Average, Any] = {
         "hand_till": used * (used - 1),
         "macro": used,
@@ -331,14 +333,14 @@ def influences(
         "hand_till": pairs / (used * (used - 1)),
         "macro": macro / used,
         "weighted": weighted,
-        # `won` counts each pair twice, for its positive and for its negative row.
+        # `won` contains each pair twice: once for its positive row and once for its negative row.
         "micro": won / n_pairs - (row_weight * won).sum() / n_pairs / total,
     }
     return {name: results[name] for name in averages}
 
 
 def row_acceleration(rows: MulticlassRows, influence: NDArray[np.float64]) -> float:
-    """Return the acceleration of BCa limits; `influence` is a derivative from `influences`."""
+    """Return BCa's acceleration; `influence` is the derivative of an average by row weights."""
     weighted = influence if rows.weight is None else influence * rows.weight
     return acceleration(weighted, rows.count, rows.cluster)
 

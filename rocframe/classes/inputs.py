@@ -56,9 +56,9 @@ SCORES_HINT = (
 class ScoreColumns:
     """The score columns of a table with many classes.
 
-    `classes` contains the class of each score, as it was passed in the option `argument`. `names`
-    are the columns of the scores, for error messages; `roots` are all input columns of the scores.
-    If the scores are in one column of lists, `lists` has its name, expression and dtype, and
+    `classes` contains the class of each score, which was passed as the option `argument`. `names`
+    are the names of the scores in error messages. `roots` are all input columns that the scores
+    read. If the scores are in one column of lists, `lists` has its name, expression and dtype, and
     `exprs` is empty. If each row is one instance and one class, there is one score, `classes` is
     None and `class_column` is the name of the column with the class.
     """
@@ -74,10 +74,10 @@ class ScoreColumns:
     def split_lists(
         self, plan: pl.LazyFrame, ids: Sequence[pl.Expr], name: str
     ) -> tuple[pl.LazyFrame, list[pl.Expr]]:
-        """Return the plan and an expression for each score.
+        """Return the query plan, and an expression for the score of each class.
 
-        Lists are checked and copied into the column `name`. `ids` are the columns that identify a
-        row in error messages.
+        If the scores are in lists, the lists are checked and copied into the column `name`. `ids`
+        are the columns that identify a row in error messages.
         """
         if self.lists is None:
             return plan, self.exprs
@@ -96,7 +96,7 @@ def read_scores(
     *,
     ordered: bool = False,
 ) -> ScoreColumns:
-    """Resolve the options `scores` and `classes`.
+    """Check the options `scores` and `classes`, and return the score columns.
 
     If `scores` is one numeric column and `ordered` is True, the score increases from class to
     class. If `ordered` is False, `classes` is the column with the class of each score.
@@ -227,7 +227,8 @@ def _with_length_check(
         values = rows.struct.unnest().to_series(-1)
         has_other_length = (values.list.len() != size).fill_null(True)
         if has_other_length.any():
-            # polars may check batches in parallel, so the number of such rows is not known here.
+            # polars may check several batches in parallel, so the total number of wrong rows is
+            # unknown here.
             row = rows.filter(has_other_length)[0]
             _, scores = row.popitem()
             key = ", ".join(f"{name}={value!r}" for name, value in row.items())
@@ -258,7 +259,7 @@ def _check_numeric(name: str, dtype: pl.DataType) -> None:
 
 
 def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:
-    """Check the type of a column with the classes of rows."""
+    """Raise an error if the type of a column of classes is not supported."""
     if not (_type_family(dtype) in {"text", "number"} or dtype == pl.Boolean):
         hint = (
             "Classes must be Boolean, numbers, String, Categorical or Enum: convert the column "
@@ -270,7 +271,7 @@ def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:
 def typed_classes(
     argument: str, values: Sequence[Any], dtype: pl.DataType | None, label: str
 ) -> pl.Series:
-    """Return the classes in the type `dtype` of the label column; infer it if `dtype` is None."""
+    """Return the classes in the type `dtype` of the labels; for None, infer the type."""
     plain = [value.item() if hasattr(value, "item") else value for value in values]
     for value in plain:
         if plain.count(value) > 1:
@@ -358,8 +359,8 @@ class MulticlassRows:
     """Rows with a known class, and their scores of all classes.
 
     `code` is the number of the class of each row. `scored` has an array for each class: True for
-    rows that have a score of the class, or None if all rows have one. `weight` and `cluster` are
-    None if they are not given.
+    rows that have a score of the class. It is None if all rows have a score of the class. `weight`
+    and `cluster` are None if they are not given.
     """
 
     code: NDArray[np.int32]
@@ -370,7 +371,7 @@ class MulticlassRows:
     cluster: NDArray[np.uint32] | None = None
 
     def take(self, rows: NDArray[Any] | slice) -> MulticlassRows:
-        """Return some of the rows, in that order."""
+        """Return the given rows, in the given order."""
         return MulticlassRows(
             code=self.code[rows],
             scores=[score[rows] for score in self.scores],
@@ -390,8 +391,9 @@ class MulticlassRows:
 class MulticlassGroups:
     """The rows of all groups, without the rows that are left out.
 
-    `keys` has a row per group, and `group` is the group of each row. `n_missing` counts the rows of
-    each group without a label or a score. `names` are the score columns, for error messages.
+    `keys` has one row per group, and `group` is the group of each row. `n_missing` is the number of
+    rows of each group without a label or a score. `names` are the names of the scores in error
+    messages.
     """
 
     keys: pl.DataFrame
@@ -414,8 +416,8 @@ def compute_class_table(
 ) -> FrameT:
     """Return a table with the group columns and the columns that `compute` returns.
 
-    `read_columns` resolves the scores, and `roles` contains all other options. `columns` are the
-    names and dtypes of the computed columns; the column `anchor` is never null. `unknown_label`
+    `read_columns` returns the score columns, and `roles` contains all other options. `columns` are
+    the names and dtypes of the computed columns; the column `anchor` is never null. `unknown_label`
     composes the error for labels that are not one of the classes.
     """
 
@@ -468,7 +470,7 @@ def _encode(
     score_roles = [f"score {i}" for i in range(len(exprs))]
     private = private_names([*score_roles, "code"], bound.by)
     code = private.pop("code")
-    # Without the placeholder of the score, which follows the groups and the label.
+    # The placeholder of the score, which comes after the group columns and the label, is left out.
     others = [expr for i, expr in enumerate(bound.inputs) if i != len(bound.by) + 1]
     inputs = [expr.alias(private[role]) for role, expr in zip(score_roles, exprs, strict=True)]
     bound = replace(

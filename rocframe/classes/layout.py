@@ -49,12 +49,12 @@ ID = "id"
 class Layout:
     """A plan with the kept columns, and with labels and scores under private names.
 
-    `kept_columns` are the input columns of the result; the last of them identify instances.
-    `scores` has an expression for each of `classes`, and `names` has its column in the table.
-    `labels` has one expression for the true class. If `is_multilabel` is True, it has an expression
-    for each class instead, which is true if the row belongs to the class. If each row is one
-    instance and one class, there is one score, `classes` is empty, and `row_class` is the class of
-    the row.
+    `kept_columns` are the input columns that are in the result; the last of these columns identify
+    instances. For each of `classes`, `scores` has the expression of the score, and `names` has the
+    name of the column in the table. `labels` has one expression, the true class. If `is_multilabel`
+    is True, `labels` has an expression for each class, which is true if the row belongs to the
+    class. If each row is one instance and one class, there is one score, `classes` is empty, and
+    `row_class` is the class of the row.
     """
 
     plan: pl.LazyFrame
@@ -117,7 +117,7 @@ def read_layout(
     keep: KeepColumns,
     table: Sequence[str],
 ) -> Layout:
-    """Resolve the options of `one_vs_rest` and `one_vs_one`; `table` are the computed columns."""
+    """Check the options of `one_vs_rest` or `one_vs_one`; `table` are the computed columns."""
     score_columns = read_scores(plan, schema, scores, classes)
     labels = _read_labels(plan, schema, label, score_columns)
     roots = root_columns(label.values() if isinstance(label, Mapping) else [label])
@@ -171,7 +171,7 @@ def read_layout(
         *(expr.alias(names[role]) for role, expr in zip(score_roles, floats, strict=True)),
     )
     return Layout(
-        # The plan is cached, because each class reads its columns from it.
+        # The plan is cached, because the columns of each class are read from it separately.
         plan=selected.cache(),
         kept_columns=tuple(column(name) for name in (*kept_columns, *(ids or [ID]))),
         id_names=ids or [ID],
@@ -187,7 +187,7 @@ def read_layout(
 def _of_one_type(
     plan: pl.LazyFrame, exprs: Sequence[pl.Expr], names: Sequence[str]
 ) -> Sequence[pl.Expr]:
-    """Return the scores; as floats of one type if some are floats and others integers."""
+    """Return the scores, which are cast to one float type if some of them are floats."""
     dtypes = plan.select(expr.alias(str(i)) for i, expr in enumerate(exprs)).collect_schema()
     if len(set(dtypes.dtypes())) == 1:
         return exprs
@@ -219,7 +219,7 @@ def _exact_floats(
 def _read_labels(
     plan: pl.LazyFrame, schema: pl.Schema, label: ClassLabels, scores: ScoreColumns
 ) -> list[ResolvedColumn]:
-    """Resolve the label column, or the label columns of all classes."""
+    """Return the label column, or the label columns of all classes, after a check."""
     if not isinstance(label, Mapping):
         name, expr, dtype = resolve_column(plan, schema, "label", label)
         check_class_type("label", name, dtype)
@@ -278,7 +278,7 @@ def _checked_label(
     classes: pl.Series,
     row_class: pl.Expr | None = None,
 ) -> pl.Expr:
-    """Return the true class; raise an error if a label is of a class without a score."""
+    """Return the true class; raise an error if a label is a class that has no score."""
     name, expr, dtype = label
     if row_class is None:
         return known_labels(

@@ -1,4 +1,4 @@
-"""DeLong's covariance matrix of the areas of several models: `auc_covariance`."""
+"""The function `auc_covariance`: DeLong's covariance matrix of the areas of several models."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def auc_covariance(
 def covariance_table(
     frame: pl.DataFrame, columns: PairingColumns, quantity: Quantity
 ) -> pl.DataFrame:
-    """Return a row for each group and ordered pair of its models, including each with itself."""
+    """Return a row for each group and ordered pair of models, including a model with itself."""
     instances = read_instances(frame, columns)
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
     parts: list[dict[str, NDArray[Any]]] = []
@@ -240,7 +240,7 @@ def covariance_table(
 
 
 def correlations(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the correlations of covariance matrices; NaN where a variance is 0."""
+    """Return the correlations from covariance matrices; NaN if one of the variances is 0."""
     sd = np.sqrt(np.diagonal(matrix, axis1=1, axis2=2))
     with np.errstate(divide="ignore", invalid="ignore"):
         result: NDArray[np.float64] = np.clip(matrix / (sd[:, :, None] * sd[:, None, :]), -1, 1)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def bootstrap_test(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Compare pairs of models by the variance of their difference over bootstrap resamples.
 
-    Each pair has resamples of its own, so that its result does not depend on other models.
+    Each pair has separate resamples, so that the result of a pair does not depend on other models.
     """
     return [_compare_pair(comparison, pair) for pair in comparison.pairs]
 
@@ -65,7 +65,7 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
     for group, sample in enumerate(paired_samples(instances, batch, scans)):
         n_paired[group] = sample.count.sum()
         n_pos[group], n_neg[group] = sample.units
-        if min(sample.units) < 2:  # resamples of a single row or cluster do not vary
+        if min(sample.units) < 2:  # all resamples of a single row or cluster are equal
             continue
         key = draws.keys[batch.groups[group]]
         samples, redrawn[group] = sample.resample(sample_values, draws, key)
@@ -91,9 +91,10 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairedSample:
-    """The rows of one group, positives first, with their order by the scores of each model.
+    """The rows of one group, positives first, with the order of the rows by each model's scores.
 
-    `count` is the number of rows that each row represents, `cluster` the number of its cluster.
+    `count` is the number of identical rows that each row represents. `cluster` is the number of the
+    cluster of each row.
     """
 
     populations: list[GroupRows]
@@ -110,7 +111,10 @@ class PairedSample:
         return len(np.unique(self.cluster[pos])), len(np.unique(self.cluster[neg]))
 
     def replicates(self, times: NDArray[np.int64]) -> list[ReplicateCounts]:
-        """Return the resamples of each model; `times` states how often each row occurs in each."""
+        """Return the resamples of each model.
+
+        `times` has one row per resample: how often each row of the group is in the resample.
+        """
         return [
             ReplicateCounts(
                 population=population,
@@ -128,10 +132,11 @@ class PairedSample:
         *,
         stratified: bool = True,
     ) -> tuple[NDArray[Any], int]:
-        """Return a row of values per resample, and the number of redraws.
+        """Return the values of each resample as a row, and how many resamples were drawn again.
 
-        `statistic` computes the rows of several resamples from their counts for each model. If
-        `stratified` is true, each class keeps its number of rows, unless rows are in clusters.
+        `statistic` computes the values of several resamples from the counts of each model. If
+        `stratified` is true, each class has as many rows in a resample as in the data, unless rows
+        are in clusters.
         """
 
         def resample(stream: np.random.Generator, size: int) -> tuple[NDArray[Any], int]:
@@ -149,7 +154,7 @@ class PairedSample:
     def _draw_times(
         self, stream: np.random.Generator, size: int, *, stratified: bool
     ) -> tuple[NDArray[np.int64], int]:
-        """Draw how often each row occurs in each resample; redraw resamples that lack a class."""
+        """Draw how often each row is in a resample; a resample without a class is drawn again."""
         pos, neg = slice(self.n_pos), slice(self.n_pos, None)
         if self.cluster is None:
             sides = [RowSampler.from_counts(self.count[side]) for side in (pos, neg)]
@@ -168,8 +173,9 @@ class PairedSample:
 def paired_samples(
     instances: Instances, batch: ModelBatch, scans: Sequence[Scan]
 ) -> Iterator[PairedSample]:
-    """Yield the rows of each group of a batch; `scans` are those of its models."""
-    # The scans number rows as clusters, so that all models use the same draws of each row.
+    """Yield the rows of each group of a batch; `scans` has the scan of each model."""
+    # Each row is treated as a cluster with the same number in all scans, so that all models use the
+    # same draws.
     row_numbers = np.arange(len(batch.rows))
     ends = zip(batch.starts, batch.middle, batch.starts[1:], strict=False)
     for group, (start, middle, end) in enumerate(ends):
@@ -186,7 +192,7 @@ def paired_samples(
 
 
 def _value(scan: Scannable, quantity: Quantity, codec: Codec) -> NDArray[np.float64]:
-    """Return the compared quantity of each group, or resample, of a scan."""
+    """Return the compared quantity, such as the AUC, of each group or resample of a scan."""
     if quantity.rate_range is not None:
         return partial_areas(scan, quantity.rate_range)[0]
     if quantity.fixed_rate is None:

@@ -1,4 +1,4 @@
-"""Pairwise tests of the difference of models: `compare`."""
+"""The function `compare`: tests of the differences between pairs of models."""
 
 from __future__ import annotations
 
@@ -293,7 +293,8 @@ def compare(
         lambda frame, columns: comparison_table(frame, columns, options),
         schema=lambda model: comparison_columns(model, options.hypothesis.quantity.name),
         anchor="test",
-        # The baseline is checked against the models of all groups.
+        # Filters on groups must not be applied first, because the baseline may be missing in some
+        # groups.
         independent_groups=family == "group" and baseline is None,
     )
 
@@ -320,12 +321,12 @@ class ComparisonTest:
 
     @classmethod
     def parse(cls, method: str) -> ComparisonTest:
-        """Return the test of this name."""
+        """Return the test with this name; raise an error for an unknown name."""
         check_choice("method", method, COMPARISON_TESTS)
         return COMPARISON_TESTS[method]
 
     def check_quantity(self, quantity: Quantity) -> None:
-        """Check that the test compares rates, if `quantity` is a rate."""
+        """Raise an error if `quantity` is a rate and the test cannot compare rates."""
         if quantity.fixed_rate is None or self.compares_rates:
             return
         option, rate = quantity.fixed_rate
@@ -337,7 +338,7 @@ class ComparisonTest:
         raise OptionValueError.compose(option, rate, problem, f"{hint}.")
 
     def check_options(self, roles: Roles, hypothesis: Hypothesis) -> None:
-        """Check that the test supports the columns and the hypothesis."""
+        """Raise an error if the test does not support one of the options."""
         rate_range = hypothesis.quantity.rate_range
         options: dict[str, object] = {
             "weight": roles.weight,
@@ -463,9 +464,9 @@ class CompareOptions:
 def comparison_table(
     frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
 ) -> pl.DataFrame:
-    """Compare the models of a collected frame in each of its groups.
+    """Return the comparisons of a collected frame: one row per group and pair of models.
 
-    Returns a row per group and pair of models, sorted by group, model a and model b.
+    Rows are sorted by group, model a and model b.
     """
     compare_models = _compare_unpaired if options.test.compare_pairs is None else _compare_paired
     models, keys, comparisons = compare_models(frame, columns, options)
@@ -526,7 +527,7 @@ def _compare_paired(
 def _compare_unpaired(
     frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
 ) -> tuple[pl.Series, pl.DataFrame, list[dict[str, Any]]]:
-    """Return the same as `_compare_paired`, for models that scored different rows."""
+    """Return models, keys of groups, and columns of each pair, for models with separate rows."""
     models, model_cases = read_models(frame, columns)
     pairs = _model_pairs(range(len(models)), _baseline_position(options.baseline, models))
     schema = {str(i): dtype for i, dtype in enumerate(columns.bound.keys.values())}
@@ -539,7 +540,7 @@ def _compare_unpaired(
 
 
 def _baseline_position(baseline: object, models: pl.Series) -> int | None:
-    """Return the position of the baseline in `models`; None without a baseline or without rows."""
+    """Return the position of the baseline in `models`; None if no baseline is given or no rows."""
     names = models.to_list()
     if baseline is None or not names:
         return None
@@ -547,7 +548,7 @@ def _baseline_position(baseline: object, models: pl.Series) -> int | None:
 
 
 def _model_pairs(models: Sequence[int], baseline: int | None) -> list[tuple[int, int]]:
-    """Return the pairs of models to compare: every two, or the baseline with each other one."""
+    """Return the pairs of models to compare: all pairs, or the baseline with each other model."""
     if baseline is None:
         return list(combinations(models, 2))
     return [(baseline, model) for model in models if baseline in models and model != baseline]

@@ -1,4 +1,4 @@
-"""DeLong's chi-squared test of contrasts of the areas of several models: `contrast`."""
+"""The function `contrast`: DeLong's chi-squared test of contrasts of the areas of models."""
 
 from __future__ import annotations
 
@@ -39,8 +39,12 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
-COEFFICIENT_ROUNDING = 1e-9  # rounding error of a sum, relative to the largest coefficient
-EIGENVALUE_ROUNDING = 1e-10  # rounding error relative to the largest eigenvalue
+COEFFICIENT_ROUNDING = (
+    1e-9  # largest rounding error of a sum of coefficients, divided by the largest coefficient
+)
+EIGENVALUE_ROUNDING = (
+    1e-10  # largest rounding error of an eigenvalue, divided by the largest eigenvalue
+)
 
 
 @public
@@ -218,7 +222,7 @@ def contrast(
 
 
 def parse_coefficients(coefficients: Any) -> list[Mapping[Any, float]] | None:
-    """Check the coefficients of one or several contrasts; None tests whether areas are equal."""
+    """Check the coefficients of the contrasts, and return them; None if areas are compared."""
     if coefficients is None:
         return None
     is_list = isinstance(coefficients, Iterable) and not isinstance(coefficients, Mapping | str)
@@ -259,7 +263,7 @@ def contrast_table(
     contrasts: Sequence[Mapping[Any, float]] | None,
     adjust: Adjust | None,
 ) -> pl.DataFrame:
-    """Return a row for each group, with the test that the contrasts of its areas are 0."""
+    """Return a row for each group: the test that all contrasts of the areas are 0."""
     from scipy.special import chdtrc
 
     instances = read_instances(frame, columns)
@@ -279,7 +283,9 @@ def contrast_table(
             coefficients = np.diff(np.eye(len(batch.models)), axis=0)
         else:
             coefficients = matrix[:, list(batch.models)]
-            if np.delete(matrix, batch.models, axis=1).any():  # a model has no rows here
+            if np.delete(
+                matrix, batch.models, axis=1
+            ).any():  # a model of a contrast has no rows in this group
                 continue
         n_pos[batch.groups], n_neg[batch.groups] = areas.units
         if not len(coefficients):
@@ -308,7 +314,7 @@ def contrast_table(
 def _contrast_matrix(
     contrasts: Sequence[Mapping[Any, float]], models: pl.Series
 ) -> NDArray[np.float64]:
-    """Return a row for each contrast with the coefficient of each model."""
+    """Return a matrix with one row per contrast and one column per model: the coefficients."""
     names = models.to_list()
     matrix = np.zeros((len(contrasts), len(names)))
     if not names:  # without rows the models are unknown
@@ -326,12 +332,13 @@ def chi_squared(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the chi-squared statistic of each group, and its degrees of freedom.
 
-    The null hypothesis is that all contrasts are 0. The result is NaN where a contrast is not 0
-    but has a variance of 0.
+    The null hypothesis is that all contrasts are 0. The result is NaN if a contrast is not 0 but
+    its variance is 0.
     """
     contrasts = contrasts / np.abs(contrasts).max(axis=1, keepdims=True)
     values = areas @ contrasts.T
-    # The coefficients of a contrast add up to 0, so the variances of the areas cancel. They are set
+    # The coefficients of a contrast add up to 0. The variance of a contrast can therefore be
+    # computed from the variances of differences of areas alone. The variances of the areas are set
     # to 0, because their rounding errors may be as large as the variances of differences.
     differences = difference_variances.copy()
     diagonal = np.arange(differences.shape[1])

@@ -63,7 +63,7 @@ def delong_unpaired(
     pairs: Sequence[tuple[int, int]],
     hypothesis: Hypothesis,
 ) -> Iterator[dict[str, Any]]:
-    """Compare pairs of models with separate rows by a t with Welch's degrees of freedom."""
+    """Compare pairs of models with separate rows by a t test with Welch's degrees of freedom."""
     for pair in pairs:
         a, b = (models[model] for model in pair)
         groups, *positions = np.intersect1d(
@@ -85,7 +85,7 @@ def delong_unpaired(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnpairedAreas:
-    """The areas of one model, their variances and numbers of rows in each of its groups."""
+    """The areas of one model, their variances and the numbers of rows, for each group."""
 
     groups: NDArray[np.int64]
     area: NDArray[np.float64]
@@ -113,7 +113,7 @@ class UnpairedAreas:
         )
 
     def select(self, positions: NDArray[np.int64]) -> UnpairedAreas:
-        """Return the areas of some groups."""
+        """Return the record with only the given groups."""
         return UnpairedAreas(**{name: getattr(self, name)[positions] for name in self.__slots__})
 
 
@@ -121,7 +121,7 @@ def _group_numbers(keys: pl.DataFrame, all_keys: pl.DataFrame) -> NDArray[np.int
     """Return the row of each of `keys` in `all_keys`."""
     if not all_keys.width:
         return np.zeros(1, np.int64)
-    # Grouped and not joined, because a join of sorted columns does not match NaN.
+    # `group_by` is used instead of a join, because a join of sorted columns does not match NaN.
     none = pl.lit(None, pl.Int64)
     both = pl.concat(
         [

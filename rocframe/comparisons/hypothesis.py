@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """The compared quantity: the AUC, the area over the range `rate_range`, or a rate.
+    """The compared quantity: the AUC, a partial area, or a rate.
 
-    `fixed_rate` is the name and the value of the fixed rate; the other rate is compared.
+    `rate_range` is the range of the partial area, or None. `fixed_rate` is the name and the value
+    of a fixed rate, or None. At a fixed FPR, TPR is compared; at a fixed TPR, FPR is compared.
     """
 
     rate_range: RateRange | None = None
@@ -37,7 +38,7 @@ class Quantity:
     def parse(
         cls, fpr: float | Range | None, tpr: float | Range | None, standardize: str | None
     ) -> Quantity:
-        """Check the options: a number fixes a rate, a pair is the range of a partial area."""
+        """Check the options; a number is a fixed rate, and a pair the range of a partial area."""
         for name, value, other in (("fpr", fpr, tpr), ("tpr", tpr, fpr)):
             rate = to_float(value)
             if rate is None or other is not None or standardize is not None:
@@ -62,7 +63,7 @@ class Quantity:
 
     @property
     def slope(self) -> float:
-        """Change of the standardized value per unit of the raw value."""
+        """Derivative of the standardized value with respect to the value before standardization."""
         return 1.0 if self.rate_range is None else self.rate_range.slope
 
     @property
@@ -73,13 +74,13 @@ class Quantity:
         return self.rate_range.slope * (self.rate_range.high - self.rate_range.low)
 
     def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return raw values on the scale of the result."""
+        """Return standardized values, if the quantity is a standardized partial area."""
         return values if self.rate_range is None else self.rate_range.standardize(values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hypothesis:
-    """The null value of the difference a - b, the alternative, and the level of the limits."""
+    """The difference a - b under the null hypothesis, the alternative, and the confidence level."""
 
     quantity: Quantity
     null: float
@@ -119,7 +120,7 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairedComparison:
-    """Pairs of models to compare on the rows of a batch, the hypothesis, and the random draws."""
+    """The pairs of models to compare on the rows of a batch, with the hypothesis and the draws."""
 
     instances: Instances
     batch: ModelBatch
@@ -136,8 +137,9 @@ def difference_columns(
 ) -> dict[str, NDArray[np.float64]]:
     """Return both values, their difference with Wald limits, and the test of the null hypothesis.
 
-    `values` and the `variance` of their difference are on the raw scale. The statistic is normal,
-    or a t with `df` degrees of freedom. NaN means undefined.
+    `values` and the `variance` of their difference are those before standardization. The statistic
+    is compared with the standard normal distribution, or with a t distribution with `df` degrees of
+    freedom. Undefined results are NaN.
     """
     from scipy.special import stdtrit
 
@@ -148,10 +150,11 @@ def difference_columns(
     offset = difference - hypothesis.null
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
     statistic = offset / se
-    # If the variance is 0, the test is defined only if the difference and its null value are 0.
+    # If the variance is 0, the test is defined only if the difference is 0, in the data and under
+    # the null hypothesis.
     statistic[(variance == 0) & (difference == 0) & (offset == 0)] = 0.0
     p_value = normal_p_value(statistic, hypothesis.alternative, df)
-    if hypothesis.non_inferiority:  # a difference of exactly 0 is within the margin
+    if hypothesis.non_inferiority:  # a difference of 0 with variance 0 is within any margin
         p_value[(variance == 0) & (difference == 0) & np.isnan(statistic)] = 0.0
     z = normal_quantile(hypothesis.level) if df is None else stdtrit(df, (1 + hypothesis.level) / 2)
     largest = quantity.max_difference

@@ -51,19 +51,21 @@ if TYPE_CHECKING:
     from rocframe.areas.partial import RateRange
     from rocframe.comparisons.pairing import Instances, ModelBatch
 
-MATRIX_VALUES = 4_000_000  # placement values that one matrix product reads
-MIN_MATRIX_SIZE = 16  # models from which matrix products are faster than products of pairs
+MATRIX_VALUES = 4_000_000  # maximum number of placement values in one matrix product
+MIN_MATRIX_SIZE = (
+    16  # with at least this many models, matrix products are faster than products of pairs
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairedAreas:
     """Areas of the models of a batch, and the placement values for their variances.
 
-    `area` has an array per model with the area of each group. `placements` has an array per model
-    with the placement value of each row. `total` has an array per model with the sum of the
-    placement values of the positives of each group; it is None if the values are not integers.
-    `segment` contains the first row of each class of each group. `n_pos` and `n_neg` are numbers of
-    rows. `units` are numbers of independent units: of clusters if there are any, otherwise of rows.
+    For each model, `area` has the area of each group, `placements` the placement value of each row,
+    and `total` the sum of the placement values of the positives of each group. `total` is None if
+    the values are not integers. A segment contains the rows of one class of a group; `segment` has
+    the first row of each segment. `n_pos` and `n_neg` are numbers of rows. `units` are the numbers
+    of clusters of each class or, without clusters, the numbers of rows.
     """
 
     area: list[NDArray[np.float64]]
@@ -100,7 +102,7 @@ class PairedAreas:
         )
 
     def _weighted_variance(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the variance from the squares of the weighted deviations."""
+        """Return the variances of weighted rows, from the squares of weighted deviations."""
         deviation = self._deviations(values)
         count = np.ones(len(values), np.int64) if self.count is None else self.count
         squares = segment_sums(count * deviation, deviation, self.segment)
@@ -109,7 +111,7 @@ class PairedAreas:
         return variance
 
     def _deviations(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the weighted deviations from the mean of the class, over its total weight."""
+        """Return weight * deviation from the mean of the class / total weight of the class."""
         count = np.ones(len(values), np.int64) if self.count is None else self.count
         weight = np.ones(len(values)) if self.weight is None else self.weight
         length = np.diff(np.append(self.segment, len(values)))
@@ -122,9 +124,9 @@ class PairedAreas:
         return deviation
 
     def difference_variances(self) -> NDArray[np.float64]:
-        """Return a matrix per group: the variances of the differences of every two areas.
+        """Return a matrix per group: the variance of the difference of each two areas.
 
-        The diagonal contains the variances of the areas themselves.
+        The diagonal contains the variances of the areas.
         """
         size = len(self.area)
         result = np.empty((len(self.n_pos), size, size))
@@ -139,7 +141,7 @@ class PairedAreas:
     def covariances(self) -> NDArray[np.float64]:
         """Return the covariance matrix of the areas of each group.
 
-        NaN where a class has fewer than two rows, or clusters.
+        The matrix is NaN if a class has fewer than two rows or clusters.
         """
         if self.clusters is not None:
             result = self._cluster_covariances(self.clusters)
@@ -149,7 +151,8 @@ class PairedAreas:
             result = sum_over_classes((self.n_pos, self.n_neg), (sums[0::2], sums[1::2]))
         else:
             return self._exact_covariances(self.total)
-        # The variances and covariances of constant placement values may have rounding errors.
+        # If placement values are constant, their variances and covariances are 0 except for
+        # rounding errors.
         constant = np.diagonal(result, axis1=1, axis2=2) < ZERO_VARIANCE
         result[constant[:, :, None] | constant[:, None, :]] = 0
         return result
@@ -195,14 +198,14 @@ def sums_of_products(
     segment: NDArray[np.int64],
     count: NDArray[np.int64] | None = None,
 ) -> NDArray[Any]:
-    """Return for each segment a matrix of the sums of `count * left[a] * right[b]` over its rows.
+    """Return a matrix for each segment of rows: the sums of `count * left[a] * right[b]`.
 
-    Products of integers must not be negative; their sums are exact.
+    Sums of integers are exact; the products must not be negative.
     """
     size, length = len(left), len(left[0])
     integers = left[0].dtype.kind != "f"
-    # Both methods round sums of floats differently. So for floats, the choice must not depend on
-    # the number of groups.
+    # The two methods round sums of floats differently. Therefore, for floats, the choice of the
+    # method must not depend on the number of groups.
     use_pairs = size**2 < len(segment) if integers else size < MIN_MATRIX_SIZE
     block = MATRIX_VALUES // size
     if integers and not use_pairs:
@@ -233,7 +236,7 @@ def _sums_of_pairs(
     segment: NDArray[np.int64],
     count: NDArray[np.int64] | None,
 ) -> NDArray[Any]:
-    """Return the result of `sums_of_products`, one pair (a, b) for all segments at a time."""
+    """Return the sums of `count * left[a] * right[b]` in each segment, computed pair by pair."""
     pairs = [
         (a, b) for a in range(len(left)) for b in range(len(right)) if left is not right or a <= b
     ]
@@ -272,7 +275,7 @@ def paired_areas(
             totals.append(segment_sums(row_weight, placements[-1], segment)[0::2])
             area.append(_area_from_placements(scan, totals[-1]))
         else:
-            # NaN where a class is absent: the variance is undefined there in any case.
+            # If a class is absent, the values are NaN, and the variance is undefined.
             placements.append(np.nan_to_num(partial_placements(scan, rate_range)))
             area.append(partial_areas(scan, rate_range)[0])
     assert scan is not None
@@ -303,10 +306,11 @@ def paired_areas(
 
 
 def _area_from_placements(scan: Scan, total: NDArray[Any]) -> NDArray[np.float64]:
-    """Return each group's area from the sum of the doubled placement values of its positives."""
+    """Return the area of each group from the sum of doubled placement values of positives."""
     doubled_pairs = exact_product(scan.totals.pos, scan.totals.neg, np.array([2]))
     area: NDArray[np.float64] = exact_quotient(total.astype(doubled_pairs.dtype), doubled_pairs)
-    if doubled_pairs.dtype.kind == "f":  # sums of weights may exceed the ends by rounding
+    # Rounding errors of sums of weights can make an area smaller than 0 or larger than 1.
+    if doubled_pairs.dtype.kind == "f":
         np.clip(area, 0, 1, out=area)
     return area
 
@@ -356,16 +360,16 @@ def _scaled_weights(instances: Instances, batch: ModelBatch) -> NDArray[np.float
 
 
 def in_rank_order(instances: Instances, batch: ModelBatch) -> ModelBatch:
-    """Sort the rows of each class by their ranks, so that the input order has no effect."""
+    """Sort the rows of each class by rank, so that results do not depend on the input order."""
     table = _distinct_columns(instances, batch)
     order = table.select(pl.arg_sort_by(table.columns, maintain_order=True)).to_series()
     return replace(batch, rows=batch.rows[order.cast(pl.Int64).to_numpy()])
 
 
 def merge_identical_rows(instances: Instances, batch: ModelBatch) -> tuple[Instances, ModelBatch]:
-    """Merge identical rows into one row with a count, in rank order.
+    """Merge identical rows into one row with a count, and sort the rows by rank.
 
-    Rows in clusters stay separate.
+    Rows with clusters are not merged.
     """
     batch = in_rank_order(instances, batch)
     if instances.cluster is not None or not len(batch.rows):
@@ -388,7 +392,7 @@ def merge_identical_rows(instances: Instances, batch: ModelBatch) -> tuple[Insta
 
 
 def _distinct_columns(instances: Instances, batch: ModelBatch) -> pl.DataFrame:
-    """Return the columns in which rows may differ: group, class, ranks, weight and count."""
+    """Return the columns that identical rows share: group, class, ranks, weight and count."""
     rows = batch.rows
     table: dict[str, NDArray[Any]] = {"group": batch.group, "negative": instances.negative[rows]}
     for i, scan in enumerate(model_scans(instances, batch)):

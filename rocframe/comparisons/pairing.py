@@ -1,7 +1,7 @@
-"""Pairing of the predictions of several models by instance.
+"""Match the predictions of several models for the same instance.
 
-An instance is an object that each model scores once. If each model has a score column, each row is
-one instance. In a long table, `id` identifies the instance of a row.
+An instance is a case, such as a person, that each model scores once. If each model has a score
+column, each row is one instance. In a long table, `id` identifies the instance of a row.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class PairingOptions:
     """Options of the pairing of rows.
 
     `min_models` is the minimum number of score columns. If it is 0, a single score column without
-    `id` can be one model. `unpaired` is the option, as text, for models that scored different rows;
-    None if there is none.
+    `id` can be one model. `unpaired` is a text for errors: the option to use for models that scored
+    different rows, or None if there is no such option.
     """
 
     between: str
@@ -72,7 +72,7 @@ class PairingOptions:
         min_models: int = 2,
         unpaired: str | None = 'method="delong_unpaired"',
     ) -> PairingOptions:
-        """Check the options."""
+        """Check the options, and return the record."""
         check_choice("unmatched", unmatched, get_args(Unmatched))
         if not isinstance(between, str):
             raise OptionValueError.compose(
@@ -102,7 +102,7 @@ class PairingOptions:
 
     @property
     def id_columns(self) -> list[Column]:
-        """The columns of `id`: none, one or several."""
+        """The names of the columns in `id` as a tuple, which can be empty."""
         if self.id is None:
             return []
         is_list = isinstance(self.id, Iterable) and not isinstance(self.id, str | pl.Expr)
@@ -136,8 +136,8 @@ def plan_comparison(
 ) -> FrameT:
     """Return the table that `build` computes, as the same kind of frame as the predictions.
 
-    `schema` returns the columns of the result for a dtype of the models. `anchor` names a column
-    that is never null.
+    `schema` is a function of the dtype of the models that returns the columns of the result.
+    `anchor` is the name of a column that is never null.
     """
 
     def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
@@ -164,7 +164,7 @@ def bind_pairing(
     options: PairingOptions,
     table: Sequence[str],
 ) -> PairingColumns:
-    """Resolve the columns of the options; `table` names the columns of the result."""
+    """Check the columns in the options, and return them; `table` are the columns of the result."""
     single = options.min_models == 0
     names = tuple(name for name in table if name != MODEL) if single else table
     bound = bind_roles(plan, schema, roles, names, keyed=single)
@@ -234,7 +234,7 @@ def bind_pairing(
 
 
 def _check_side_by_side(options: PairingOptions, models: Sequence[str]) -> None:
-    """Check the options for models that have a score column each."""
+    """Raise an error for options that do not apply if each model has a score column."""
     if options.between != MODEL:
         problem = "the score columns are already the models"
         raise OptionValueError.compose("between", options.between, problem, "Omit between=.")
@@ -250,8 +250,8 @@ def _check_side_by_side(options: PairingOptions, models: Sequence[str]) -> None:
 class Instances:
     """The predictions of several models; element `i` of each array belongs to instance `i`.
 
-    `score` and `state` have an array for each of `models`, which are sorted. `present` is True
-    where a model has a row for an instance.
+    `models` are sorted. `score` and `state` have one array for each model. `present` is True if a
+    model has a row for an instance.
     """
 
     models: pl.Series
@@ -266,7 +266,7 @@ class Instances:
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """True where a model has a row for an instance, and this row was not left out."""
+        """Whether each model has a row for each instance that was not left out."""
         return self.present & (self.state <= RowState.UNSCORED)
 
 
@@ -292,7 +292,7 @@ def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
 
 
 def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> tuple[pl.Series, list[Cases]]:
-    """Read each model of a collected frame by itself, without pairing; models are sorted."""
+    """Read the rows of each model of a collected frame without pairing; models are sorted."""
     models = list(read_cases(frame, pairing.bound))
     if pairing.between is None:
         models.sort(key=lambda cases: str(cases.model))
@@ -317,7 +317,7 @@ def _take_cases(cases: Cases, rows: NDArray[np.int64]) -> Cases:
 
 
 def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> Instances:
-    """Read a long table; an instance is a group and an id."""
+    """Read a table with one row per instance and model; group and `id` identify an instance."""
     assert pairing.between is not None
     models, rows = _rows_of_models(frame.get_column(pairing.between))
     n_keys = cases.keys.width
@@ -329,12 +329,12 @@ def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> In
     used = np.full(len(cases.score), RowState.USED, np.uint8)
     state = (used if cases.state is None else cases.state)[row_of]
     scored = present & (state <= RowState.UNSCORED)
-    weighted = present & (state != RowState.LEFT_OUT)  # includes rows of weight 0
+    weighted = present & (state != RowState.LEFT_OUT)  # also True for rows of weight 0
 
     def common(
         argument: str, values: NDArray[Any] | None, known: NDArray[np.bool_]
     ) -> NDArray[Any] | None:
-        """Return the value of each instance, which has to be the same for all models."""
+        """Return the value of each instance; raise an error if models have different values."""
         if values is None or not len(models):
             return values
         first = known.argmax(axis=0)
@@ -370,7 +370,8 @@ def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> In
 
 def _rows_of_models(model: pl.Series) -> tuple[pl.Series, list[NDArray[np.int64]]]:
     """Return the sorted models, and the rows of each model."""
-    # Most rows of a model are consecutive, so grouping ranges of rows is faster than grouping rows.
+    # Usually, consecutive rows belong to the same model, so grouping ranges of rows is faster than
+    # grouping single rows.
     changes = model.ne_missing(model.shift()).to_numpy()
     changes[:1] = True
     starts = np.flatnonzero(changes)
@@ -410,7 +411,7 @@ def _match_rows(
     """Return the instances, and the row of each model for each instance; -1 if there is none."""
     n_ids = len(options.id_columns)
     parts = [named[model_rows] for model_rows in rows]
-    # If the models have the same instances in the same order, which is common, no join is needed.
+    # If all models have the same instances in the same order, no join is needed.
     aligned = all(part.equals(parts[0]) for part in parts[1:])
     for model, part in zip(models, parts[:1] if aligned else parts, strict=not aligned):
         repeated = part.is_duplicated()
@@ -438,8 +439,9 @@ def _match_rows(
 class ModelBatch:
     """Models that scored the same instances in some groups, as positions in all models and groups.
 
-    The instances of group `i` are `rows[starts[i]:starts[i + 1]]`, first the positives, and from
-    `middle[i]` the negatives. `unmatched` counts the rows of the models that are left out.
+    The instances of group `i` are `rows[starts[i]:starts[i + 1]]`. The positives are first; the
+    negatives start at `middle[i]`. `unmatched` is the number of rows of the models that are left
+    out because another model did not score the instance.
     """
 
     models: tuple[int, ...]
@@ -465,18 +467,18 @@ def model_batches(
 ) -> Iterator[ModelBatch]:
     """Yield batches of models and groups.
 
-    With `together=True`, a batch has all models of its groups, and the instances that all of them
-    scored. Otherwise, each pair of models of a group is in one batch, with the instances that both
-    scored.
+    If `together` is true, a batch has all models of its groups, and the instances that all of these
+    models scored. Otherwise, each pair of models of a group is in one batch, with the instances
+    that both models scored.
     """
-    # Below, instances are sorted by group, with the positives first.
+    # From here on, instances are sorted by group, with the positives first.
     group = np.repeat(np.arange(len(groups.starts) - 1), np.diff(groups.starts))
     order = groups.order
     by_class = np.argsort(2 * group + instances.negative[order], kind="stable")
     group, order = group[by_class], order[by_class]
     present, used = instances.present[:, order], instances.used[:, order]
     in_group = _present_in_groups(present, groups.starts)
-    if not len(order):  # score columns are models even without rows
+    if not len(order):  # a score column is a model, even if the table has no rows
         in_group[:] = True
     if options.unmatched == "raise":
         _check_unmatched(instances, in_group[:, group] & ~present, options)
@@ -517,7 +519,7 @@ def model_batches(
 
 
 def _present_in_groups(present: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether each model has any row in each group."""
+    """Return whether each model has at least one row in each group."""
     cumulative = np.zeros((len(present), present.shape[1] + 1), np.int64)
     np.cumsum(present, axis=1, out=cumulative[:, 1:])
     return cumulative[:, starts[1:]] > cumulative[:, starts[:-1]]
@@ -526,7 +528,7 @@ def _present_in_groups(present: NDArray[np.bool_], starts: NDArray[np.int64]) ->
 def _check_unmatched(
     instances: Instances, absent: NDArray[np.bool_], options: PairingOptions
 ) -> None:
-    """Check that every model of a group has a row for all instances of the group."""
+    """Raise an error if a model of a group has no row for an instance of the group."""
     n_absent = absent.sum(axis=1)
     if not n_absent.any():
         return
@@ -541,7 +543,7 @@ def _check_unmatched(
 
 
 def model_position(argument: str, model: object, models: Sequence[object]) -> int:
-    """Return the position of a model that an argument names."""
+    """Return the position in `models` of the model that is passed as an argument."""
     if model not in models:
         raise OptionValueError.compose(
             argument, model, "unknown model", f"Models: {format_list(models)}."

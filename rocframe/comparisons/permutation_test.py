@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 DoubledRanks: TypeAlias = (
-    "NDArray[np.int64]"  # doubled ranks, positives first; a row per permutation
+    "NDArray[np.int64]"  # doubled ranks with the positives first; one row per permutation
 )
 
 
@@ -62,11 +62,12 @@ def exchange_test(
     statistic: Callable[[DoubledRanks, DoubledRanks, int], NDArray[Any]],
     extreme: Callable[[NDArray[Any], Any], NDArray[np.bool_]],
 ) -> Iterator[dict[str, Any]]:
-    """Compare pairs of models by exchanging their ranks of each row, or of each cluster.
+    """Compare pairs of models by exchanging the two ranks of rows or of clusters at random.
 
-    `statistic` takes the ranks under both models and the number of positives; `extreme` compares
-    its values with the observed one. All exchanges are enumerated if there are at most
-    `draws.n_draws` exchanges.
+    Each row has a rank by the scores of each model. `statistic` is a function of the ranks of both
+    models and the number of positives. `extreme` returns which values of the statistic are at least
+    as extreme as the observed value. If there are at most `draws.n_draws` exchanges, all of them
+    are enumerated.
     """
     instances, batch, draws = comparison.instances, comparison.batch, comparison.draws
     ranks = dict(zip(batch.models, map(doubled_ranks, model_scans(instances, batch)), strict=True))
@@ -75,8 +76,8 @@ def exchange_test(
     n_pos, n_neg = batch.middle - batch.starts[:-1], batch.starts[1:] - batch.middle
     undefined = np.full(len(batch.groups), np.nan)
     for a, b in comparison.pairs:
-        # Rows are sorted, so that the permutations depend neither on the order of rows in the frame
-        # nor on the order of the two models.
+        # Rows are sorted, so that the random exchanges depend neither on the order of rows in the
+        # frame nor on the order of the two models.
         order = np.lexsort((ranks[max(a, b)], ranks[min(a, b)], negative, batch.group))
         groups = []
         for start, end, positives in zip(batch.starts, batch.starts[1:], n_pos, strict=False):
@@ -110,9 +111,10 @@ def exchange_test(
 
 
 class _RankedGroup(NamedTuple):
-    """The doubled ranks of the rows of one group under both models, positives first.
+    """The doubled ranks of the rows of one group by both models, with the positives first.
 
-    `unit` numbers the units of exchange: rows or clusters.
+    A unit is a row or a cluster whose ranks are exchanged together. `unit` is the number of the
+    unit of each row.
     """
 
     a: DoubledRanks
@@ -122,7 +124,7 @@ class _RankedGroup(NamedTuple):
 
     @property
     def n_units(self) -> int:
-        """Number of units of exchange."""
+        """Number of rows or clusters whose ranks are exchanged."""
         return int(self.unit.max(initial=-1)) + 1
 
     @property
@@ -137,7 +139,7 @@ class _RankedGroup(NamedTuple):
         return int(doubled_wins_of_ranks(ranks[None], self.n_pos)[0]) / (2 * self.n_pairs)
 
     def exchange(self, exchanged: NDArray[np.bool_]) -> tuple[DoubledRanks, DoubledRanks]:
-        """Return the ranks under both models if the units in `exchanged` are exchanged."""
+        """Return the ranks by both models after an exchange of the units in `exchanged`."""
         rows = exchanged[:, self.unit]
         return np.where(rows, self.b, self.a), np.where(rows, self.a, self.b)
 
@@ -151,10 +153,11 @@ def _exchange_p_values(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Return the statistic and p-value of each group, and whether all exchanges were enumerated.
 
-    NaN where a class is absent.
+    Statistic and p-value are NaN if a class is absent.
     """
     defined = np.array([group.n_pairs > 0 for group in groups], bool)
-    # n units have 2^n exchanges; the limit of 2^31 exceeds any number of draws.
+    # n units have 2^n exchanges. The number is limited to 2^31, which is larger than any number of
+    # draws.
     exchanges = np.array([1 << min(group.n_units, 31) for group in groups], np.int64)
     exact = defined & (exchanges <= draws.n_draws)
     tried = np.where(exact, exchanges, np.where(defined, draws.n_draws, 0))
@@ -186,7 +189,7 @@ def _exchange_p_values(
 
 
 def rank_counts(ranks: DoubledRanks, n_pos: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers of positives and of rows at each doubled rank, a row per permutation."""
+    """Return the numbers of positives and of rows at each doubled rank, one row per permutation."""
     n_permutations, n_rows = ranks.shape
     width = 2 * n_rows + 1
     size = n_permutations * width
@@ -204,7 +207,7 @@ def doubled_wins_of_ranks(ranks: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
     return wins
 
 
-STATISTIC_ROUNDING = 1e-9  # relative rounding error of the statistic
+STATISTIC_ROUNDING = 1e-9  # largest relative rounding error of the statistic
 
 
 def venkatraman_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
@@ -219,8 +222,9 @@ def venkatraman_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
 
 def error_difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
     """Return the absolute differences of the errors of both models, summed over all ranks."""
-    # At a rank, the errors are the positives after it and the negatives up to it. So the numbers
-    # of errors differ by twice the difference of the true positives.
+    # At a rank, the errors are the positives with later ranks and the negatives up to this rank.
+    # Therefore the numbers of errors of two models differ by twice the difference of their numbers
+    # of true positives.
     difference = _true_positives(a, n_pos) - _true_positives(b, n_pos)
     result: NDArray[np.float64] = 2 * np.abs(difference).sum(axis=1)
     return result
