@@ -1,4 +1,4 @@
-"""Average one-vs-one and one-vs-rest AUCs over all classes of each group."""
+"""The function `multiclass_auc`: averages of AUCs over all classes of each group."""
 
 from __future__ import annotations
 
@@ -243,14 +243,14 @@ def _parse_averages(average: Any) -> tuple[Average, ...]:
     return names
 
 
-# With fewer rows per group on average, it is faster to compute all groups at once.
+# If groups have fewer rows on average, computing all groups at once is faster.
 MIN_ROWS_PER_GROUP = 300
 
 
 def _multiclass_auc_columns(
     grouped: MulticlassGroups, averages: Sequence[Average], confidence: Confidence
 ) -> dict[str, Any]:
-    """Return the columns of the result: a row per group and average."""
+    """Return the columns of the result, which has one row per group and average."""
     n_groups, n_classes = grouped.keys.height, len(grouped.names)
     cell = grouped.group * n_classes + grouped.rows.code
     order = np.argsort(cell, kind="stable")
@@ -297,7 +297,7 @@ def _group_averages(
     starts: NDArray[np.int64],
     averages: Sequence[Average],
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the averages of each group; NaN with fewer than 2 classes."""
+    """Return the averages of each group; NaN if the group has fewer than 2 classes."""
     n_groups, total = len(starts) - 1, int(rows.count.sum())
     exact = rows.weight is None and total * total * len(rows.scores) <= MAX_EXACT_WINS
     if exact and len(rows.code) < MIN_ROWS_PER_GROUP * n_groups:
@@ -369,7 +369,7 @@ def _average_intervals(
 def _resampled_averages(
     rows: MulticlassRows, averages: Sequence[Average], confidence: Confidence, key: tuple[int, ...]
 ) -> tuple[NDArray[np.float64], int]:
-    """Return an array with the averages of each resample, and the number of redrawn resamples."""
+    """Return the averages of each resample, and the number of resamples that were drawn again."""
     sampler, unit = RowSampler.from_counts(rows.count), None
     if rows.cluster is not None:
         clusters, unit = np.unique(rows.cluster, return_inverse=True)

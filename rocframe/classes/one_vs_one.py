@@ -1,4 +1,4 @@
-"""Binary predictions of each pair of classes, from a table with many classes."""
+"""The function `one_vs_one`: binary predictions of each pair of classes."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _check_pairs(n_classes: int, limit: int | None, unit: str) -> None:
 
 
 def _pairs_from_wide(layout: Layout, relative: Relative | None) -> list[pl.LazyFrame]:
-    """Return the rows of each pair of classes, for scores that are side by side."""
+    """Return the rows of each pair of classes, for a table with a score column per class."""
     scores = layout.scores if relative is None else layout.float_scores()
     name = private_names(["own"], layout.plan.collect_schema().names())["own"]
     true_score = pl.coalesce(
@@ -238,7 +238,7 @@ def _unlabeled(
     score: pl.Expr,
     relative: Relative | None,
 ) -> pl.LazyFrame:
-    """Return rows without a known class in a pair of classes; their label is null."""
+    """Return the rows without a known class in a pair of classes, with a null label."""
     return plan.select(
         *layout.kept_columns,
         pair[0].alias("class_a"),

@@ -1,4 +1,4 @@
-"""Binary predictions of each class against all others, from a table with many classes."""
+"""The function `one_vs_rest`: binary predictions of each class against all other classes."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def one_vs_rest(
 
 
 def _parse_margin(margin: bool | int, n_classes: int | None) -> int:
-    """Return the rank, among the other classes, of the score to subtract; 0 for none."""
+    """Return k if the k-th highest score of the other classes is subtracted; 0 for no margin."""
     rank = int(margin) if isinstance(margin, bool) else parse_integer("margin", margin, example=3)
     if rank and n_classes == 1:
         problem = "there is only one class, so there is no other score to subtract"
@@ -155,12 +155,12 @@ def _parse_margin(margin: bool | int, n_classes: int | None) -> int:
 
 
 def _rows_from_wide(layout: Layout, margin: bool | int) -> pl.LazyFrame:
-    """Return the rows of each class, for scores that are side by side."""
+    """Return the rows of each class, for a table with a score column per class."""
     plan, scores = layout.plan, layout.scores
     rank = _parse_margin(margin, len(scores))
     if rank:
         scores = layout.float_scores()
-        # polars sorts arrays of many columns a dozen times as fast as lists.
+        # polars sorts arrays about twelve times as fast as lists.
         ranked = pl.concat_arr(*scores).arr.sort(descending=True)
         complete = ~pl.any_horizontal(score.is_null() for score in scores)
         names = private_names(["at rank", "next"], plan.collect_schema().names()).values()

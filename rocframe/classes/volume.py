@@ -1,4 +1,4 @@
-"""Volume under the ROC surface of three classes (Mossman 1999; Nakas and Yiannoutsos 2004)."""
+"""The function `volume`: volume under the ROC surface of three classes (Mossman 1999)."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def _unknown_label_error(
 
 
 def _volume_columns(grouped: MulticlassGroups, confidence: Confidence) -> dict[str, Any]:
-    """Return the columns of the result: a row per group."""
+    """Return the columns of the result, which has one row per group."""
     rows, group, n_groups = grouped.rows, grouped.group, grouped.keys.height
     sizes = np.zeros((n_groups, 3), np.int64)
     np.add.at(sizes, (group, rows.code), rows.count)
@@ -247,13 +247,13 @@ def _volume_columns(grouped: MulticlassGroups, confidence: Confidence) -> dict[s
     }
 
 
-ZERO_VOLUME_VARIANCE = 1e-28  # a smaller variance of the volume is a rounding error
+ZERO_VOLUME_VARIANCE = 1e-28  # a variance below this limit is a rounding error of 0
 
 
 def _volume_variance(
     triples: Triples, volume: NDArray[np.float64], sizes: Sequence[NDArray[np.int64]]
 ) -> NDArray[np.float64]:
-    """Return the variance of each volume; NaN with fewer than two rows of a class."""
+    """Return the variance of each volume; NaN if a class has fewer than two rows."""
     variance = np.zeros(len(volume))
     with np.errstate(divide="ignore", invalid="ignore"):
         for k, n in enumerate(sizes):
@@ -262,7 +262,7 @@ def _volume_variance(
             scale = (triples.unit * first * second)[group]
             deviation = triples.value[k].astype(np.float64) / scale - volume[group]
             squares = np.bincount(group, n_rows * deviation**2, len(volume))
-            # No triple with an unscored row is correct.
+            # A triple with an unscored row is not correct.
             n_unscored = n - np.bincount(group, n_rows, len(volume))
             variance += (squares + n_unscored * volume**2) / (n - 1) / n
     variance[np.min(sizes, axis=0) < 2] = np.nan
@@ -285,7 +285,7 @@ class Triples(NamedTuple):
     unit: int
 
 
-MAX_EXACT_TRIPLES = 2**62  # larger counts are Python integers instead of Int64
+MAX_EXACT_TRIPLES = 2**62  # if counts can be larger, they are Python integers instead of Int64
 ORDER_UNIT = 6  # multiple of 2 and 6, because tied triples count 1/2 or 1/6
 
 
@@ -299,7 +299,7 @@ def _ordered_triples(rows: MulticlassRows, group: NDArray[np.int64], n_groups: i
     order = np.lexsort((score, group))
     group, code, score = group[order], rows.code[order], score[order]
     count = rows.count[order]
-    # A step consists of the tied scores of a group.
+    # A step is a set of tied rows of a group.
     is_first = (np.diff(group, prepend=-1) != 0) | np.append(True, score[1:] != score[:-1])
     steps = np.flatnonzero(is_first)
     group = group[steps]
@@ -334,20 +334,22 @@ def _ordered_triples(rows: MulticlassRows, group: NDArray[np.int64], n_groups: i
 
 
 SUM_UNIT = 60  # multiple of 1 to 6, because a triple with k tied assignments counts 1/k
-SUM_TOLERANCE = 1e-12  # relative to the largest score; smaller differences are rounding errors
+SUM_TOLERANCE = (
+    1e-12  # differences of sums below this fraction of the largest score are rounding errors
+)
 MAX_SUM_PAIRS = 1 << 24  # largest number of pairs of distinct rows in a group
-PAIR_BLOCK = 1 << 18  # pairs of distinct rows that are compared at once
+PAIR_BLOCK = 1 << 18  # maximum number of pairs of distinct rows that are compared at once
 
 
 class DistinctRows(NamedTuple):
-    """Distinct rows of one class: scores, with a column per class, and how often each occurs."""
+    """Distinct rows of one class: their scores, with a column per class, and their frequencies."""
 
     score: NDArray[np.float64]
     n_rows: NDArray[np.int64]
 
     @classmethod
     def merge(cls, score: NDArray[np.float64], count: NDArray[np.int64]) -> DistinctRows:
-        """Merge rows with the same scores."""
+        """Return the distinct rows; rows with the same scores are merged."""
         if not len(score):
             return cls(score, count)
         distinct, inverse = np.unique(score, axis=0, return_inverse=True)
@@ -441,10 +443,11 @@ def _triples_of_two(
 
 
 class RankTable(NamedTuple):
-    """Numbers of rows z by their ranks in two orders.
+    """Numbers of rows z of the third class by their ranks in two orders.
 
-    `table[i, j]` is the number of rows with a rank below i by z₃ - z₁ and below j by z₃ - z₂.
-    `first` and `second` are these differences, sorted.
+    z₁, z₂ and z₃ are the scores of a row for the three classes. `table[i, j]` is the number of rows
+    with a rank below i by z₃ - z₁ and below j by z₃ - z₂. `first` and `second` are these
+    differences, sorted.
     """
 
     first: NDArray[np.float64]
@@ -453,7 +456,7 @@ class RankTable(NamedTuple):
 
     @classmethod
     def build(cls, z: NDArray[np.float64], n_rows: NDArray[np.int64]) -> RankTable:
-        """Count the rows below each pair of ranks; each distinct row z represents `n_rows` rows."""
+        """Return the table; each distinct row z represents `n_rows` rows."""
         differences = z[:, 2] - z[:, 0], z[:, 2] - z[:, 1]
         table = np.zeros((len(z) + 1, len(z) + 1), np.int64)
         i, j = (np.argsort(np.argsort(values, kind="stable")) for values in differences)
@@ -489,7 +492,8 @@ def _triples_of_pairs(
     )
     tied = (abs(lead) <= tolerance).astype(np.int64)
     counts = np.zeros(lead.shape, np.int64)
-    # Between successive cuts, 2, 1 or 0 bounds are tied. There are usually no ranks between them.
+    # Between two successive cuts, the number of tied bounds is constant: 2, 1 or 0. Usually there
+    # are no ranks between two cuts.
     for i, j in product(_nonempty(first_cuts), _nonempty(second_cuts)):
         cells = table.below(first_cuts[i + 1], second_cuts[j + 1])
         cells -= table.below(first_cuts[i], second_cuts[j + 1])
@@ -502,7 +506,7 @@ def _triples_of_pairs(
 
 
 def _nonempty(cuts: Sequence[NDArray[np.int64]]) -> list[int]:
-    """Return the indices of the cuts with ranks between the cut and the next one."""
+    """Return the indices of the cuts that have ranks between them and the next cut."""
     return [i for i in range(len(cuts) - 1) if (cuts[i + 1] > cuts[i]).any()]
 
 
@@ -524,7 +528,7 @@ class BoundRanks(NamedTuple):
     def search(
         cls, rising: NDArray[np.float64], bounds: NDArray[np.float64], tolerance: float
     ) -> BoundRanks:
-        """Rank each of `bounds` among the sorted values `rising`."""
+        """Return the rank of each of `bounds` among the values `rising`, which increase."""
         below = np.searchsorted(rising, bounds - tolerance, "left")
         return cls(below, np.searchsorted(rising, bounds + tolerance, "right"))
 
@@ -536,7 +540,7 @@ class BoundRanks(NamedTuple):
         b: NDArray[np.float64],
         tolerance: float,
     ) -> BoundRanks:
-        """Rank the sum of each value of `a` and each value of `b` among the values `rising`."""
+        """Return the ranks of the sums of all pairs of values in `a` and `b` among `rising`."""
         # searchsorted is several times as fast if its second argument is sorted.
         order = np.argsort(b)
         back = np.argsort(order)

@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 COMMANDS = ("evaluate", "report", "decide")
 
-# Arguments that messages of the package contain and that are also options of the command.
+# Arguments in error messages of the package that are options of the command, too.
 ARGUMENTS = (
     "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|max_error|path|"
     "rule|costs|benefits|prevalence|subject_to|minimize|beta"
@@ -134,7 +134,7 @@ def _option_value(value: object) -> str:
 
 
 def similar_option(option: str, command: str) -> str | None:
-    """Return the option that a user probably means by an unknown option; None without a guess."""
+    """Return the option that a user probably means by an unknown option; None if unknown."""
     from rocframe.cli.options import DecisionOptions, EvaluationOptions
 
     name = option.split("=", maxsplit=1)[0].strip("-").replace("-", "_")

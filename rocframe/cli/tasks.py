@@ -37,10 +37,10 @@ CURVES_FILE, AREAS_FILE, PAGE_FILE = "curves.parquet", "auc.parquet", "charts.ht
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The table to print, the files written, and the logs skipped with the reasons.
+    """The table to print, the files that were written, and the skipped logs with the reasons.
 
-    `lacks_page` is whether a page was left out because vl-convert is not installed. `unused_keys`
-    are columns such as "model" that no option names.
+    `lacks_page` is True if a page was left out because vl-convert is not installed. `unused_keys`
+    are columns such as "model" that are not group columns.
     """
 
     table: pl.DataFrame
@@ -57,7 +57,7 @@ def evaluate_logs(
     progress: Progress,
     max_error: float | None = None,
 ) -> Outcome:
-    """Write the tables to a folder, and the page if vl-convert is installed.
+    """Compute the tables of `evaluate` and write them to a folder, with the page if possible.
 
     With `max_error`, the curves in the table are simplified.
     """
@@ -114,7 +114,7 @@ def decide_logs(
 ) -> Outcome:
     """Return the thresholds that the rules choose, and write them to a file if it is given."""
     arguments = options.rule_arguments()
-    RuleOptions.parse(**arguments)  # errors of the options come before the logs are read
+    RuleOptions.parse(**arguments)  # an error in the options is raised before the logs are read
     written = [] if path is None else [path]
     logs = _open_sources(sources, options, progress, exclude=written)
     if path is not None:
@@ -176,7 +176,10 @@ def _read_logs(logs: Logs, options: LogOptions, progress: Progress) -> tuple[pl.
 
 @contextmanager
 def _output_folder(folder: Path, files: Sequence[Path]) -> Iterator[None]:
-    """Create the folder, and remove it if the block fails; check that the files can be written."""
+    """Create the folder for a block of code, and remove it if the block fails.
+
+    Raise an error if the files cannot be written.
+    """
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)

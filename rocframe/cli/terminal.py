@@ -106,7 +106,9 @@ def _padded(cells: list[str], column: TextColumn) -> list[str]:
 
 
 def _text_width(cells: list[str]) -> int:
-    from rich.cells import cell_len  # some characters take two columns of a terminal, some none
+    from rich.cells import (
+        cell_len,
+    )  # some characters have a width of two columns in a terminal, some of none
 
     return max(map(cell_len, cells))
 
@@ -129,8 +131,9 @@ def _shorten_names(columns: list[list[str]], n_names: int, width: int) -> None:
 class Progress:
     """Show the current step on stderr after a delay.
 
-    A terminal shows one line, which is removed at the end. Other outputs, such as the log of a
-    nightly job, contain one line per step. Commands that end before the delay show nothing.
+    In a terminal, the steps are shown in one line, which is removed at the end. In other outputs,
+    such as the log of a nightly job, each step is a line. Commands that end before the delay show
+    nothing.
     """
 
     def __init__(self, *, quiet: bool = False, delay: float | None = None) -> None:

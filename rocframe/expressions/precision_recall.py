@@ -141,7 +141,8 @@ def _average_precision(rows: Rows) -> pl.Expr:
 
 def _pr_auc(rows: Rows) -> pl.Expr:
     new_tp = TP - TP0
-    # At t true positives there are b + (a - 1)·t false positives, so precision is t / (a·t + b).
+    # Between two points, fp is a linear function of tp. If fp is b + (a - 1)·t at t true positives,
+    # the precision is t / (a·t + b).
     a = 1 + (FP - FP0) / new_tp
     b = FP0 - (a - 1) * TP0
     alerts_before = TP0 + FP0

@@ -143,7 +143,7 @@ def _probability(rows: Rows) -> pl.Expr:
 
 
 def _mean_loss(rows: Rows, loss: pl.Expr) -> pl.Expr:
-    """Return the mean loss of the rows; null without rows, or if a score is outside [0, 1]."""
+    """Return the mean loss of the rows; null if there are no rows or a score is outside [0, 1]."""
     is_probability = _probability(rows).is_between(0, 1).filter(rows.used).all()
     loss = loss.filter(rows.used)
     if rows.row_weight is None:

@@ -260,7 +260,10 @@ def _placement(rows: Rows) -> pl.Expr:
 
 
 def _doubled_sum_above(name: str) -> pl.Expr:
-    """Return, for each row, twice the sum of a field over higher scores; ties count one half."""
+    """Return, for each row, twice the sum of a field over rows with higher scores.
+
+    Rows with the same score count one half.
+    """
     above = field(name).shift(1, fill_value=0).gather(field("first"))
     return above + field(name).gather(field("last"))
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     TypedExpr = tuple[pl.Expr, pl.DataType]
 
-# If the largest weight is about 2**900, the sum of count times weight is finite in Float64, because
-# the sum of the counts is less than 2**62.
+# The largest weight is scaled to about 2**900. The sum of count times weight is then finite in
+# Float64, because the sum of the counts is less than 2**62.
 LARGEST_EXPONENT = 900
 
 
@@ -44,7 +44,7 @@ class Rows:
 
     @property
     def row_weight(self) -> pl.Expr | None:
-        """Count times weight of each row; None if neither is given."""
+        """Count times weight of each row; None if neither count nor weight is given."""
         if self.weight is None or self.count is None:
             return self.count if self.weight is None else self.weight
         return self.count * self.weight
@@ -77,7 +77,7 @@ def formula_expression(
     weight: Column | None,
     count: Column | None,
 ) -> pl.Expr:
-    """Return the expression of `formula`, named like the score."""
+    """Return the expression of `formula`, with the name of the score column."""
     columns = {"score": score, "label": column_expression("label", label)}
     columns |= {} if weight is None else {"weight": column_expression("weight", weight)}
     columns |= {} if count is None else {"count": column_expression("count", count)}
@@ -138,12 +138,13 @@ def _positive(
         return label, ()
     if dtype.is_numeric():
         return label == 1, (((label != 0) & (label != 1)).any(),)
-    # Other labels without `positive=` do not determine the positive class: all are missing.
+    # Without `positive=`, other labels do not determine the positive class, so all labels are
+    # missing.
     return pl.when(False).then(label.is_null()), ()
 
 
 def field(name: str) -> pl.Expr:
-    """Return a field of the list elements; for use in `list.eval` and `list.agg`."""
+    """Return a field of the elements of a list, for use in `list.eval` and `list.agg`."""
     return pl.element().struct.field(name)
 
 
@@ -185,17 +186,18 @@ def pack_rows(rows: Rows) -> pl.Expr:
 def _add_row_weights(packed: pl.Expr, *, by_class: bool) -> pl.Expr:
     """Replace the weights of packed rows by count times weight and count times squared weight.
 
-    Before this, weights are multiplied by a power of two, which does not change rates. With
-    `by_class`, the largest weight of each class becomes about 1, so that squares of weights do not
-    underflow. Otherwise both classes have the same factor, and the largest weight becomes about
-    `2 ** LARGEST_EXPONENT`. No weight is then subnormal. This is needed because polars multiplies
-    by a reciprocal instead of dividing, and some subnormal numbers have an infinite reciprocal.
+    First, weights are multiplied by a power of two, which does not change rates. With `by_class`,
+    the largest weight of each class becomes about 1, so that squares of weights do not underflow.
+    Otherwise both classes have the same factor, and the largest weight becomes about `2 **
+    LARGEST_EXPONENT`, so that no weight is subnormal. polars divides by multiplying with the
+    reciprocal, and the reciprocal of some subnormal numbers is infinite.
     """
     rows = {name: field(name) for name in ("score", "positive", "count")}
     weight, positive = field("weight"), field("positive")
 
     def factors(in_class: pl.Expr, exponent: int) -> tuple[pl.Expr, pl.Expr]:
-        # The power of two itself may exceed Float64, so it is divided into two factors.
+        # The power of two may be too large for Float64, so the weights are multiplied by two
+        # factors.
         power = exponent - weight.filter(in_class).max().log(2).floor()
         first = (power / 2).floor()
         return pl.lit(2.0).pow(first), pl.lit(2.0).pow(power - first)
@@ -241,7 +243,9 @@ def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Exp
     for name in ("pp", "nn"):
         if name in sums:
             fields[name] = field(name) - field(name).shift(1, fill_value=0)
-    last = score.ne_missing(score.shift(-1))  # -0.0 equals 0.0, and both are adjacent when sorted
+    last = score.ne_missing(
+        score.shift(-1)
+    )  # -0.0 and 0.0 are equal scores, and they are adjacent when sorted
     return (
         packed.list.eval(pl.element().sort_by(score, descending=True))
         .list.eval(record(last=last, **sums))
@@ -256,7 +260,7 @@ def tie_position(of_ties: Literal["min", "max"]) -> pl.Expr:
 
 
 def cumulated_by_score(name: str) -> pl.Expr:
-    """Return the cumulative sums of a field by falling score; rows without a score are last."""
+    """Return cumulative sums of a field in the order of falling scores; unscored rows are last."""
     return field(name).sort_by(field("score"), descending=True, nulls_last=True).cum_sum()
 
 

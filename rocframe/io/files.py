@@ -33,7 +33,7 @@ FILE_FORMATS: dict[str, FileFormat] = {
     ".ipc": "Arrow IPC",
 }
 
-# Files of each format begin and end with these bytes. A truncated file lacks them at the end.
+# Files of each format begin and end with these bytes. The end of a truncated file has other bytes.
 MAGIC_BYTES: dict[FileFormat, bytes] = {"Parquet": b"PAR1", "Arrow IPC": b"ARROW1"}
 
 # `add_checksum` inserts these bytes and a CRC-32 before the footer of a file. Programs find data
@@ -41,7 +41,7 @@ MAGIC_BYTES: dict[FileFormat, bytes] = {"Parquet": b"PAR1", "Arrow IPC": b"ARROW
 CHECKSUM_MARK = b"ROCFRAME-CRC"
 CHECKSUM_SIZE = len(CHECKSUM_MARK) + 4
 CHUNK_SIZE = 1 << 20
-MAX_ATTEMPTS = 100  # to create a temporary file
+MAX_ATTEMPTS = 100  # maximum number of attempts to create a temporary file
 
 # polars raises a PanicException, not derived from Exception, if a file changes during the read.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -49,7 +49,7 @@ EMPTY_FILE = "the file is empty (0 bytes)"
 
 
 def local_path(path: object) -> Path:
-    """Replace `~` in a path by the home folder; raise an error if no file can have this name."""
+    """Return a path in which `~` is the home folder; raise an error for impossible names."""
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str):
         hint = 'Pass a str or a Path, such as path="table.parquet".'
@@ -66,7 +66,7 @@ def local_path(path: object) -> Path:
 
 
 def file_problem(path: Path, file_format: FileFormat) -> str | None:
-    """Return why a file cannot be read, by its first and last bytes; None if it can."""
+    """Return why the first and last bytes of a file are wrong; None if they are correct."""
     if not path.exists():
         return "the file does not exist"
     if not path.is_file():
@@ -99,7 +99,7 @@ def add_checksum(path: Path, file_format: FileFormat) -> None:
 
 
 def checksum_problem(path: Path, file_format: FileFormat) -> str | None:
-    """Return how a file differs from its checksum; None if they agree or there is no checksum."""
+    """Return a problem if a file does not match its checksum; None if it does or has none."""
     with path.open("rb") as file:
         start = _footer_start(file, file_format) - CHECKSUM_SIZE
         if start < 0:
@@ -128,7 +128,7 @@ def _checksum(file: BinaryIO, size: int, footer: bytes) -> int:
 
 
 def error_reason(error: BaseException) -> str:
-    """Return the first line of the message of an error in reading or writing a file."""
+    """Return the first line of the message of an error while a file is read or written."""
     if isinstance(error, pl.exceptions.PanicException):
         return "it changed during the read"
     if isinstance(error, FileNotFoundError):
@@ -150,7 +150,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
         )
     if target.is_dir():
         raise StorageError.compose(path_text, "it is a folder", "Pass the name of a file in it.")
-    # Replacing a device such as /dev/null would break other programs.
+    # A device, such as /dev/null, must not be replaced by a file.
     if target.exists() and not target.is_file():
         raise StorageError.compose(
             path_text, "it is not a regular file", "Pass the name of another file."
@@ -210,10 +210,10 @@ def _temporary_file(target: Path) -> Iterator[Path]:
         for stale in target.parent.glob(f"{prefix}*.tmp"):
             with suppress(OSError), _locked(stale, os.O_RDWR):
                 stale.unlink()
-    # Another process can remove a new file before it is locked: then the next name is tried.
+    # If another process removes a new file before it is locked, the next name is tried.
     for _ in range(MAX_ATTEMPTS):
         new, is_locked = target.with_name(f"{prefix}{token_hex(8)}.tmp"), False
-        try:  # the file is created in this block, so that an interrupt at any time removes it
+        try:  # the file is created in this block, so that an interrupt removes the file
             with _locked(new, os.O_CREAT | os.O_EXCL | os.O_RDWR):
                 is_locked = new.exists()
                 if is_locked:

@@ -36,10 +36,10 @@ HIDDEN_PREFIXES = (".", "_")
 
 
 def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list[str]:
-    """Return the files that names, globs and folders specify, without repetition.
+    """Return the distinct files of names, globs and folders.
 
-    `exclude` contains files that are not logs, such as the tables of an earlier run in the same
-    folder.
+    `exclude` contains files that are not logs, such as tables that the command wrote to the same
+    folder before.
     """
     excluded = {path.resolve() for path in exclude}
     files: dict[Path, str] = {}
@@ -95,7 +95,7 @@ def open_logs(
     skip_unreadable: bool = False,
     on_file: Callable[[int], None] = lambda _: None,
 ) -> Logs:
-    """Check each file and read its schema, but no rows; `on_file` is called with its index."""
+    """Check each file and read its schema, but no rows; `on_file` is called with its number."""
     parts: dict[tuple[object, ...], LogPart] = {}
     skipped = {}
     for number, file in enumerate(files):
@@ -128,7 +128,7 @@ def _open_file(file: str) -> LogPart:
         else:
             problem = file_problem(Path(file), log_format)
         if problem is None:
-            # polars uses the same rule for columns of folders named key=value.
+            # polars determines the columns of folders named key=value by the same rule.
             keys = (part.split("=", 1)[0] for part in Path(file).parts[:-1] if "=" in part)
             schema = _read_schema(file, log_format)
             return LogPart(format=log_format, schema=schema, hive_keys=tuple(keys), files=(file,))
@@ -165,7 +165,7 @@ class LogPart:
     files: tuple[str, ...]
 
     def scan(self, columns: Iterable[str]) -> pl.LazyFrame:
-        """Scan the files; folders named key=value provide the columns that the files lack."""
+        """Return a LazyFrame of the files, with the columns of folders named key=value."""
         files = list(self.files)
         if self.format == "CSV":
             return pl.scan_csv(files, glob=False, infer_schema_length=None)
@@ -192,7 +192,7 @@ class Logs:
         return {name for part in self.parts for name in (*part.schema, *part.hive_keys)}
 
     def has_column(self, name: str) -> bool:
-        """Return whether any file has a column of this name."""
+        """Return whether at least one file has a column of this name."""
         return any(name in part.schema for part in self.parts)
 
     def scan(self, columns: Mapping[str, str]) -> pl.LazyFrame:
@@ -219,8 +219,8 @@ class Logs:
     ) -> tuple[pl.DataFrame, Logs]:
         """Return the rows of all readable files, and the logs without files that cannot be read.
 
-        Some damage is detected only when a complete file is read. In this case, each file is read
-        separately to find the damaged files.
+        Some damage is detected only when a complete file is read. If an error occurs, each file is
+        read separately to find the damaged files.
         """
         try:
             return collect_frame(self.scan(columns)), self
@@ -280,7 +280,7 @@ INTEGER_DTYPES = tuple(
 
 
 def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType]]) -> pl.DataType:
-    """Return the dtype that represents a column of all files without loss.
+    """Return a dtype that can represent the values of a column in all files exactly.
 
     `dtypes` contains each file with the dtype of its column.
     """

@@ -1,4 +1,4 @@
-"""Test of an AUC against chance, or against a given area: `auc_test`."""
+"""The function `auc_test`: tests of an AUC against chance or against a given area."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ AucTestMethod = Literal["delong", "permutation", "mann_whitney"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AucTestOptions:
-    """Options of `auc_test`."""
+    """The options of `auc_test` after they were checked."""
 
     null: float
     method: AucTestMethod
@@ -253,12 +253,13 @@ class AucTestOptions:
         cluster: Column | None,
         missing: Missing,
     ) -> AucTestOptions:
-        """Check the options, and that the method supports the rows."""
+        """Check the options; raise an error if the method does not support weights or clusters."""
         check_choice("method", method, (*get_args(AucTestMethod), None))
         check_alternative(alternative)
         check_adjust(adjust)
         null = parse_fraction("null", null, example=0.5)
-        # All methods except DeLong's permute labels, so rows of a group must be exchangeable.
+        # All methods except DeLong's assume that each assignment of the labels to the rows is
+        # equally likely. For weighted or clustered rows, this is not the case.
         values = {
             "null": None if null == 0.5 else null,
             "missing": missing if missing == "worst" else None,
@@ -287,7 +288,7 @@ class AucTestOptions:
 
 
 def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
-    """Return a row for each group: its key and the columns of the test."""
+    """Return a row for each group: the group columns and the columns of the test."""
     cases = scale_weights(cases, by_class=True)
     scan = Scan.from_cases(cases)
     n_pos, n_neg = scan.totals.pos_rows, scan.totals.neg_rows
@@ -315,13 +316,14 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
             keys=stream_keys(scan.rows.keys, cases.model),
         )
         test[defined[exact]] = "permutation_exact"
-    # If the variance is 0, the test is defined only if the area equals its null value.
+    # If the variance is 0, the test is defined only if the area equals the area under the null
+    # hypothesis.
     equal = (variance == 0) & (np.abs(auc - options.null) < AREA_ROUNDING)
     statistic[equal], p_value[equal] = 0, 1
     sizes, zero_variance = class_sizes(scan, clusters), variance == 0
     if ranks is None:
         note = class_notes(*sizes, zero_variance=zero_variance)
-    else:  # one row of a class is enough for the methods on ranks
+    else:  # the permutation and Mann-Whitney tests need only one row of each class
         note = first_notes(absent_classes(*sizes) | {"zero_variance": zero_variance})
     columns: dict[str, Any] = {
         "n_pos": n_pos,
@@ -340,7 +342,7 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
 
 
 def adjust_table(table: pl.DataFrame, adjust: Adjust | None) -> pl.DataFrame:
-    """Adjust the p-values over all groups and models."""
+    """Return the table with p-values that are adjusted over all groups and models."""
     p_value = table["p_value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     p_adjusted = adjust_p_values(p_value, np.zeros(len(p_value)), adjust)
     return table.with_columns(pl.Series("p_adjusted", p_adjusted, nan_to_null=True))

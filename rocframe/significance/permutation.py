@@ -1,8 +1,8 @@
 """Permutation test of an AUC against chance: the labels of a group are permuted.
 
-The AUC depends on the labels only through the sum of the ranks of the positives. Under the null
-hypothesis the positives are a random subset of the rows of a group, and the sum is that of a sample
-without replacement.
+For given scores, the AUC is determined by the sum of the ranks of the positives. Under the null
+hypothesis, the positives are a random subset of the rows of a group, so the ranks of the positives
+are a random sample without replacement.
 
 References
 ----------
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Block, Scan
 
 
-MAX_GROUP_ROWS = 10**9  # numpy draws without replacement from fewer rows than this
+MAX_GROUP_ROWS = 10**9  # numpy can draw without replacement only from fewer rows than this
 
 
 def permutation_p_values(
@@ -50,9 +50,9 @@ def permutation_p_values(
     seed: Seed,
     keys: Sequence[tuple[int, ...]],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the p-values of some groups, and whether all permutations were enumerated.
+    """Return the p-values of the given groups, and whether all permutations were enumerated.
 
-    The groups have both classes. `keys` are the keys of all groups, for the random streams.
+    Each of these groups must have both classes. `keys` identify the random streams of all groups.
     """
     m, n = pairs.pos[groups], pairs.neg[groups]
     n_rows = m + n
@@ -63,8 +63,8 @@ def permutation_p_values(
             f"a group has {n_rows.max()} rows, too many to permute their labels",
             'Use method="mann_whitney", which approximates this test for many rows.',
         )
-    # The rows of the smaller class are drawn. The centered ranks of all rows add up to 0, so that
-    # the sum over the negatives is minus the sum over the positives.
+    # The rows of the smaller class are drawn. The sum of the centered ranks of all rows is 0.
+    # Therefore the sum over the negatives is the negative of the sum over the positives.
     draws = _Draws(
         ranks=ranks,
         groups=groups,
@@ -102,7 +102,7 @@ class _Draws(NamedTuple):
 
 def _count_subsets(n_rows: int, n_drawn: int, n_perm: int) -> int:
     """Return the number of subsets of this size, or `n_perm` + 1 if it is larger than `n_perm`."""
-    # At most half of the rows are drawn, so that there are at least 2^n_drawn subsets.
+    # At most half of the rows are drawn. The number of subsets is therefore at least 2^n_drawn.
     if n_drawn >= int(n_perm).bit_length():
         return n_perm + 1
     return min(math.comb(int(n_rows), int(n_drawn)), n_perm + 1)
@@ -125,7 +125,7 @@ def _count_enumerated(
 
 
 def _enumerate_subsets(n_rows: int, n_drawn: int) -> Iterator[NDArray[np.int64]]:
-    """Yield, in blocks, the rows of each subset."""
+    """Yield all subsets in blocks, as arrays with the rows of each subset."""
     subsets = combinations(range(n_rows), n_drawn)
     size = max(1, BLOCK_ROWS // n_drawn)
     while block := list(chain.from_iterable(islice(subsets, size))):
@@ -163,9 +163,9 @@ def _count_sampled(
     np.add.at(n_extreme, np.array([task[0] for task in tasks], np.int64), counts)
 
 
-# Measured nanoseconds per subset; only their ratios matter.
+# Measured times in nanoseconds. Only the ratios of these times are used.
 SCORE_COST, ROW_COST, DRAW_COST, CALL_COST = 90, 4, 60, 10_000
-MIN_ROWS_PER_DRAW = 20  # with more rows per drawn row, numpy does not permute all rows
+MIN_ROWS_PER_DRAW = 20  # if n_rows / n_drawn is larger, numpy draws rows without permuting all rows
 UINT16_VALUES = 1 << 16
 
 
@@ -173,9 +173,9 @@ UINT16_VALUES = 1 << 16
 class SubsetSampler:
     """Draws subsets of `n_drawn` rows, and adds up their ranks.
 
-    A `strategy` draws the number of rows of each distinct score (`"scores"`), the rows of a subset
-    (`"draws"`), or for each row whether it is in the subset (`"rows"`). `batch_size` is the number
-    of subsets that fill a block.
+    There are three strategies: `"scores"` draws the number of rows with each distinct score,
+    `"draws"` draws the rows of a subset one after the other, and `"rows"` draws for each row
+    whether it is in the subset. `batch_size` is the number of subsets that are drawn at once.
     """
 
     strategy: Literal["scores", "draws", "rows"]
@@ -184,13 +184,13 @@ class SubsetSampler:
 
     @classmethod
     def fastest(cls, *, n_rows: int, n_scores: int, n_drawn: int) -> SubsetSampler:
-        """Choose the fastest strategy."""
+        """Return the sampler with the fastest strategy."""
         costs = {"scores": SCORE_COST * n_scores, "rows": ROW_COST * n_rows}
         if n_drawn * MIN_ROWS_PER_DRAW <= n_rows:
             costs["draws"] = CALL_COST + DRAW_COST * n_drawn
         strategy: Any = min(costs, key=costs.__getitem__)
         width = {"scores": n_scores, "rows": n_rows, "draws": n_drawn}[strategy]
-        # A row takes one byte; a score or a draw takes eight.
+        # A row needs one byte of memory; a score or a draw needs eight bytes.
         block = 4 * BLOCK_ROWS if strategy == "rows" else BLOCK_ROWS
         return cls(strategy=strategy, n_drawn=n_drawn, batch_size=max(1, block // width))
 
@@ -227,18 +227,20 @@ def sample_subsets(
 ) -> NDArray[np.bool_]:
     """Return `size` random subsets of `n_drawn` rows, all subsets with the same probability."""
     # First, each row is included with the same probability. Then random rows are added or removed
-    # until there are `n_drawn` rows; subsets of equal size remain equally likely. The first step
-    # includes fewer rows than needed, because adding rows takes fewer attempts than removing them.
+    # until there are `n_drawn` rows. All subsets of the same size remain equally likely. The first
+    # step includes fewer rows than needed, because adding a row takes fewer attempts than removing
+    # a row.
     expected = max(0.0, n_drawn - math.sqrt(n_drawn * (1 - n_drawn / n_rows)))
     uniform = stream.integers(0, UINT16_VALUES, (size, n_rows), np.uint16)
     subsets: NDArray[np.bool_] = uniform < int(UINT16_VALUES * expected / n_rows)
     flat = subsets.reshape(-1)
     lacking = n_drawn - np.count_nonzero(subsets, axis=1)
-    # An attempt to add a row succeeds with a probability of at least 1 - n_drawn / n_rows, and an
-    # attempt to remove one with at least n_drawn / n_rows. This bounds the expected number of
-    # passes.
+    # An attempt to add a row succeeds with a probability of at least 1 - n_drawn / n_rows. An
+    # attempt to remove a row succeeds with a probability of at least n_drawn / n_rows. Therefore
+    # the expected number of passes is limited.
     while lacking.any():
-        # A pass changes at most `lacking` rows of a subset, so its size never crosses `n_drawn`.
+        # A pass changes at most `lacking` rows of a subset, so a pass never adds or removes too
+        # many rows.
         subset = np.repeat(np.arange(size), np.abs(lacking))
         positions = subset * n_rows + stream.integers(0, n_rows, len(subset))
         positions = np.sort(positions[flat[positions] != (lacking > 0)[subset]])
@@ -252,7 +254,8 @@ def sample_subsets(
 class CenteredRanks:
     """Doubled ranks minus their mean, for the distinct scores of all groups.
 
-    Group `i` has the scores from `starts[i]` to `starts[i + 1]`. A score has `n_rows` rows.
+    Group `i` has the scores `starts[i]` to `starts[i + 1] - 1`. `n_rows` is the number of rows with
+    each score.
     """
 
     starts: NDArray[np.int64]
@@ -261,7 +264,7 @@ class CenteredRanks:
 
     @classmethod
     def from_scan(cls, scan: Scan) -> CenteredRanks:
-        """Rank the rows of all groups, which must not have weights."""
+        """Return the ranks of the rows of all groups; rows must not have weights."""
         total = scan.totals.pos_rows + scan.totals.neg_rows
 
         def rank_block(block: Block) -> tuple[NDArray[np.int64], ...]:
@@ -293,9 +296,9 @@ class CenteredRanks:
     def null_variance(
         self, n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the exact variance of each group's AUC over all permutations of its labels.
+        """Return the exact variance of the AUC of each group over all permutations of the labels.
 
-        NaN where a class is absent.
+        The variance is NaN if a class is absent.
         """
         squares = np.zeros(len(n_pos))
         filled = np.flatnonzero(np.diff(self.starts))
