@@ -1,4 +1,4 @@
-"""Convert between DataFrame and LazyFrame, and add Python functions to lazy plans."""
+"""Convert between DataFrame and LazyFrame, and add Python functions to lazy queries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXPRESSION_MARK = "\n\nThis error occurred in the following expression"
 
 
 def column(name: str) -> pl.Expr:
-    """Return the column with exactly this name; `pl.col` treats `^…$` and `*` as patterns."""
+    """Return the column with this name; `pl.col` treats the names `^…$` and `*` as patterns."""
     return cs.by_name(name).as_expr()
 
 
@@ -30,14 +30,14 @@ def lazy_plan(argument: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame
 
 
 def as_input_frame(source: FrameT, result: pl.LazyFrame) -> FrameT:
-    """Return `result` as a LazyFrame if `source` is one, else as a DataFrame."""
+    """Return `result` as a LazyFrame if `source` is a LazyFrame, else as a DataFrame."""
     if isinstance(source, pl.LazyFrame):
         return cast("FrameT", result)
     try:
         return cast("FrameT", result.collect())
     except RocframeError as error:
-        # polars appends the plan or the expression to the message. A user who passed a DataFrame
-        # did not write either of them.
+        # polars appends the query plan or the expression to the message. The user passed a
+        # DataFrame and does not know this plan, so it is removed.
         raise type(error)(str(error).split(PLAN_MARK)[0].split(EXPRESSION_MARK)[0]) from None
 
 
@@ -54,7 +54,10 @@ def take_rows(keys: pl.DataFrame, rows: Any) -> pl.DataFrame:
 
 
 def number_distinct_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
-    """Return the sorted distinct rows, and the index of each row among them; nulls are equal."""
+    """Return the sorted distinct rows, and the position of each row among them.
+
+    Nulls are equal to each other.
+    """
     table = rows.clone()
     table.columns = names = [str(i) for i in range(rows.width)]
     distinct = table.unique().sort(names)
@@ -80,7 +83,7 @@ def build_table(
 
     Each value of `columns` is an array or list with one entry per row, or a single value for all
     rows. NaN becomes null. Columns of `schema` that are not in `columns` are null.
-    `rows` gives the position in `keys` of each row; by default there is one row for each key.
+    `rows` has the position in `keys` of each row. By default there is one row for each key.
     """
     table = keys if rows is None else take_rows(keys, rows)
     height = table.height
@@ -105,7 +108,7 @@ def fill_nulls(column: pl.Series, value: float) -> pl.Series:
 
 
 def private_names(roles: Iterable[str], by: Sequence[str]) -> dict[str, str]:
-    """Return a column name for each role; the names differ from all group columns."""
+    """Return a column name for each role; the names differ from those of all group columns."""
     names = {}
     for role in roles:
         name = f"({role})"
@@ -123,12 +126,12 @@ def through_node(
     by: Sequence[str],
     anchor: str,
 ) -> pl.LazyFrame:
-    """Return a plan that applies `function` to the collected rows of `plan`.
+    """Return a query plan that applies `function` to the collected rows of `plan`.
 
-    If there are group columns, polars may apply filters on the result to the rows of `plan`.
-    `anchor` is a column that is never null, so the filter on it keeps all rows. Without this
-    filter, polars applies `head` and `slice` to the rows of `plan`, although `slice_pushdown` is
-    False.
+    `by` are the group columns. Filters on these columns of the result may be applied to the rows of
+    `plan` before the computation. `anchor` is a column of the result that is never null. The plan
+    has a filter `anchor is not null`, which does not remove rows. Without this filter, polars would
+    apply `head` and `slice` to the rows of `plan`, although `slice_pushdown` is False.
     """
     result = plan.map_batches(
         function,

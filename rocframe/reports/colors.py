@@ -29,7 +29,8 @@ REPLACEMENTS = {
     **dict(zip(LIGHT.colors, PAGE_STYLE.colors, strict=True)),
 }
 
-# Parts of a specification with names and values of the user, which can be equal to a color.
+# Parts of a specification that contain names and values of the user. A name can be equal to the
+# text of a color, so these parts are not changed.
 DATA_KEYS = {"data", "datasets", "domain", "sort", "description"}
 TITLE_TEXT_KEYS = {"text", "subtitle"}
 
@@ -48,8 +49,8 @@ def _definitions(style: Palette) -> str:
 def with_page_colors(spec: Mapping[str, Any], values: Sequence[str] = ()) -> dict[str, Any]:
     """Replace the colors of a chart with CSS variables.
 
-    Each of `values`, the groups of all charts of the page, gets the same color in every chart.
-    The legend still lists only the values of this chart.
+    `values` are the groups of all charts of the page. Each value gets the same color in every
+    chart. The legend of a chart lists only the values of this chart.
     """
     shared = list(values) if len(values) <= len(LIGHT.colors) else []
     return {key: _recolored(key, part, shared) for key, part in spec.items()}

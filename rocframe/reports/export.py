@@ -198,15 +198,15 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
 def chart_spec(chart: alt.TopLevelMixin, *, validate: bool = True) -> dict[str, Any]:
     """Return the Vega-Lite specification of a chart, including its data.
 
-    NaN and infinite values become null. Charts of this package need no validation against the
-    schema of Vega-Lite, which takes a third of the run time of a report.
+    NaN and infinite values become null. The specification is not validated against the schema of
+    Vega-Lite, because the validation would take a third of the time of a report.
     """
     if not isinstance(chart, alt.TopLevelMixin):
         raise OptionValueError(
             f"chart: expected an Altair chart, got {type(chart).__name__}.\n"
             "Pass the result of .roc.chart(), or any other Altair chart."
         )
-    # Other data transformers, which the user may have enabled, write the data to separate files.
+    # The user may have enabled another data transformer, which writes the data to separate files.
     with alt.data_transformers.enable("default", max_rows=None):
         spec: dict[str, Any] = _null_nonfinite(chart.to_dict(validate=validate))
     return spec

@@ -52,7 +52,7 @@ EMPTY_DASHBOARD = "Nothing is shown: no group has both positives and negatives."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart as a Vega-Lite specification, and the name of its panel if there are several."""
+    """A chart as a Vega-Lite specification; `panel` is its name if there are several panels."""
 
     spec: Mapping[str, Any]
     name: str | None
@@ -65,7 +65,7 @@ class Figure:
 
 
 def curve_caption(kind: KindName, averages: pl.DataFrame | None, over: str | None) -> str:
-    """Return the caption of charts of one kind; `averages` are its mean curves, if any."""
+    """Return the caption of charts of one kind; `averages` are the mean curves, or None."""
     if averages is None:
         return CAPTIONS[kind]
     interval = interval_title(averages)
@@ -138,7 +138,7 @@ def _mean_figures(
     selection: CurveSelection,
     groups: pl.DataFrame,
 ) -> Iterator[Figure]:
-    """Draw each mean curve with its limits, in front of the curves of its group."""
+    """Return a chart for each mean curve, drawn with its limits in front of the averaged curves."""
     keys = group_columns(groups)
     texts = [distinct_labels(groups.get_column(key)) for key in keys]
     color, detail = selection.color, [str(selection.averaged)]
@@ -152,7 +152,7 @@ def _mean_figures(
 
 
 def _layered(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Layer two specifications under the title of the first. Altair's `+` is much slower."""
+    """Return a specification with the layers of both; Altair's `+` is much slower."""
     data = below.pop("datasets", {}) | above.pop("datasets", {})
     layer = {part: above[part] for part in ("data", "transform", "layer")}
     return {**below, "layer": [*below["layer"], layer], "datasets": data}
@@ -208,7 +208,7 @@ def areas_figure(tables: ReportTables, selection: CurveSelection) -> Figure | No
     table = areas if tables.folds is None else tables.folds
     if table.height > MAX_DRAWN_CURVES and selection.n_drawn:
         groups = pl.concat([part for _, part in selection.panels])
-        # A chart over time shows all times of the drawn groups.
+        # If areas are drawn over time, all times of the drawn groups are shown.
         keys = [key for key in group_columns(groups) if not groups.schema[key].is_temporal()]
         table = rows_of_groups(table, groups.select(*map(column, keys), "auc"))
     return table_figure(table)
@@ -238,7 +238,7 @@ class CurveSelection:
 
     @property
     def color_values(self) -> list[str]:
-        """The values that have a color, the same one in all panels."""
+        """The values of the group column that determines the color."""
         if self.color is None or not self.panels:
             return []
         values = [groups.get_column(self.color) for _, groups in self.panels]
@@ -262,9 +262,9 @@ class CurveSelection:
 def select_curves(areas: pl.DataFrame, averaged: str | None) -> CurveSelection:
     """Select the curves to draw, with a panel for each value of the second group column.
 
-    The numbers of panels, colors and curves are limited. Of many values with colors, those with the
-    largest mean AUC are drawn; of many dates, evenly spaced dates. `areas` is the table of `auc`.
-    With `averaged`, the means over this group column are selected.
+    The numbers of panels, colors and curves are limited. If there are too many values, the values
+    with the largest mean AUC are drawn. If there are too many dates, evenly spaced dates are drawn.
+    `areas` is the table of `auc`. With `averaged`, the means over this group column are selected.
     """
     units = areas if averaged is None else _groups_of_means(areas, averaged)
     keys = group_columns(units)
@@ -300,7 +300,7 @@ def select_curves(areas: pl.DataFrame, averaged: str | None) -> CurveSelection:
 
 
 def _groups_of_means(areas: pl.DataFrame, averaged: str) -> pl.DataFrame:
-    """Return a row per mean, with the columns of a table of areas that the selection uses."""
+    """Return a table of areas with one row per mean, for the selection of curves."""
     keys = [column(key) for key in group_columns(areas) if key != averaged]
     totals = [pl.col("auc").mean(), pl.col("n_pos").sum(), pl.col("n_neg").sum()]
     return areas.group_by(keys, maintain_order=True).agg(totals) if keys else areas.select(totals)
@@ -381,7 +381,7 @@ def _largest_areas(groups: pl.DataFrame, color: str | None) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardSection:
-    """The dashboard, None if no curve is defined, and a text about the curves that it shows."""
+    """The dashboard, or None if no curve is defined, and a text about the curves in it."""
 
     figure: Figure | None
     text: str
@@ -399,7 +399,7 @@ def dashboard_section(curves: pl.DataFrame, selection: CurveSelection) -> Dashbo
     rows = rows_of_groups(curves, groups)
     spec = _package_spec(dashboard(rows, color=selection.color))
     spec = with_page_colors(spec, selection.color_values)
-    subtitle = spec.pop("title").get("subtitle", [])  # the page shows it as text
+    subtitle = spec.pop("title").get("subtitle", [])  # the page shows this title as text
     pooled = (
         [] if selection.averaged is None else [f"Pooled over {format_name(selection.averaged)}."]
     )

@@ -100,7 +100,7 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
 
 
 def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl.DataFrame:
-    """Return the row, the area and the rank of each model; the best model of a group is first."""
+    """Return the area and the rank of each model; the best model of a group is the first."""
     number = pl.struct(map(column, groups)).rank("dense") if groups else pl.lit(1)
     ranks = areas.select(
         pl.int_range(pl.len()).alias("row"),
@@ -109,7 +109,7 @@ def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl
         pl.col(ranked_by).alias("area"),
     ).sort("group", "area", "row", descending=[False, True, False], nulls_last=True)
     return ranks.with_columns(
-        pl.int_range(pl.len()).over("group").alias("rank"),  # 0 is the best
+        pl.int_range(pl.len()).over("group").alias("rank"),  # the best model has the rank 0
         pl.col("model").first().over("group").alias("best"),
         (pl.col("area").first().over("group") - pl.col("area")).alias("difference"),
     )
@@ -181,7 +181,7 @@ def _ranking(ranked_by: str, over: str | None) -> str:
 def _summary_sentences(
     ranks: pl.DataFrame, alpha: float, *, ranked_by: str, tested: bool
 ) -> list[str]:
-    """Return sentences on the best model and on the tests of the differences from it.
+    """Return sentences about the best model and about the tests of the differences from it.
 
     `ranked_by` is the name of the area that ranks the models. If there are several groups, the
     first sentence states how often each model is the best.

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-# With `ast`, Vega interprets expressions. Without it, Vega compiles expressions with `Function`,
-# which a content security policy forbids unless the policy contains 'unsafe-eval'.
+# With the option `ast`, Vega interprets expressions. Without `ast`, Vega compiles expressions with
+# `Function`, which a content security policy forbids unless the policy contains 'unsafe-eval'.
 EMBED = "window.rocframe={embed:(box,spec,options)=>vegaEmbed(box,spec,{...options,ast:true})};"
 DRAW_SCRIPT = Path(__file__).with_name("offline_script.js")
 

@@ -152,7 +152,8 @@ def _omissions(
     if unused := provenance.get("unused_keys"):
         sentences.append(pooling_sentence(unused))
     n_missing = int(areas["n_missing"].sum())
-    # With missing="worst", no row is left out: the settings state how many count as errors.
+    # With missing="worst", no row is left out. The settings state how many rows are counted as
+    # errors.
     if n_missing and options.missing != "worst":
         rows = format_count(n_missing, "prediction")
         verb = "was" if n_missing == 1 else "were"
@@ -170,7 +171,7 @@ def _omissions(
 
 
 def pooling_sentence(unused: Sequence[str]) -> str:
-    """Return a sentence that names usual group columns that no option uses."""
+    """Return a sentence about columns such as `fold` that no option uses as a group column."""
     one = len(unused) == 1
     subject = f"The {'column' if one else 'columns'} {join_names(unused)}"
     predicate = "is not a group column" if one else "are not group columns"

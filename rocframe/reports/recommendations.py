@@ -30,7 +30,7 @@ OUTCOMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recommendations:
-    """The costs, the recommended threshold of each group with its name, and remarks."""
+    """The costs in words, the recommended threshold of each group, and remarks."""
 
     introduction: str
     groups: list[tuple[str, str]]

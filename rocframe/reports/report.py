@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_KINDS: tuple[KindName, ...] = ("roc", "precision_recall")
-FOLD = "fold"  # averaged by default if it is a group column
+FOLD = "fold"  # if this is a group column, curves are averaged over it by default
 USUAL_KEYS = (MODEL, FOLD, CLASS)  # columns of these names are usually group columns
 
 
@@ -307,7 +307,7 @@ class ReportOptions:
         return [key for key in self.keys if key not in names] or None
 
     def unused_keys(self, available: Iterable[str]) -> list[str]:
-        """Return columns of `USUAL_KEYS` that no option names."""
+        """Return the columns of `USUAL_KEYS` in the table that no option contains."""
         several = isinstance(self.score, Mapping) or len(_as_list(self.score)) > 1
         count = [] if self.count is NOT_GIVEN else [self.count]
         roles = [self.label, self.weight, *count, *_as_list(self.id), *_as_list(self.score)]
@@ -326,11 +326,12 @@ class ReportOptions:
         roles = [role for role in roles if role is not None]
         if all(isinstance(role, str) for role in roles):
             available = plan.collect_schema()
-            # A column named "count" is read too: auc raises an error if `count` is not set.
+            # A column named "count" is read, too, so that auc raises an error if `count` is not
+            # set.
             required = dict.fromkeys([*self.keys, *cast("list[str]", roles)])
             optional = {"count": None} if self.count is NOT_GIVEN else {}
             if not set(required) <= set(available):
-                return collect_frame(plan.head(0))  # auc raises the error of the missing column
+                return collect_frame(plan.head(0))  # for a missing column, auc raises the error
             plan = plan.select(column(name) for name in required | optional if name in available)
         return collect_frame(plan)
 
@@ -364,7 +365,7 @@ def _column_name(column: Column) -> str:
 
 
 def _as_list(value: Any) -> list[Any]:
-    """Return one or several values as a list; a mapping gives its values."""
+    """Return one or several values as a list; for a mapping, the list of its values."""
     if value is None:
         return []
     if isinstance(value, str | pl.Expr):

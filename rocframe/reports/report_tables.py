@@ -119,7 +119,7 @@ def report_tables(
 
 
 def _mean_areas(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
-    # The classes share instances, so limits for independent areas would be too narrow.
+    # All classes have the same instances, so limits for independent areas would be too narrow.
     has_limits = options.averaged != CLASS and options.ci in get_args(FoldIntervalMethod)
     return fold_auc(
         predictions,
