@@ -100,7 +100,7 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
 
 
 def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl.DataFrame:
-    """Return the area and the rank of each model; the best model of a group is the first."""
+    """Return the models by rank, with their area, position in `areas`, and best model."""
     number = pl.struct(map(column, groups)).rank("dense") if groups else pl.lit(1)
     ranks = areas.select(
         pl.int_range(pl.len()).alias("row"),
