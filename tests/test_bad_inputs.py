@@ -44,6 +44,16 @@ VERBS = {
     "auc covariance": lambda frame, **options: rf.auc_covariance(
         frame, "label", {"a": "score", "b": "score"}, **options
     ),
+    "decision intervals": lambda frame, **options: rf.decision_intervals(
+        frame,
+        "label",
+        {"a": "score", "b": "score"},
+        kind="cost",
+        grid=0.5,
+        n_boot=5,
+        seed=1,
+        **options,
+    ),
     "contrast": lambda frame, **options: rf.contrast(
         frame, "label", {"a": "score", "b": "score"}, adjust=None, **options
     ),

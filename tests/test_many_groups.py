@@ -167,6 +167,9 @@ def test_simplified_curves_of_few_rows_keep_all_corners():
         lambda rows: rf.auc_covariance(rows, "label", ["score", "w"], by="g"),
         lambda rows: rf.curve(rows, "label", "score", by="g").roc.at(fpr=[0.1, 0.5]),
         lambda rows: rf.curve(rows, "label", "score", by="g").roc.area(),
+        lambda rows: rf.curve(rows, "label", ["score", "w"], by="g").roc.relative_superiority(
+            across="model"
+        ),
     ],
     ids=[
         *("curve", "weighted curve", "curve at thresholds", "simplified curve"),
@@ -179,6 +182,7 @@ def test_simplified_curves_of_few_rows_keep_all_corners():
             "auc covariance",
             "at",
             "area",
+            "relative superiority",
         ),
     ],
 )

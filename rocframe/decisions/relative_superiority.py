@@ -204,10 +204,10 @@ def lc_index(
     -----
     The density of the relative cost c = c_fp / (c_fp + c_fn) is 0 at both ends of the range, and
     rises and falls linearly to and from its maximum at the most likely value. A ratio r is the
-    relative cost r / (1 + r). For two models without ties, the difference of the two indices is
-    between -1 and 1: it is the index that compares the first model with the second one. The LC
-    index does not depend on the size of differences between costs. `cost_curve` and
-    `relative_superiority` return these differences.
+    relative cost r / (1 + r). The difference of the indices of two models is between -1 and 1. It
+    is 1 if the first model has the lower cost in the complete range, and -1 if the second model has
+    the lower cost in the complete range. The LC index does not depend on the size of differences
+    between costs. `cost_curve` and `relative_superiority` return these differences.
 
     References
     ----------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import polars as pl
 import pytest
@@ -51,6 +53,48 @@ def test_standard_errors_are_those_of_means_of_rows(prevalence):
         if row["se"] is not None:
             half_width = (row["upper"] - row["lower"]) / 2
             assert half_width == pytest.approx(1.96 * row["se"], rel=0.1)
+
+
+def test_standard_errors_of_costs_are_those_of_all_possible_resamples():
+    frame = pl.DataFrame(
+        {
+            "label": [1, 1, 1, 0, 0, 0],
+            "a": [0.9, 0.4, 0.3, 0.6, 0.4, 0.1],
+            "b": [0.7, 0.8, 0.2, 0.3, 0.9, 0.1],
+        }
+    )
+    label = frame.get_column("label").to_numpy().astype(bool)
+    values = {name: frame.get_column(name).to_numpy() for name in ("a", "b")}
+
+    def cost(name: str, rows: list[int], x: float) -> float:
+        score, y = values[name][rows], label[rows]
+        return min(
+            (score[~y] >= t).mean() * (1 - x) + (score[y] < t).mean() * x
+            for t in (*values[name], np.inf)
+        )
+
+    resamples = [
+        [*pos, *neg]
+        for pos in product(range(3), repeat=3)
+        for neg in product(range(3, 6), repeat=3)
+    ]
+    table = rf.decision_intervals(
+        frame,
+        "label",
+        ["a", "b"],
+        kind="cost",
+        grid=[0.3, 0.6],
+        baseline="b",
+        n_boot=20_000,
+        seed=1,
+    )
+    for row in table.iter_rows(named=True):
+        x = row["probability_cost"]
+        costs = {name: np.array([cost(name, rows, x) for rows in resamples]) for name in values}
+        assert row["expected_cost"] == pytest.approx(cost(row["model"], [*range(6)], x))
+        assert row["se"] == pytest.approx(costs[row["model"]].std(), rel=0.02)
+        if row["model"] == "a":
+            assert row["difference_se"] == pytest.approx((costs["a"] - costs["b"]).std(), rel=0.02)
 
 
 def test_the_curves_are_those_of_decision_curve_and_cost_curve():
