@@ -170,6 +170,7 @@ def test_simplified_curves_of_few_rows_keep_all_corners():
         lambda rows: rf.curve(rows, "label", ["score", "w"], by="g").roc.relative_superiority(
             across="model"
         ),
+        lambda rows: rf.curve(rows, "label", "score", by="g").roc.transfer(over="g"),
     ],
     ids=[
         *("curve", "weighted curve", "curve at thresholds", "simplified curve"),
@@ -183,6 +184,7 @@ def test_simplified_curves_of_few_rows_keep_all_corners():
             "at",
             "area",
             "relative superiority",
+            "transfer",
         ),
     ],
 )

@@ -137,12 +137,12 @@ def mix(
     axis, values = parse_point({"fpr": fpr, "tpr": tpr, "alert_rate": alert_rate})
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = curve_layout(schema, by, ())
+        models = [(name, dtype) for name, dtype in schema.items() if name == across]
+        columns = mixture_columns(*models)
+        table = curve_layout(schema, by, tuple(name for name in columns if name != across))
         if across is not None and across not in table.by:
             raise MissingColumnError.compose("across", across, table.by)
         keys = {name: dtype for name, dtype in table.keys.items() if name != across}
-        columns = mixture_columns(None if across is None else (across, table.keys[across]))
-        curve_layout(schema, by, tuple(name for name in columns if name != across))
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:
             return mixtures(

@@ -19,7 +19,8 @@ from rocframe.decisions.concavities import (
     parse_concavities,
 )
 from rocframe.decisions.optimum import CurveRows
-from rocframe.decisions.transfer import plan_transfer, pooled_other_curves
+from rocframe.decisions.other_folds import pooled_other_curves
+from rocframe.decisions.transfer import plan_transfer
 from rocframe.frames import build_table, column
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import exact_quotient

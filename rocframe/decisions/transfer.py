@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -10,17 +10,18 @@ import polars as pl
 from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.operating_point import RuleOptions, allowed_rows
-from rocframe.decisions.optimum import CurveRows, best_rows
-from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
+from rocframe.decisions.optimum import best_rows
+from rocframe.decisions.other_folds import OtherFolds
+from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import (
     as_input_frame,
     build_table,
     lazy_plan,
-    number_distinct_rows,
     private_names,
     through_node,
 )
 from rocframe.inference.notes import class_notes
+from rocframe.kernel.threads import run_parallel
 from rocframe.options import check_supported, public
 from rocframe.rates import CONFUSION
 from rocframe.schemas import RULE, THRESHOLD, TRANSFER
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from rocframe.curves.table import Curves
     from rocframe.decisions.operating_point import Constraint
-    from rocframe.decisions.optimum import Rule
+    from rocframe.decisions.optimum import CurveRows, Rule
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
     from rocframe.table_types import Schema
@@ -266,18 +267,16 @@ def _apply(
 ) -> dict[str, object]:
     """Return the columns of the result: a row per curve and rule."""
     rules, constraints = options.at_prevalence(curves.prevalence)
-    others = None if chosen is not None else pooled_other_curves(curves, over)
+    if chosen is None:
+        choices = _choose_on_others(curves, over, rules, constraints)
+    else:
+        choices = [_read_choice(curves, chosen, name) for name in options.rules]
     axis, n_curves = point_axis(curves, THRESHOLD), len(curves.firsts)
     shape = n_curves, len(rules)
     threshold, value, realised, optimism = np.full((4, *shape), np.nan)
     row, note = np.full(shape, -1), np.full(shape, None, object)
     own_note = class_notes(curves.total("tp", "fn"), curves.total("fp", "tn"))
-    for i, (name, rule) in enumerate(zip(options.rules, rules, strict=True)):
-        if others is None:
-            assert chosen is not None
-            choice = _read_choice(curves, chosen, name)
-        else:
-            choice = _choose(others, rule, constraints, n_curves)
+    for i, (rule, choice) in enumerate(zip(rules, choices, strict=True)):
         exists = ~np.isnan(choice.threshold)
         given = np.where(exists, choice.threshold, np.inf)
         found = rows_at(axis, given[:, None])[0][exists, 0]
@@ -285,7 +284,8 @@ def _apply(
         threshold[:, i], value[:, i], row[exists, i] = choice.threshold, choice.value, found
         realised[exists, i] = rule.value.evaluate({THRESHOLD: given[exists], **counts})
         low_is_better = rule.minimize or (bool(rule.polynomial) and rule.value.better == "lower")
-        optimism[:, i] = (value[:, i] - realised[:, i]) * (-1 if low_is_better else 1)
+        with np.errstate(invalid="ignore"):  # the difference of two infinite values
+            optimism[:, i] = (value[:, i] - realised[:, i]) * (-1 if low_is_better else 1)
         note[:, i] = np.where(exists, own_note, choice.note)
     position = pl.Series(row.ravel()).replace(-1, None).cast(pl.get_index_type())
     names = {part: curves.layout.private(part) for part in CONFUSION}
@@ -300,68 +300,39 @@ def _apply(
     }
 
 
-def pooled_other_curves(curves: Curves, over: str) -> CurveRows:
-    """Return for each curve the pooled curve of all other curves of its group.
+def _choose_on_others(
+    curves: Curves, over: str, rules: Sequence[Rule], constraints: Sequence[Constraint]
+) -> list[Choice]:
+    """Return for each rule the choices on the pooled curves of all other folds of a group."""
+    folds = OtherFolds.from_curves(curves, over)
 
-    Curves of a group have the same values of all group columns except for `over`.
-    """
-    for i in np.flatnonzero(curves.ends_early)[:1].tolist():
-        problem = f"curves: {curves.name_group(i)} ends before its lowest score"
-        hint = "Compute the curve without thresholds=, and do not filter its rows."
-        raise BrokenCurveError.compose(problem, hint)
-    n_curves = len(curves.firsts)
-    curve = np.repeat(np.arange(n_curves), np.diff(curves.starts))
-    rest, group = curves.keys.drop(over), np.zeros(n_curves, np.int64)
-    if rest.width:
-        group = number_distinct_rows(rest)[1].to_numpy().astype(np.int64)
-    is_first = np.zeros(len(curve), bool)
-    is_first[curves.firsts] = True
-    threshold = curves.columns[THRESHOLD]
-    # The rows of each group by falling threshold are repeated for each of its curves.
-    order = np.lexsort((-threshold, ~is_first, group[curve]))
-    starts = np.searchsorted(group[curve[order]], np.arange(group.max(initial=-1) + 2))
-    lengths = np.diff(starts)[group]
-    held = np.repeat(np.arange(n_curves), lengths)
-    first = np.cumsum(lengths) - lengths
-    row = order[np.arange(len(held)) + (starts[group] - first)[held]]
-    others = curve[row] != held
-    held, row = held[others], row[others]
-    steps = {"held": held}
-    for name in ("tp", "fp"):
-        counts = curves.columns[name]
-        steps[name] = np.where(is_first, counts, np.diff(counts, prepend=counts[:1]))[row]
-    pooled = pl.DataFrame(steps).with_columns(pl.col("tp", "fp").cum_sum().over("held"))
-    ends = np.ones(len(held), bool)  # the last of the rows of a curve with the same threshold
-    ends[:-1] = (np.diff(held) != 0) | (is_first[row[1:]] != is_first[row[:-1]])
-    ends[:-1] |= threshold[row[1:]] != threshold[row[:-1]]
-    held, row, pooled = held[ends], row[ends], pooled.filter(pl.Series(ends))
-    totals = {}
-    for name, parts in (("pos", ("tp", "fn")), ("neg", ("fp", "tn"))):
-        own = curves.total(*parts)
-        sums = np.zeros(int(group.max(initial=-1)) + 1, own.dtype)
-        np.add.at(sums, group, own)
-        totals[name] = (sums[group] - own)[held]
-    return CurveRows(
-        curve=held,
-        threshold=threshold[row],
-        tp=pooled.get_column("tp").to_numpy(),
-        fp=pooled.get_column("fp").to_numpy(),
-        **totals,
-    )
+    def choose(part: slice) -> list[Choice]:
+        rows = folds.pooled_rows(part)
+        totals = folds.pos[part], folds.neg[part]
+        return [_choose(rows, rule, constraints, *totals) for rule in rules]
+
+    parts = run_parallel(choose, folds.parts() or [slice(0, 0)])
+    restored = np.argsort(folds.order)
+    return [
+        Choice(*(np.concatenate(arrays)[restored] for arrays in zip(*choices, strict=True)))
+        for choices in zip(*parts, strict=True)
+    ]
 
 
 def _choose(
-    rows: CurveRows, rule: Rule, constraints: Sequence[Constraint], n_curves: int
+    rows: CurveRows,
+    rule: Rule,
+    constraints: Sequence[Constraint],
+    pos: NDArray[Any],
+    neg: NDArray[Any],
 ) -> Choice:
     """Return the best threshold of each curve by a rule."""
     allowed, index = rows.where(allowed_rows(rows, constraints))
-    best = best_rows(allowed, rule, n_curves).row
+    best = best_rows(allowed, rule, len(pos)).row
     exists = best >= 0
     chosen = rows.take(index[best[exists]])
-    threshold, value = np.full((2, n_curves), np.nan)
+    threshold, value = np.full((2, len(pos)), np.nan)
     threshold[exists], value[exists] = chosen.threshold, rule.value.evaluate(chosen.counts)
-    pos, neg = np.zeros((2, n_curves), rows.pos.dtype)
-    pos[rows.curve], neg[rows.curve] = rows.pos, rows.neg
     return Choice(threshold, value, class_notes(pos, neg, no_solution=~exists))
 
 

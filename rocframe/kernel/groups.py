@@ -273,7 +273,7 @@ class RowWeights:
         row_weight = counts if weights is None else counts * weights
         negative = (codes & 1).astype(bool)
         tp, fp = run_parallel(
-            lambda side: _cumulative_sums(np.where(negative == side, row_weight, 0), starts),
+            lambda side: cumulative_sums(np.where(negative == side, row_weight, 0), starts),
             [False, True],
         )
         return cls(count=counts, weight=weights, row_weight=row_weight, tp=tp, fp=fp)
@@ -289,8 +289,17 @@ class RowWeights:
         )
 
 
-def _cumulative_sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
-    """Replace `values`, in place, by their cumulative sums within each group."""
+def cumulative_sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
+    """Replace `values`, in place, by their cumulative sums within each group.
+
+    Rounding errors in one group do not affect another group.
+    """
+    if values.dtype.kind == "i" and len(values):  # integer sums are exact
+        np.cumsum(values, out=values)
+        first = starts[:-1]
+        before = np.where(first > 0, values[first - 1], 0)
+        values -= np.repeat(before, np.diff(starts))
+        return values
     for rows in equal_size_groups(starts):
         values[rows] = np.cumsum(values[rows], axis=1)
     for i in large_groups(starts):

@@ -202,6 +202,14 @@ ERRORS = {
 }
 
 
+def test_the_difference_of_two_infinite_values_is_null():
+    rows = {"fold": [1, 1, 2, 2], "label": [1, 0, 1, 0], "score": [2, 1, 2, 1]}
+    curves = rf.curve(pl.DataFrame(rows), "label", "score", by="fold")
+    applied = rf.transfer(curves, "lr_pos")
+    assert applied["value_chosen"].to_list() == applied["value_realised"].to_list() == [np.inf] * 2
+    assert applied["optimism"].to_list() == [None, None]
+
+
 def test_errors_name_the_argument_the_value_and_what_to_do():
     with all_cases() as case:
         for text, options in ERRORS.items():
