@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import altair as alt
 import polars as pl
@@ -26,6 +26,7 @@ from rocframe.charts.curve_layers import (
 from rocframe.charts.dot_plot import REASON, DotPlot, documented_columns, read_rows, row_records
 from rocframe.charts.labels import (
     RATE_FORMAT,
+    distinct_labels,
     inline_data,
     json_numbers,
     note_text,
@@ -39,7 +40,7 @@ from rocframe.errors import OptionValueError
 from rocframe.frames import column
 from rocframe.kinds import Kind
 from rocframe.options import NOT_GIVEN, check_choice
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas import MODEL, THRESHOLD
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
@@ -282,50 +283,29 @@ def decision_intervals_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw decision curves or cost curves with bands, or differences with a line at 0."""
     x, y = table.columns[len(layout.by) : len(layout.by) + 2]
-    is_cost = y == "expected_cost"
     check_choice("y", options.y, (None, y, "difference"))
-    by, keys = layout.by, list(map(column, layout.by))
-    fields = {"x": x, "x_low": x, "x_high": x}
-    plane_x = PlotAxis(name=x, title="Probability cost" if is_cost else "Probability threshold")
-    if options.y == "difference":
-        table = table.filter(pl.col("difference").is_not_null())
-        if not table.height:
-            problem = "the table has no differences"
-            raise OptionValueError.compose("y", options.y, problem, "Compute it with baseline=.")
-        fields |= {"y": "difference", "y_low": "difference_lower", "y_high": "difference_upper"}
-        title = f"Difference of {'costs' if is_cost else 'net benefits'} to the baseline"
-        ends = table.select(pl.col("^difference(_lower|_upper)?$"))
-        low, high = (
-            min(ends.min().fill_null(0).row(0)),
-            max(ends.max().fill_null(0).row(0)),
-        )
-        low, high = min(low, 0.0), max(high, 0.0)
-        if not is_cost:  # differences at thresholds close to 1 are not limited
-            largest = _highest(table, y, "treat_all", least=0.0) / 2
-            low, high = max(low, -largest), min(high, largest)
-        high = high if high > low else low + EMPTY_HEIGHT
-        plane_y = PlotAxis(name="difference", title=title, low=low, high=high, nice=True)
-        dashed, reference = "no difference", [_zero_layer()]
-    else:
-        fields |= {"y": y, "y_low": "lower", "y_high": "upper"}
-        title = "Cost curve" if is_cost else "Decision curve"
-        if is_cost:
-            high = _highest(table, y, "upper", least=MAX_TRIVIAL_COST)
-            plane_y = PlotAxis(name=y, title="Normalised expected cost", high=high)
-            dashed, reference = "trivial classifiers", [_trivial_layer()]
-        else:
-            high = _highest(table, y, "upper", "treat_all", least=0.0) or EMPTY_HEIGHT
-            # Negative net benefits are not limited. The range around 0 is the one of interest.
-            low = -MARGIN * high
-            plane_y = PlotAxis(name=y, title="Net benefit", low=low, high=high, nice=True)
-            dashed, reference = "treat all, treat none", [_zero_layer()]
-    plane = _plane(plane_x, plane_y, options)
+    shown = _shown_differences(table, y) if options.y == "difference" else _shown_curves(table, y)
+    is_cost = y == "expected_cost"
+    plane = _plane(
+        PlotAxis(name=x, title="Probability cost" if is_cost else "Probability threshold"),
+        shown.axis,
+        options,
+    )
     if not is_cost:
         plane = replace(plane, y=replace(plane.y, nice=False, zoomed=True))
-    ordered = table.sort(*keys, x)
-    plot = plot_with_limits(ordered, by, fields, options, plane_of=lambda _: plane, averaged=("y",))
-    if dashed.startswith("treat all"):
-        plot = replace(plot, overlays=_treat_all_records(ordered, by, plot))
+    ordered = shown.rows.sort(*map(column, layout.by), x)
+    value, low, high = shown.columns
+    plot = plot_with_limits(
+        ordered,
+        layout.by,
+        {"x": x, "x_low": x, "x_high": x, "y": value, "y_low": low, "y_high": high},
+        options,
+        plane_of=lambda _: plane,
+        averaged=("y",),
+    )
+    reference = [_trivial_layer() if value == "expected_cost" else _zero_layer()]
+    if value == "net_benefit":
+        plot = replace(plot, overlays=_treat_all_records(ordered, layout.by, plot))
         reference.append(_overlay_layer(plot, TREAT_ALL, **CHANCE_STROKE))
     caption = interval_caption(table)
     limits = limit_layers(plot, caption) if caption else []
@@ -343,14 +323,62 @@ def decision_intervals_chart(
     ]
     return plot.groups.with_titles(
         chart_with_limits(plot, layers),
-        title=title,
-        subtitle=f"Dashed: {dashed}",
+        title=shown.title,
+        subtitle=f"Dashed: {shown.dashed}",
         description=sentences(
-            f"{title}, {format_count(len(plot.records), 'curve')}: {plane.axis_names}",
+            f"{shown.title}, {format_count(len(plot.records), 'curve')}: {plane.axis_names}",
             caption,
-            f"The dashed lines show: {dashed}",
+            f"The dashed lines show: {shown.dashed}",
         ),
     )
+
+
+class ShownIntervals(NamedTuple):
+    """What a chart of intervals shows: rows, the y axis, and the columns of values and limits.
+
+    `dashed` is the meaning of the dashed lines.
+    """
+
+    rows: pl.DataFrame
+    title: str
+    axis: PlotAxis
+    columns: tuple[str, str, str]
+    dashed: str
+
+
+def _shown_curves(table: pl.DataFrame, y: str) -> ShownIntervals:
+    """Return how decision curves or cost curves are drawn."""
+    columns = (y, "lower", "upper")
+    if y == "expected_cost":
+        high = _highest(table, y, "upper", least=MAX_TRIVIAL_COST)
+        axis = PlotAxis(name=y, title="Normalised expected cost", high=high)
+        return ShownIntervals(table, "Cost curve", axis, columns, "trivial classifiers")
+    high = _highest(table, y, "upper", "treat_all", least=0.0) or EMPTY_HEIGHT
+    axis = PlotAxis(name=y, title="Net benefit", low=-MARGIN * high, high=high, nice=True)
+    return ShownIntervals(table, "Decision curve", axis, columns, "treat all, treat none")
+
+
+def _shown_differences(table: pl.DataFrame, y: str) -> ShownIntervals:
+    """Return how the differences to the baseline are drawn."""
+    rows = table.filter(pl.col("difference").is_not_null())
+    if not rows.height:
+        problem = "the table has no differences"
+        raise OptionValueError.compose("y", "difference", problem, "Compute it with baseline=.")
+    is_baseline = pl.col("difference").is_null() & pl.col(y).is_not_null()
+    baselines = table.filter(is_baseline).get_column(MODEL)
+    name = "the baseline"
+    if baselines.n_unique() == 1:
+        name = distinct_labels(baselines[:1])[0]
+    ends = ["difference", "difference_lower", "difference_upper"]
+    low = -_highest(rows.select(-pl.col(ends)), *ends, least=0.0)
+    high = _highest(rows, *ends, least=0.0)
+    if y == "net_benefit":  # differences at thresholds close to 1 are not limited
+        largest = _highest(rows, y, "treat_all", least=0.0) / 2
+        low, high = max(low, -largest), min(high, largest)
+    high = high if high > low else low + EMPTY_HEIGHT
+    axis = PlotAxis(name="difference", title=f"Difference to {name}", low=low, high=high, nice=True)
+    title = "Difference of expected costs" if y == "expected_cost" else "Difference of net benefits"
+    return ShownIntervals(rows, title, axis, (ends[0], ends[1], ends[2]), "no difference")
 
 
 def _zero_layer() -> alt.Chart:

@@ -237,6 +237,7 @@ def test_charts_draw_bands_differences_and_trivial_decisions():
     differences = records(table.roc.chart(y="difference"))
     assert [one["f0"] for one in differences if "f0" in one] == ["decision_tree"]
     cost = intervals(kind="cost").roc.chart(y="difference", facet="model")
-    assert cost.to_dict()["title"]["text"] == "Difference of costs to the baseline"
+    assert cost.to_dict()["title"]["text"] == "Difference of expected costs"
+    assert "difference to naive_bayes against probability cost" in cost.description
     with pytest.raises(rf.OptionValueError, match="the table has no differences"):
         intervals(baseline=None).roc.chart(y="difference")
