@@ -175,12 +175,13 @@ def average(
         differences between curves; their standard error is null for means of 0 and 1. Limits are
         clipped to the range of the metric.
 
-        `note` is null, or contains those of these values that apply:
+        `note` is null, or contains all of the following values that apply:
 
         - `zero_variance`: all curves have the same value.
         - `left_out:1 (7)`: one curve, with the key 7, lacks a class and is excluded.
         - `lacks_rows:1 (3)`: one curve, with the key 3, lacks rows and has no value at this point.
-        - `fewer:precision (3)`: only three curves, fewer than `n_curves`, have a precision here.
+        - `fewer:precision (3)`: at this point, only three curves, fewer than `n_curves`, have a
+          precision.
 
         For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column
         `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves,
@@ -205,7 +206,7 @@ def average(
 
     Notes
     -----
-    Where a curve has several points with the same value of an axis, the best of them is used: the
+    If a curve has several points with the same value of an axis, the best point is used: the
     highest TPR at an FPR, the lowest FPR at a TPR, the highest precision at a recall. Between rows,
     the counts are interpolated linearly. A curve with unscored negatives begins at an FPR above 0;
     for lower FPRs, its TPR is 0.
@@ -217,25 +218,27 @@ def average(
     used.
 
     If the curves were computed with `prevalence=`, the averages are computed at this prevalence,
-    unless another one is passed to `average`.
+    unless another prevalence is passed to `average`.
 
     With `grid="union"`, the area under the vertical mean of ROC curves equals the mean of the areas
     under the curves.
 
     Binomial limits are Wilson's limits of the pooled rate: the sum of the counts of all curves at
-    the point, divided by the sum of their rows. The pooled rate does not depend on `weights`. It
-    differs from the mean if the curves have different numbers of rows or different weights. If the
-    mean is outside the limits, the nearest limit is set to the mean, so that the interval contains
-    the mean.
+    the point, divided by the sum of the rows of all curves. The pooled rate does not depend on
+    `weights`. If the curves have different numbers of rows or different weights, the pooled rate
+    differs from the mean. If the mean is outside the limits, the nearest limit is set to the mean,
+    so that the interval contains the mean.
 
-    The p-quantile of n bootstrap means in rising order is the mean at position p·(n + 1),
-    interpolated linearly; outside the positions 1 to n, it is the first or last mean.
+    The p-quantile of n bootstrap means in increasing order is the mean at position p·(n + 1),
+    interpolated linearly. At positions below 1 or above n, the p-quantile is the first or the last
+    mean.
 
-    If the last row of a curve has true negatives, rows are missing below it, because of a filter or
-    of `curve(thresholds=...)`. The curve has no value at points that need these rows. Metrics that
-    both rise and fall, such as accuracy, need all rows. If only rows of positives are missing
-    below the last row, the counts are the same as for unscored positives with `missing="worst"`;
-    then there is no note, and the curve has no value at a higher TPR.
+    If the last row of a curve has true negatives, rows with lower thresholds are missing, because
+    of a filter or of `curve(thresholds=...)`. The curve has no value at points that need these
+    rows. Metrics that both rise and fall, such as accuracy, need all rows. If only rows of
+    positives are missing below the last row, the counts are the same as for unscored positives with
+    `missing="worst"`; then `note` does not mention the missing rows, and the curve has no value at
+    a higher TPR.
 
     `"threshold"` and `"pooled"` require curves with a row for each of their scores. A curve from
     `curve(thresholds=...)` lacks rows. This is detected if its last row has true negatives, or if

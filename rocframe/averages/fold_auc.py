@@ -88,8 +88,8 @@ def fold_auc(
     ci : str or None, default "logit_delong"
         Method of the interval. `"logit_delong"`: interval of the logit of the mean, with DeLong's
         variance in each fold. `"delong"`: Wald interval with the same variance, clipped to [0, 1].
-        `"ledell"`: Wald interval with the variance of the influence curve, with the class
-        proportions of all folds together (LeDell, Petersen, van der Laan). None: no interval.
+        `"ledell"`: Wald interval of LeDell, Petersen and van der Laan, whose variance uses the
+        class proportions of all folds together. None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     positive : object, default None

@@ -95,20 +95,19 @@ def band(
         Simultaneous bands. `"kolmogorov_smirnov"`: the curve shifted by quantiles of Kolmogorov's
         distance in both directions, valid for all scores and sample sizes. `"fixed_width"`: the
         curve shifted in one direction, so far that the proportion `level` of the resampled curves
-        lies inside. `"envelope"`: the same, with larger shifts where the resampled curves vary
-        more. `"working_hotelling"`: limits of a binormal curve that is fitted by maximum
+        lies inside. `"envelope"`: as `"fixed_width"`, with larger shifts where the resampled curves
+        vary more. `"working_hotelling"`: limits of a binormal curve that is fitted by maximum
         likelihood.
 
         Pointwise bands. `"bootstrap"`: quantiles of the resampled curves at each FPR. `"binomial"`:
-        Wilson's limits of TPR, which ignore that the threshold of each FPR is estimated.
-        `"threshold"`: Wilson's limits of TPR and of FPR at each threshold, each with confidence
-        `level`.
+        Wilson's limits of TPR, which treat the threshold of each FPR as known. `"threshold"`:
+        Wilson's limits of TPR and of FPR at each threshold, each with confidence `level`.
     level : float, default 0.95
         Confidence level of the band, between 0 and 1.
     grid : int, sequence of float or str, default 101
         False positive rates of the result: a number of evenly spaced rates from 0 to 1, a list of
         rates, or `"curve"` for the rates of each group's curve. With `method="threshold"`, the
-        point of each rate is at the lowest threshold whose FPR does not exceed it.
+        point of each rate is at the lowest threshold whose FPR is at most this rate.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
@@ -134,11 +133,12 @@ def band(
     DataFrame or LazyFrame
         `*by`, (`model`,) `fpr, tpr, fpr_lower, fpr_upper, lower, upper, ci_level, scope, band,
         note`; one row per group and point, sorted by group and rising `fpr`. All rates are Float64
-        in [0, 1]. `tpr` is the height of the curve at `fpr`, interpolated linearly between points;
-        at a vertical step it is the upper end of the step. For `"working_hotelling"`, `tpr` is the
-        height of the fitted curve. `lower` and `upper` are the limits of TPR. `fpr_lower` and
-        `fpr_upper` are the limits of FPR; they are null except for `"threshold"`. `scope` (String)
-        is `pointwise` or `simultaneous`, and `band` (String) is the method.
+        in [0, 1]. `tpr` is the true positive rate of the curve at `fpr`, interpolated linearly
+        between points. If the curve is vertical at `fpr`, `tpr` is the upper end. For
+        `"working_hotelling"`, `tpr` is the true positive rate of the fitted curve. `lower` and
+        `upper` are the limits of TPR. `fpr_lower` and `fpr_upper` are the limits of FPR; they are
+        null except for `"threshold"`. `scope` (String) is `pointwise` or `simultaneous`, and `band`
+        (String) is the method.
 
         If a group lacks a class, `tpr` and the limits are null. Such a group has one row if the
         points are those of its own curve, as with `grid="curve"` or `method="threshold"`. `note`

@@ -86,8 +86,8 @@ def smooth(
     -------
     DataFrame or LazyFrame
         `*by`, (`model`,) `fpr, tpr, auc, a, b, note`; one row per group and point, sorted by group
-        and rising `fpr`. `tpr` (Float64) is the height of the fitted curve at `fpr`. `auc`
-        (Float64) is the area under the complete fitted curve, Φ(a / √(1 + b²)). `a` and `b`
+        and rising `fpr`. `tpr` (Float64) is the true positive rate of the fitted curve at `fpr`.
+        `auc` (Float64) is the area under the complete fitted curve, Φ(a / √(1 + b²)). `a` and `b`
         (Float64) are the parameters. `auc`, `a` and `b` are the same in all rows of a group.
 
         All columns except `fpr` are null if the group lacks a class or if the likelihood has no
@@ -110,12 +110,12 @@ def smooth(
 
     Notes
     -----
-    Only the order of the scores matters. Scores with rows of only one class between two scores of
-    the other class have one rating, and tied rows have one rating. If a group has more than 1000
-    ratings, neighbouring ratings are merged.
+    The fit depends only on the order of the scores, which is converted to ratings. Tied rows have
+    the same rating. Neighbouring rows of the same class also have the same rating. If a group has
+    more than 1000 ratings, neighbouring ratings are merged.
 
-    If `b` is not 1, a binormal curve crosses the diagonal. If it crosses far from the corners, the
-    model does not fit.
+    If `b` is not 1, a binormal curve crosses the diagonal. If the crossing point is far from the
+    corners of the chart, the binormal model is not suitable.
 
     References
     ----------
@@ -199,8 +199,8 @@ def theoretical_curve(
 ) -> pl.DataFrame:
     """Return the ROC curve of two continuous distributions of scores.
 
-    The height of the curve is S₁(S₀⁻¹(fpr)), where S₁ and S₀ are the probabilities that the score
-    of a positive and of a negative is above a threshold.
+    The true positive rate of the curve is S₁(S₀⁻¹(fpr)), where S₁(s) and S₀(s) are the
+    probabilities that the score of a positive and of a negative is above s.
 
     Parameters
     ----------
@@ -217,8 +217,8 @@ def theoretical_curve(
     -------
     DataFrame
         `fpr, tpr, auc, a, b, note`, the columns of `smooth`; one row per point, by rising `fpr`.
-        `tpr` (Float64) is the height of the curve at `fpr`, and `auc` (Float64) the area under the
-        complete curve, from numerical integration. `a`, `b` and `note` are null.
+        `tpr` (Float64) is the true positive rate of the curve at `fpr`. `auc` (Float64) is the area
+        under the complete curve, from numerical integration. `a`, `b` and `note` are null.
 
     Raises
     ------

@@ -126,10 +126,11 @@ def multiclass_auc(
         ci_method, note`; one row per group and average, sorted by group, with averages in the order
         of `average`. `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two
         classes. `lower`, `upper` and `se` (Float64) are null without an interval; the limits of
-        `"bootstrap_bca"` are also null if all resamples lie on one side of the estimate.
-        `n_classes` (Int64) counts the classes with a score. `n_classes_used` (Int64) counts the
-        classes that have rows in the group. Averages are over the classes that have rows in the
-        group; `"micro"` also includes the scores of the other classes, as negatives.
+        `"bootstrap_bca"` are also null if the averages of all resamples are above the estimate, or
+        all are below it. `n_classes` (Int64) counts the classes with a score. `n_classes_used`
+        (Int64) counts the classes that have rows in the group. Averages are over the classes that
+        have rows in the group; `"micro"` also includes the scores of the other classes, as
+        negatives.
 
         `n` (Int64) counts the rows that are used. `n_missing` (Int64) counts the rows without a
         label or a score. With `missing="drop"`, a row without one of its scores is left out for all

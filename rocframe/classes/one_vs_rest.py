@@ -37,8 +37,9 @@ def one_vs_rest(
 ) -> FrameT:
     """Reshape a table with many classes into binary predictions of each class against all others.
 
-    Each row becomes one row per class, with the score of that class and a label, which is true if
-    the row is of that class. Pass the result to any function on predictions with `by=[…, "class"]`.
+    Each row becomes one row per class, with the score of the class and a label, which is true if
+    the row belongs to the class. Pass the result to any function on predictions with `by=[…,
+    "class"]`.
 
     Parameters
     ----------
@@ -72,10 +73,10 @@ def one_vs_rest(
     -------
     DataFrame or LazyFrame
         The kept columns, the columns of `id`, then `class, label, score`; one row per input row and
-        class. The rows are in the order of the classes in `scores`; for a long table, in its order.
-        `class` has the type of the label. `label` (Boolean) is true if the row is of the class, and
-        null if the class of the row is missing. `score` is null or NaN if the score in the table
-        is; a margin is null if any score of the row is missing.
+        class. The rows are in the order of the classes in `scores`; for a long table, in the order
+        of the table. `class` has the type of the label. `label` (Boolean) is true if the row is of
+        the class, and null if the class of the row is missing. `score` is null or NaN if the score
+        in the table is; a margin is null if any score of the row is missing.
 
     Raises
     ------

@@ -55,19 +55,20 @@ def volume(
     """Measure the volume under the ROC surface of three classes in each group.
 
     The volume is the probability that three rows, one drawn at random from each class, are assigned
-    to their classes without error. Random assignment has volume 1/6; the best volume is 1. How rows
-    are assigned depends on `scores`:
+    to their classes without error. Random assignment has the volume 1/6. The largest possible
+    volume is 1. How rows are assigned depends on `scores`:
 
     With one score for all classes, and `classes` from lowest to highest, the column `rule` is
     `"order"`: a triple of rows is correct if their scores are in the order of their classes. A
-    triple counts 1/2 if two of its scores tie and the third is in the correct order, and 1/6 if all
-    three tie.
+    triple counts 1/2 if two of its scores are tied and the third score is in the correct order. A
+    triple counts 1/6 if all three scores are tied.
 
     With a score for each class, `rule` is `"sum"`: of the six ways to assign the three rows to the
-    three classes, the one with the largest sum of scores is chosen. Each row adds its score of the
-    class that it is assigned to. A triple counts 1/k if the correct assignment is one of k with the
-    largest sum. If the scores are logarithms of probabilities, the assignment with the largest sum
-    is the most likely one, for any class frequencies.
+    three classes, the assignment with the largest sum of scores is chosen. The sum contains the
+    score of each row for the class that is assigned to the row. A triple counts 1/k if the correct
+    assignment is one of k assignments with the largest sum. If the scores are logarithms of
+    probabilities, the assignment with the largest sum is the most likely one, for any class
+    frequencies.
 
     Parameters
     ----------

@@ -73,11 +73,11 @@ def compare(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Compare the areas under the ROC curves of every two models in each group.
+    """Compare the areas under the ROC curves of each pair of models in each group.
 
     The test is paired if the models scored the same rows. A paired test has more power than a
     comparison of the two intervals. In a long table, `id` identifies the rows of one instance.
-    Score columns side by side need no `id`.
+    If each model has a score column, `id` is not needed.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def compare(
     by : str or sequence of str, default None
         Group columns. Rows with a null key are a separate group.
     baseline : str, default None
-        Model that is compared with each of the others. None: every two models are compared.
+        Model that is compared with each other model. None: all pairs of models are compared.
     method : str, default "delong"
         `"delong"`: a normal test with DeLong's variance of the difference on the same rows.
         `"delong_unpaired"`: a t test with Welch's degrees of freedom, for models that scored
