@@ -559,7 +559,7 @@ def test_any_real_score_is_a_threshold(frame, scores, expected):
 
 
 YES_NO = ["yes", "no", "yes", "no"]
-LABELLED = [
+LABELED = [
     pytest.param([1, 0, 1, 0], None, id="0 and 1"),
     pytest.param([1.0, 0.0, 1.0, 0.0], None, id="0.0 and 1.0"),
     pytest.param([1, -1, 1, -1], 1, id="-1 and 1, positive stated"),
@@ -572,7 +572,7 @@ LABELLED = [
 ]
 
 
-@pytest.mark.parametrize(("labels", "positive"), LABELLED)
+@pytest.mark.parametrize(("labels", "positive"), LABELED)
 def test_labels_that_say_which_class_is_positive_give_one_table(frame, labels, positive):
     expected = counts([inf, 0.9, 0.4, 0.1], *ORDINARY)
     assert_frame_equal(counted(frame, log(label=labels), positive=positive), expected)

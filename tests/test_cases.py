@@ -29,7 +29,7 @@ def confusion(table: pl.DataFrame) -> list[tuple]:
     return table.select("threshold", "tp", "fp", "fn", "tn").rows()
 
 
-def labelled() -> dict:
+def labeled() -> dict:
     """Remove the row without a label, which `missing="worst"` refuses."""
     return pl.DataFrame(COLUMNS).filter(pl.col("label").is_not_null()).to_dict(as_series=False)
 
@@ -68,7 +68,7 @@ def test_dropped_rows_are_counted_in_n_missing(frame, options, expected):
 
 
 def test_unscored_rows_are_errors_at_every_threshold_of_the_worst_case(frame):
-    actual = confusion(curve(frame, labelled(), missing="worst", by="g"))
+    actual = confusion(curve(frame, labeled(), missing="worst", by="g"))
     # a: one unscored negative is a false positive from the top, one unscored positive never found.
     assert actual == [
         (inf, 0, 1, 3, 2),
@@ -82,7 +82,7 @@ def test_unscored_rows_are_errors_at_every_threshold_of_the_worst_case(frame):
 
 
 def test_given_thresholds_show_the_worst_case_too(frame):
-    actual = confusion(curve(frame, labelled(), missing="worst", by="g", thresholds=[0.4]))
+    actual = confusion(curve(frame, labeled(), missing="worst", by="g", thresholds=[0.4]))
     assert actual == [
         (inf, 0, 1, 3, 2),
         (0.4, 2, 2, 1, 1),
@@ -92,18 +92,18 @@ def test_given_thresholds_show_the_worst_case_too(frame):
 
 
 def test_the_worst_case_weighs_and_repeats_its_unscored_rows(frame):
-    weighted = confusion(curve(frame, labelled(), missing="worst", weight="w", thresholds=[]))
-    counted = confusion(curve(frame, labelled(), missing="worst", count="n", thresholds=[]))
+    weighted = confusion(curve(frame, labeled(), missing="worst", weight="w", thresholds=[]))
+    counted = confusion(curve(frame, labeled(), missing="worst", count="n", thresholds=[]))
     # Positives weigh 1 + 3 + 4 + 7 + 10, negatives 2 + 5 + 6 + 8, of which 5 are unscored.
     assert weighted == [(inf, 0.0, 5.0, 25.0, 16.0)]
     assert counted == [(inf, 0, 5, 25, 16)]
-    full = confusion(curve(frame, labelled(), missing="worst", weight="w"))
+    full = confusion(curve(frame, labeled(), missing="worst", weight="w"))
     assert full[0] == weighted[0]
     assert full[-1] == (0.1, 12.0, 21.0, 13.0, 0.0)
 
 
 def test_pairs_with_an_unscored_row_are_lost_and_never_tie(frame):
-    area = rf.auc(frame(labelled()), "label", "score", missing="worst", by="g", ci=None)
+    area = rf.auc(frame(labeled()), "label", "score", missing="worst", by="g", ci=None)
     expected = pl.DataFrame(
         {
             "g": ["a", "b"],

@@ -167,7 +167,7 @@ def scatter_to_rows(
 
 
 def auc_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of the AUC: centred placement values / weight of the class."""
+    """Return the influence values of the AUC: centered placement values / weight of the class."""
     block, totals = sample.block, sample.totals
     auc, pos, neg = count_pairs(sample).areas[0][0], totals.pos[0], totals.neg[0]
     v10 = (neg - totals.unscored_neg[0] - (block.fp0 + block.fp) / 2) / neg

@@ -276,16 +276,16 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
             for weight, values, mean in zip(weights, placements.at(block), means, strict=True)
         ]
 
-    centred = group_sums(scan, scan.map(squares, squares=True), 2)
-    centred += unscored_squares * (placements.unscored - means) ** 2
+    centered = group_sums(scan, scan.map(squares, squares=True), 2)
+    centered += unscored_squares * (placements.unscored - means) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = (rows / (rows - 1) * centred / np.square(weight, dtype=float)).sum(axis=0)
+        variance = (rows / (rows - 1) * centered / np.square(weight, dtype=float)).sum(axis=0)
     variance = np.where(variance < ZERO_VARIANCE, 0.0, variance)
     return np.where((rows < 2).any(axis=0), np.nan, variance)
 
 
 def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influences:
-    """Return the influence values of a partial area: centred placement values / class weight."""
+    """Return the influence values of a partial area: centered placement values / class weight."""
     block, totals = sample.block, sample.totals
     placements = ClippedPlacements.from_scan(sample, rate_range)
     steps = rate_range.order_classes(*placements.at(block))
@@ -295,13 +295,13 @@ def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influence
         np.append(block.neg, totals.unscored_neg[0]),
     )
 
-    def centred(values: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    def centered(values: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
         total = weight.sum()
         shares: NDArray[np.float64] = (values - (weight * values).sum() / total) / total
         return shares
 
     pos, neg = (
-        centred(np.append(values, last), weight)
+        centered(np.append(values, last), weight)
         for values, last, weight in zip(steps, unscored, weights, strict=True)
     )
     return pos, neg

@@ -220,7 +220,7 @@ def obuchowski_variance(
     result is NaN if fewer than two clusters have positives, or fewer than two have negatives.
     """
     group, groups = clusters.group, clusters.groups
-    pos, neg = centred_cluster_sums(clusters, values, weight, scales)
+    pos, neg = centered_cluster_sums(clusters, values, weight, scales)
     n_pos, n_neg, n = clusters.sizes
     with np.errstate(divide="ignore", invalid="ignore"):
         variance: NDArray[np.float64] = (
@@ -233,13 +233,13 @@ def obuchowski_variance(
     return variance
 
 
-def centred_cluster_sums(
+def centered_cluster_sums(
     clusters: Clusters,
     values: NDArray[Any],
     weight: NDArray[np.float64] | None,
     scales: tuple[Any, Any],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the sums of the centred values of the positives and negatives of each cluster.
+    """Return the sums of the centered values of the positives and negatives of each cluster.
 
     The sums are divided by the total weight of the class in the group.
     """
@@ -253,8 +253,8 @@ def centred_cluster_sums(
         weights = _binned(cluster, row_weight, len(group))
         total, total_weight = _binned(group, exact_sums, groups), _binned(group, weights, groups)
         with np.errstate(divide="ignore", invalid="ignore"):
-            centred = (exact_sums - weights * (total / total_weight)[group]) / total_weight[group]
-            sides.append(centred / np.broadcast_to(scale, groups)[group])
+            centered = (exact_sums - weights * (total / total_weight)[group]) / total_weight[group]
+            sides.append(centered / np.broadcast_to(scale, groups)[group])
     return sides[0], sides[1]
 
 

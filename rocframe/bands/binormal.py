@@ -75,17 +75,17 @@ def line_limits(
     maximum, and the upper limit is constant to the left of its minimum.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        # The variance of a + b·x is var_b (x - centre)² + min_var.
-        centre = -fit.cov_ab / fit.var_b
+        # The variance of a + b·x is var_b (x - center)² + min_var.
+        center = -fit.cov_ab / fit.var_b
         min_var = np.maximum(fit.var_a - fit.cov_ab**2 / fit.var_b, 0)
         slope = fit.b / radius
         distance = slope * np.sqrt(min_var / (fit.var_b * (fit.var_b - slope**2)))
         has_extremum = fit.var_b > slope**2
-        low_x = np.where(has_extremum, np.minimum(x, centre + distance), x)
-        high_x = np.where(has_extremum, np.maximum(x, centre - distance), x)
+        low_x = np.where(has_extremum, np.minimum(x, center + distance), x)
+        high_x = np.where(has_extremum, np.maximum(x, center - distance), x)
 
         def limit(x: NDArray[np.float64], sign: float) -> NDArray[np.float64]:
-            half_width = radius * np.sqrt(fit.var_b * (x - centre) ** 2 + min_var)
+            half_width = radius * np.sqrt(fit.var_b * (x - center) ** 2 + min_var)
             value: NDArray[np.float64] = fit.a + fit.b * x + sign * half_width
             # At x = ±inf, `value` can be inf - inf.
             return np.where(np.isinf(x) & ~np.isnan(fit.a), x, value)

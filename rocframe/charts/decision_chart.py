@@ -76,7 +76,7 @@ def cost_curve_chart(
         PlotAxis(name=x, title="Probability cost"),
         PlotAxis(
             name=y,
-            title="Normalised expected cost",
+            title="Normalized expected cost",
             high=_highest(table, y, least=MAX_TRIVIAL_COST),
         ),
         options,
@@ -351,7 +351,7 @@ def _shown_curves(table: pl.DataFrame, y: str) -> ShownIntervals:
     columns = (y, "lower", "upper")
     if y == "expected_cost":
         high = _highest(table, y, "upper", least=MAX_TRIVIAL_COST)
-        axis = PlotAxis(name=y, title="Normalised expected cost", high=high)
+        axis = PlotAxis(name=y, title="Normalized expected cost", high=high)
         return ShownIntervals(table, "Cost curve", axis, columns, "trivial classifiers")
     high = _highest(table, y, "upper", "treat_all", least=0.0) or EMPTY_HEIGHT
     axis = PlotAxis(name=y, title="Net benefit", low=-MARGIN * high, high=high, nice=True)

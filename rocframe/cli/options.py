@@ -164,7 +164,7 @@ class DecisionOptions(LogOptions):
     Attributes
     ----------
     rule
-        What the threshold optimises: youden, closest_top_left, equal_error, expected_cost and bayes
+        What the threshold optimizes: youden, closest_top_left, equal_error, expected_cost and bayes
         (with --cost), profit (with --benefit), or a metric such as f1. Repeat the option for
         several rules.
     cost

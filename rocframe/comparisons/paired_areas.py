@@ -24,7 +24,7 @@ from rocframe.areas.partial import partial_areas, partial_placements
 from rocframe.areas.variance import (
     ZERO_VARIANCE,
     Clusters,
-    centred_cluster_sums,
+    centered_cluster_sums,
     obuchowski_variance,
     placement_covariance,
     placement_variance,
@@ -175,7 +175,7 @@ class PairedAreas:
         starts = np.searchsorted(clusters.group, np.arange(clusters.groups))
         pos, neg = zip(
             *(
-                centred_cluster_sums(clusters, values, self.weight, self.scales)
+                centered_cluster_sums(clusters, values, self.weight, self.scales)
                 for values in self.placements
             ),
             strict=True,

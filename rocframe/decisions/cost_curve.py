@@ -83,7 +83,7 @@ def cost_curve(
         curve with this cost; of several such rows, the one with the highest threshold. The cost of
         this row is a line from `fpr` at 0 to `fnr` at 1. `trivial_cost` (Float64) is the cost
         of the better one of two trivial classifiers, which predict the same class for all rows.
-        `min_dcf` (Float64) is `expected_cost` divided by `trivial_cost`, the normalised minimum
+        `min_dcf` (Float64) is `expected_cost` divided by `trivial_cost`, the normalized minimum
         detection cost; null at 0 and 1. `second_cost` (Float64) is the lowest expected cost of all
         other curves, and `cost_difference` (Float64) is `second_cost` less `expected_cost`. Both
         are null if there is no other curve.

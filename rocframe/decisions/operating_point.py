@@ -96,7 +96,7 @@ def operating_point(
         columns right of them. Rows may be in any order. Every curve must have all its rows: to
         select a part of the data, filter predictions or groups, not rows of curves.
     rule : str, Expr or sequence of these, default "youden"
-        What the threshold optimises. `"youden"`: highest TPR - FPR. `"closest_top_left"`: lowest
+        What the threshold optimizes. `"youden"`: highest TPR - FPR. `"closest_top_left"`: lowest
         distance to the point (0, 1) of the ROC plane. `"equal_error"`: lowest absolute difference
         of FPR and FNR. `"expected_cost"`: lowest cost per row, with `costs=`. `"profit"`: highest
         profit per row, with `benefits=`. `"bayes"`: the threshold of lowest cost for calibrated
@@ -124,7 +124,7 @@ def operating_point(
         predicted positive, `tp + fp`. `"threshold"` is the threshold itself. Rows whose metric is
         undefined do not meet its constraint.
     minimize : bool, default None
-        Whether a metric or expression is minimised. By default, metrics have their best value, and
+        Whether a metric or expression is minimized. By default, metrics have their best value, and
         expressions their highest value. Required for metrics without a better direction, such as
         `"alert_rate"`.
     beta : float, default 1.0

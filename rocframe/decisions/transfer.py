@@ -69,7 +69,7 @@ def transfer(
         columns right of them. Rows may be in any order. Every curve must have all its rows: to
         select a part of the data, filter predictions or groups, not rows of curves.
     rule : str, Expr or sequence of these, default "youden"
-        What the threshold optimises: a rule of `operating_point` other than `"bayes"`. Each of
+        What the threshold optimizes: a rule of `operating_point` other than `"bayes"`. Each of
         several rules has a row.
     over : str, default "fold"
         Group column with the parts of the data. Curves with the same values of all other group
@@ -92,7 +92,7 @@ def transfer(
         Constraints of the choice: the lowest and highest allowed value of metrics, as in
         `operating_point`.
     minimize : bool, default None
-        Whether a metric or expression is minimised, as in `operating_point`.
+        Whether a metric or expression is minimized, as in `operating_point`.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     by : str or sequence of str, default None

@@ -191,7 +191,7 @@ def intervals(
         Constraints of the rule: the lowest and highest allowed value of metrics, as in
         `operating_point`.
     minimize : bool, default None
-        Whether the rule minimises its metric or expression, as in `operating_point`.
+        Whether the rule minimizes its metric or expression, as in `operating_point`.
 
     Returns
     -------

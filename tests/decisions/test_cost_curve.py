@@ -31,7 +31,7 @@ ENVELOPE = """
 
 
 def lowest(rows: list[tuple[bool, int]], value: Fraction) -> tuple[Fraction, float] | None:
-    """Return the lowest normalised cost, and the highest threshold that attains it."""
+    """Return the lowest normalized cost, and the highest threshold that attains it."""
     pos = sum(label for label, _ in rows)
     if pos in {0, len(rows)}:
         return None
