@@ -60,7 +60,7 @@ def simplify(
         length of an axis, between 0 and 1.
     keep : float, sequence of float, Series or DataFrame, default ()
         Rows that are not removed, as one or more thresholds or as a table of operating points that
-        `at` returned. For a threshold, it is the row that `at` returns for this threshold.
+        `at` returned. A threshold selects the row that `at` returns for this threshold.
     scale : str, default None
         Scale of the axes on which the error is measured: `"linear"`; `"log"`, of the x axis only,
         for `roc`, `gain`, `lift` and `lift_chart`; `"normal_deviate"`, of both axes, for `roc` and

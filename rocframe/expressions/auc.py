@@ -45,9 +45,10 @@ def auc(
     """Compute the area under the ROC curve of the group.
 
     The AUC is the probability that a random positive has a higher score than a random negative; a
-    tie counts 1/2. It is computed as (2·wins + ties) / (2·positives·negatives), where wins and ties
-    are numbers of pairs. Unless rows are weighted, numerator and denominator are integers. The
-    result is the `auc` of `rocframe.auc`, or its `partial_auc` with `fpr` or `tpr`.
+    tie counts 1/2. The AUC is computed as (2·wins + ties) / (2·positives·negatives), where wins is
+    the number of pairs in which the positive has the higher score. Unless rows are weighted,
+    numerator and denominator are integers. The result is the `auc` of `rocframe.auc`, or its
+    `partial_auc` with `fpr` or `tpr`.
 
     Parameters
     ----------
@@ -119,7 +120,8 @@ def gini(
 ) -> pl.Expr:
     """Compute the Gini coefficient of the group: 2·AUC - 1, which is 0 for chance.
 
-    Also known as the accuracy ratio, or Somers' D of the score given the label.
+    The Gini coefficient is also called the accuracy ratio, or Somers' D of the score given the
+    label.
 
     Parameters
     ----------
@@ -204,9 +206,9 @@ def auc_se(
 ) -> pl.Expr:
     """Compute DeLong's standard error of the group's AUC.
 
-    It is the square root of s²(V10)/m + s²(V01)/n, where s² is the sample variance of the placement
-    values of the m positives (V10) and n negatives (V01). The numbers m and n depend on `count`,
-    but not on `weight`.
+    The standard error is the square root of s²(V10)/m + s²(V01)/n, where s² is the sample variance
+    of the placement values of the m positives (V10) and n negatives (V01). The numbers m and n
+    depend on `count`, but not on `weight`.
 
     Parameters
     ----------
@@ -226,8 +228,8 @@ def auc_se(
     -------
     Expr
         Float64, named like the score; null if a class has fewer than two rows, or if the variance
-        is 0. The variance is 0 if all scores of one class are above those of the other, or if all
-        scores are equal.
+        is 0. The variance is 0 if all scores of one class are above those of the other class, or if
+        all scores are equal.
 
     References
     ----------

@@ -28,7 +28,7 @@ def brier(
 ) -> pl.Expr:
     """Compute the Brier score of the group: the mean of (probability - outcome)².
 
-    The outcome is 1 for a positive and 0 for a negative. Lower is better.
+    The outcome is 1 for a positive and 0 for a negative. Lower values are better.
 
     Parameters
     ----------
@@ -82,8 +82,9 @@ def log_loss(
 ) -> pl.Expr:
     """Compute the logarithmic loss of the group: the mean of -log(probability of the outcome).
 
-    The logarithm is natural. Lower is better. Scores are clipped to [ε, 1 - ε] with ε = 2⁻⁵², as in
-    scikit-learn, because a probability of 0 for an outcome would make the loss infinite.
+    The logarithm is natural. Lower values are better. Scores are clipped to [ε, 1 - ε] with ε =
+    2⁻⁵², as in scikit-learn, because a probability of 0 for an outcome would make the loss
+    infinite.
 
     Parameters
     ----------

@@ -38,9 +38,9 @@ def tpr(
 ) -> pl.Expr:
     """Compute the true positive rate at the score of each row.
 
-    The rate of a row is the share of positives in the group with a score greater than or equal to
-    its score. Rows without a label, or with weight or count 0, have a rate, but do not contribute
-    to the rates.
+    The rate of a row is the share of the positives of the group whose score is greater than or
+    equal to the score of the row. Rows without a label, or with weight or count 0, have a rate, but
+    do not contribute to the rates.
 
     Parameters
     ----------
@@ -96,9 +96,9 @@ def fpr(
 ) -> pl.Expr:
     """Compute the false positive rate at the score of each row.
 
-    The rate of a row is the share of negatives in the group with a score greater than or equal to
-    its score. Rows without a label, or with weight or count 0, have a rate, but do not contribute
-    to the rates.
+    The rate of a row is the share of the negatives of the group whose score is greater than or
+    equal to the score of the row. Rows without a label, or with weight or count 0, have a rate, but
+    do not contribute to the rates.
 
     Parameters
     ----------
@@ -176,7 +176,8 @@ def placement(
 
     The placement value of a positive is the share of negatives with a lower score. The placement
     value of a negative is the share of positives with a higher score. A tie counts 1/2. The mean of
-    the placement values of the positives is the AUC, and so is the mean for the negatives.
+    the placement values of the positives is the AUC. The mean of the placement values of the
+    negatives is the AUC as well.
 
     Parameters
     ----------

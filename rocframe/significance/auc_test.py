@@ -65,8 +65,8 @@ def auc_test(
     """Test whether the AUC of each group differs from chance, or from a given area.
 
     The p-value is the probability that the estimated area is at least as far from `null` as
-    observed, if the true area is `null`. It does not measure how much better than chance a model
-    is; see the interval of `auc`.
+    observed, if the true area is `null`. The p-value does not measure how much better than chance a
+    model is; the interval of `auc` does.
 
     Parameters
     ----------
