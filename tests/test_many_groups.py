@@ -89,9 +89,11 @@ def areas_by_polars(rows: pl.DataFrame) -> pl.DataFrame:
 SHAPES = {"many tiny": (GROUPS, 5, 4), "some larger": (10_000, 150, 40)}
 
 
-@pytest.fixture(scope="module", params=SHAPES.values(), ids=SHAPES)
+@pytest.fixture(
+    scope="module", params=["many tiny", pytest.param("some larger", marks=pytest.mark.slow)]
+)
 def rows(request) -> pl.DataFrame:
-    return predictions(*request.param)
+    return predictions(*SHAPES[request.param])
 
 
 def test_the_curves_of_very_many_groups_are_those_of_polars(rows):

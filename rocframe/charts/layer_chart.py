@@ -15,7 +15,10 @@ MOVED = ("params", "width", "height", "view")
 
 
 class LayerChart(alt.LayerChart):
-    """An `alt.LayerChart` whose `+` omits lines of chance that it already contains."""
+    """An `alt.LayerChart` that copies its layers less often.
+
+    The operator `+` omits lines of chance that the chart already contains.
+    """
 
     def __init__(self, data: Any = alt.Undefined, layer: Sequence[Any] = (), **kwargs: Any) -> None:
         # To move properties, the constructor copies all layers twice, when a chart is created,

@@ -53,7 +53,7 @@ def test_weights_belong_to_the_instance_in_wide_and_long_tables(verb):
     assert_frame_equal(found, expected, rel_tol=1e-11, abs_tol=1e-13)
 
 
-@pytest.mark.parametrize("missing", ["drop", "worst"])
+@pytest.mark.parametrize("missing", ["drop", pytest.param("worst", marks=pytest.mark.slow)])
 @given(table=logs(models="abc", missing=True))
 def test_missing_scores_are_handled_alike_in_wide_and_long_tables(missing, table):
     table = table.with_row_index("id")
