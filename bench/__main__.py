@@ -1,6 +1,7 @@
 """Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [part]`.
 
-The parts are `--uncertainty`, `--drawing` and `--pages`; without one of them all benchmarks run.
+The parts are `--uncertainty`, `--decisions`, `--drawing` and `--pages`; without one of them all
+benchmarks run.
 
 Each line has the time of the fastest of N repetitions, in seconds and as a multiple of the time of
 one single-threaded `np.sort` of the float64 scores. Peak memory is measured in a new process, in
@@ -21,6 +22,7 @@ import polars as pl
 from bench import pages
 from bench.cases import benchmarks
 from bench.data import predictions
+from bench.decisions import benchmarks as decision_benchmarks
 from bench.drawing import CURVES, MAX_CHART_KB, POINTS
 from bench.drawing import benchmarks as drawing_benchmarks
 from bench.uncertainty import benchmarks as uncertainty_benchmarks
@@ -51,11 +53,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--no-peers", action="store_true", help="do not run other packages")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--uncertainty", action="store_true", help="run intervals and tests only")
+    parser.add_argument("--decisions", action="store_true", help="run decisions only")
     parser.add_argument("--drawing", action="store_true", help="run charts only")
     parser.add_argument("--pages", action="store_true", help="run reports only")
     options = parser.parse_args(arguments)
     if options.drawing:
         drawing(options.repeat)
+        return
+    if options.decisions:
+        decisions(options.repeat, peers=not options.no_peers)
         return
     if options.pages:
         pages.main()
@@ -86,6 +92,8 @@ def main(arguments: list[str] | None = None) -> None:
     print()
     uncertainty(options.repeat)
     print()
+    decisions(options.repeat, peers=not options.no_peers)
+    print()
     drawing(options.repeat)
     print()
     for what in ("auc", "curve"):
@@ -112,6 +120,18 @@ def uncertainty(repeat: int) -> None:
             ),
             flush=True,
         )
+
+
+def decisions(repeat: int, *, peers: bool) -> None:
+    """Print the run times of decisions in seconds, and as multiples of those of other functions."""
+    for benchmark in decision_benchmarks(peers=peers):
+        seconds = best(benchmark.run, repeat)
+        goal = "" if benchmark.goal is None else f" (≤ {benchmark.goal:g})"
+        ratio = ""
+        if benchmark.peer is not None:
+            name, run = benchmark.peer
+            ratio = f", {seconds / best(run, repeat):.2f} × {name}"
+        print(f"{benchmark.name:36} {benchmark.table:36} {seconds:.3f} s{goal}{ratio}", flush=True)
 
 
 def drawing(repeat: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench import drawing, pages, uncertainty
+from bench import decisions, drawing, pages, uncertainty
 from bench.cases import benchmarks
 
 
@@ -23,6 +23,14 @@ def test_every_benchmark_of_intervals_and_tests_runs():
     assert len(cases) == len({case.name + case.table for case in cases})
     for case in cases:
         assert case.run().height > 0
+
+
+def test_every_benchmark_of_decisions_runs():
+    cases = list(decisions.benchmarks(0.001, peers=False))
+    assert len(cases) == len({case.name for case in cases}) == 8
+    for case in cases:
+        assert case.run().height > 0
+        assert case.peer is None or case.peer[1]() is not None
 
 
 def test_every_benchmark_of_drawing_runs():
