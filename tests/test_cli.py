@@ -270,7 +270,7 @@ def test_skip_unreadable_skips_files_that_cannot_be_read(capsys):
             [*BASIC, "--prevalence", "0.1"],
             (
                 "--prevalence 0.1: a prevalence has no effect without costs.\n"
-                "Use it with --cost fp=1 --cost fn=5, or leave it out."
+                "Pass --cost fp=1 --cost fn=5 as well, or do not set a prevalence."
             ),
         ),
         ([*BASIC, "--max-error", "2"], "--max-error 2.0: expected a number above 0 and below 1."),

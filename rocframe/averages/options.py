@@ -375,7 +375,7 @@ def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
         metric.depends_on_prevalence for metric in metrics
     ):
         problem = "no metric depends on the prevalence"
-        hint = 'Use it with, for example, metrics=["precision"], or leave it out.'
+        hint = 'Pass, for example, metrics=["precision"], or leave out prevalence=.'
         raise OptionValueError.compose("prevalence", settings.prevalence, problem, hint)
 
 

@@ -284,7 +284,7 @@ class ReportOptions:
             cost_rule(Settings(costs=self.costs, prevalence=self.prevalence))
         elif self.prevalence is not None:
             problem = "a prevalence has no effect without costs"
-            hint = 'Use it with costs={"fp": 1, "fn": 5}, or leave it out.'
+            hint = 'Pass costs={"fp": 1, "fn": 5} as well, or do not set a prevalence.'
             raise OptionValueError.compose("prevalence", self.prevalence, problem, hint)
         names = dict.fromkeys(cast("KindName", kind_named(name).name) for name in kinds)
         object.__setattr__(self, "keys", keys)

@@ -450,7 +450,7 @@ WRONG = [
     ),
     (
         {"nearest": 1},
-        "nearest=1: expected True or False.\nUse nearest=True, or leave it out.",
+        "nearest=1: expected True or False.\nUse nearest=True, or leave this option out.",
     ),
     ({"beta": 2}, 'beta=2: no metric uses this option.\nUse, for example, metrics=["f_beta"].'),
     ({"fixed": "f1", "costs": {"fp": 1}}, "costs={'fp': 1}: no metric uses this option.\n"),
@@ -458,7 +458,7 @@ WRONG = [
         {"metrics": "tpr", "prevalence": 0.1},
         (
             "prevalence=0.1: no metric depends on the prevalence.\n"
-            'Use it with, for example, metrics=["precision"], or leave it out.'
+            'Pass, for example, metrics=["precision"], or leave out prevalence=.'
         ),
     ),
     ({"metrics": "expected_cost"}, "metrics='expected_cost': the costs of errors are not given.\n"),

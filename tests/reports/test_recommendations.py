@@ -133,7 +133,7 @@ def test_weights_are_sums_of_weights():
             {"prevalence": 0.1},
             (
                 "prevalence=0.1: a prevalence has no effect without costs.\n"
-                'Use it with costs={"fp": 1, "fn": 5}, or leave it out.'
+                'Pass costs={"fp": 1, "fn": 5} as well, or do not set a prevalence.'
             ),
         ),
         ({"costs": {"fp": 1}, "prevalence": 1}, "prevalence=1: expected a number above 0 and bel"),
