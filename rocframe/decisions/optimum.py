@@ -67,8 +67,10 @@ class CurveRows:
 
     def where(self, selected: NDArray[np.bool_]) -> tuple[CurveRows, NDArray[np.int64]]:
         """Return the selected rows and their positions."""
+        if selected.all():
+            return self, np.arange(len(selected))
         index = np.flatnonzero(selected)
-        return (self if len(index) == len(selected) else self.take(index)), index
+        return self.take(index), index
 
     @property
     def weighted(self) -> bool:
