@@ -137,7 +137,7 @@ class CountRatio:
         return ratio(numerator, reduce(add, (getattr(counts, name) for name in self.denominator)))
 
     def evaluate(self, counts: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-        """Return the ratio for arrays of counts; NaN where it is undefined."""
+        """Return the ratio for arrays of counts; NaN if the denominator is 0."""
         numerator = reduce(add, (counts[name] for name in self.numerator)).astype(np.float64)
         if not self.denominator:
             return numerator
@@ -227,7 +227,7 @@ class Rate:
     def count_ratio(self) -> CountRatio | None:
         """The formula if the metric is a ratio of counts of the data, otherwise None.
 
-        None too if the metric is computed at a given prevalence.
+        Also None if the metric is computed at a given prevalence.
         """
         if self.at_given_prevalence or not isinstance(self.formula, CountRatio):
             return None

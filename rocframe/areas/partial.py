@@ -189,7 +189,11 @@ class ClippedPlacements(NamedTuple):
         return cls(scan, rate_range, low, high, np.array([np.zeros(len(start)), start]))
 
     def at(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the placement values at each distinct score, ordered as in `order_classes`."""
+        """Return the placement values at each distinct score: of the y class, and of the x class.
+
+        For an FPR range, the x axis is FPR, and the x class are the negatives. For a TPR range, the
+        x class are the positives.
+        """
         start, stop = self.rate_range.ends
         segment = Segments.from_block(self.scan, block, self.rate_range)
         left, right = np.clip(segment.x0, start, stop), np.clip(segment.x1, start, stop)

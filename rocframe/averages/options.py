@@ -183,7 +183,7 @@ class AveragePlan:
     schema: dict[str, pl.DataType]
 
     def at_prevalence(self, prevalence: float | None) -> AveragePlan:
-        """Return the plan with metrics at a prevalence; metrics that have a prevalence keep it."""
+        """Return the plan at a prevalence; metrics that already have a prevalence do not change."""
         fixed = None if self.fixed is None else self.fixed.at_prevalence(prevalence)
         metrics = tuple(metric.at_prevalence(prevalence) for metric in self.metrics)
         return replace(self, fixed=fixed, metrics=metrics)

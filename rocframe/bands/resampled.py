@@ -233,7 +233,7 @@ class RotatedCurves:
     def from_scales(
         cls, fpr: NDArray[np.float64], tpr: NDArray[np.float64], x_max: float, y_max: float
     ) -> RotatedCurves:
-        """Rotate curves with given scales of the axes."""
+        """Return curves that are rotated with given scales of the axes."""
         ends = [(0, 0)] * (fpr.ndim - 1) + [(1, 1)]
         x, y = (
             size * np.pad(rate, ends, constant_values=(0.0, 1.0))

@@ -47,10 +47,10 @@ def smooth(
 ) -> FrameT:
     """Fit a binormal ROC curve to each group by maximum likelihood.
 
-    The curve is Φ(a + b·Φ⁻¹(fpr)), where Φ is the distribution function of the normal distribution.
-    It is the ROC curve of scores for which some increasing function of the score is normally
-    distributed in both classes: `a` is the difference of the means, and `b` the standard deviation
-    of negatives, both divided by the standard deviation of positives.
+    The curve is Φ(a + b·Φ⁻¹(fpr)), where Φ is the distribution function of the standard normal
+    distribution. Scores have a binormal ROC curve if an increasing function transforms them to
+    normal distributions in both classes. `a` is then the difference of the means, and `b` the
+    standard deviation of negatives, both divided by the standard deviation of positives.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairedComparison:
-    """The pairs of models to compare on the rows of a batch, with the hypothesis and the draws."""
+    """The pairs of models to compare on the same rows, the hypothesis, and the random draws."""
 
     instances: Instances
     batch: ModelBatch

@@ -47,7 +47,7 @@ Count: TypeAlias = Column | NotGiven | None
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Roles:
-    """The arguments of a public function that determine which columns are read, and how."""
+    """The arguments of a public function about the columns of predictions, such as `label`."""
 
     label: Column
     score: Scores

@@ -34,7 +34,7 @@ SHORT_NAME = 20  # characters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextColumn:
-    """A column as text; `kind` is "name", "number" or "word", and sets its alignment."""
+    """A column as text; `kind`, which is "name", "number" or "word", determines the alignment."""
 
     title: str
     cells: Sequence[str]
