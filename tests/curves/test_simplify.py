@@ -223,7 +223,9 @@ def test_vertices_of_several_hulls_are_those_of_each(walks, unit):
         assert found == hull(line) | {line[0], line[-1]}
 
 
-def test_vertices_of_a_long_curve_are_found_among_few_rows():
+@pytest.mark.parametrize("rows", [1 << 17, 1_000])
+def test_vertices_of_a_long_curve_are_found_among_few_rows(rows, monkeypatch):
+    monkeypatch.setattr("rocframe.curves.convex_hull.BLOCK_ROWS", rows)
     full = curve_of("long")
     tp, fp = full["tp"].to_numpy(), full["fp"].to_numpy()
     kept = hull_vertices(tp, fp, np.array([0, len(tp)]))
