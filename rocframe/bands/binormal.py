@@ -231,7 +231,7 @@ class NewtonSearch:
         with_a, with_b = b * by_a, b * by_b - positives.slope
         diagonal = np.where(cutoff, negatives.diagonal + b * b * positives.diagonal, 1.0)
         following = negatives.next + b * b * positives.next
-        # The factor above 1 prevents a matrix that is singular due to rounding.
+        # Without the factor 1 + 1e-14, rounding errors could make the matrix singular.
         banded = np.vstack([np.append(0.0, following[:-1]), diagonal * (1 + 1e-14)])
         sides = np.column_stack([slope, with_a, with_b])
         p, qa, qb = solveh_banded(banded, sides, check_finite=False).T

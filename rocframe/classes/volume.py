@@ -323,7 +323,8 @@ def _ordered_triples(rows: MulticlassRows, group: NDArray[np.int64], n_groups: i
 
     low, middle, high = n_rows
     below, above = sum_before(low), sum_after(high)
-    # Six times the pairs of a middle row with low rows below it, and with high rows above it.
+    # Six times the numbers of pairs of a middle row and a low row with a lower score, and of a
+    # middle row and a high row with a higher score. A tie counts one half.
     low_pairs, high_pairs = middle * (6 * below + 3 * low), middle * (6 * above + 3 * high)
     value = [
         sum_after(high_pairs) + middle * (3 * above + high),

@@ -68,8 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("rocframe: interrupted. All files are complete or unchanged.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # A program such as `head` has closed the output. Python reports an error at exit if stdout
-        # remains closed.
+        # A program such as `head` has closed the output. Python would report an error at exit
+        # because stdout is closed, so stdout is replaced.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return SUCCESS
     return code if isinstance(code, int) else SUCCESS

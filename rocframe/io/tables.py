@@ -336,7 +336,7 @@ def _write_parquet(frame: pl.DataFrame, new: Path, metadata: str) -> None:
         ) as writer:
             writer.write_table(table, row_group_size=ROW_GROUP_SIZE)
             writer.add_key_value_metadata({METADATA_KEY: metadata})
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # such as 128-bit integers
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # for dtypes such as 128-bit integers
         frame.write_parquet(new, metadata={METADATA_KEY: metadata})
 
 

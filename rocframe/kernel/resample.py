@@ -353,7 +353,7 @@ def resample_groups(
 ) -> Iterator[GroupReplicates]:
     """Yield the statistics of the replicates of each group in `selected` that has both classes."""
     # After a large memory block is freed, the C library of Linux reuses freed memory instead of
-    # returning it to the system. This reduces the time by a quarter, so a block is allocated and
+    # returning it to the system. The reuse saves a quarter of the time, so a block is allocated and
     # freed at once.
     np.empty(REUSED_BYTES, np.uint8)
     both = (scan.totals.pos_rows > 0) & (scan.totals.neg_rows > 0)
