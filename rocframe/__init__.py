@@ -5,7 +5,8 @@
               └───▶ report
 
 Importing the package registers the namespace `.roc` on polars DataFrames, LazyFrames and
-expressions. Each function is imported on first use; so are numpy, Altair and pyarrow.
+expressions. Each function is imported when it is first used. numpy, Altair and pyarrow are imported
+when a function first needs them.
 """
 
 from __future__ import annotations
