@@ -351,8 +351,8 @@ def number_keys(table: pl.DataFrame, by: tuple[str, ...]) -> tuple[pl.DataFrame,
 class Intervals(NamedTuple):
     """Intervals of scores whose order is reversed, sorted by group and score.
 
-    An interval consists of the scores from `lower` to below `upper`. `highest` is the highest score
-    of the data of the concavity in it.
+    An interval consists of the scores from `lower` to below `upper`, or of all scores from `lower`
+    if `upper` is NaN. `highest` is the highest score of the data of the concavity in it.
     """
 
     group: NDArray[np.int64]
@@ -366,10 +366,11 @@ class Intervals(NamedTuple):
         cls, argument: str, table: pl.DataFrame, group: NDArray[np.int64], which: Which
     ) -> Intervals:
         """Return the intervals of a table of concavities, whose rows belong to `group`."""
-        names = ("threshold_below", "threshold_above", "score_max", "area")
-        lower, upper, highest, area = (
+        names = ("threshold_below", "threshold_above", "score_max", "area", "tpr_above")
+        lower, upper, highest, area, tpr_above = (
             table.get_column(name).cast(pl.Float64).to_numpy() for name in names
         )
+        upper = _upper_limits(upper, tpr_above)
         return cls(group, lower, upper, highest, area)._select(argument, which)
 
     @classmethod
@@ -378,6 +379,7 @@ class Intervals(NamedTuple):
         lower, upper, highest = (
             rows.threshold[index] for index in (found.below, found.above, found.above + 1)
         )
+        upper = _upper_limits(upper, rows.tp[found.above])
         return cls(found.curve, lower, upper, highest, found.area)._select("curves", which)
 
     def _select(self, argument: str, which: Which) -> Intervals:
@@ -406,11 +408,20 @@ class Intervals(NamedTuple):
         exists = index >= first
         index = np.where(exists, index, 0)
         lower, upper, highest = (x[index] for x in (self.lower, self.upper, self.highest))
-        exists &= (scores < upper) | (upper == np.inf)
-        with np.errstate(invalid="ignore"):
+        exists &= ~(scores >= upper)
+        with np.errstate(invalid="ignore", over="ignore"):
             # Scores above `highest`, which only other data have, become the lowest ones.
             reversed_scores = np.clip(highest - scores + lower, lower, highest)
         return np.where(exists, reversed_scores, scores)
+
+
+def _upper_limits(threshold: NDArray[np.float64], tp: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the limits of concavities below these thresholds; NaN for the row above all scores.
+
+    The first row of a curve and the row of the score inf have the same threshold. Only the row of
+    the score inf has true positives if it is a vertex of the hull.
+    """
+    return np.where((threshold == np.inf) & (tp == 0), np.nan, threshold)
 
 
 def doubled_pairs(rows: CurveRows, n_curves: int) -> NDArray[Any]:

@@ -169,6 +169,20 @@ def test_the_scores_of_other_data_stay_in_the_interval_in_reversed_order():
     ].to_list() == [0.3, 0.3]
 
 
+def test_infinite_scores_above_a_concavity_are_not_reversed():
+    rows = pl.DataFrame({"label": [1, 0, 0, 1, 1, 0], "score": [inf, 5, 4, 3, 2, 1]})
+    found = rf.curve(rows, "label", "score").roc.concavities()
+    assert found.select("threshold_above", "tpr_above", "score_max").rows() == [(inf, 1 / 3, 5.0)]
+    repaired = rows.roc.repair_scores("score", found)["repaired_score"].to_list()
+    assert repaired == [inf, 2.0, 3.0, 4.0, 5.0, 1.0]
+    folds = pl.concat(rows.with_columns(fold=pl.lit(fold)) for fold in (1, 2))
+    gains = rf.repaired_auc(rf.curve(folds, "label", "score", by="fold"))
+    assert gains["auc_repaired"].to_list() == [1.0, 1.0]
+    chosen = rf.repaired_auc(rf.curve(rows, "label", "score"), chosen=found)
+    assert chosen["gain_realised"].to_list() == pytest.approx([2 * found["area"][0]])
+    assert_frame_equal(chosen.select(gain="gain_chosen"), chosen.select(gain="gain_realised"))
+
+
 def test_min_rows_leaves_out_small_concavities():
     curves = rf.curve(TABLE, "label", "score", by="model")
     found = curves.roc.concavities()
