@@ -14,6 +14,7 @@ from rocframe.kernel.groups import cumulative_sums
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.sort import concatenated_ranges, sort_order
 from rocframe.kernel.threads import split_groups
+from rocframe.rates import TOTALS
 from rocframe.schemas import THRESHOLD
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ class OtherFolds:
     Curves of a group have the same values of all group columns except for that of the folds. The
     curves are sorted by group; curve i is the curve `order[i]` of the table. It belongs to the
     group `group[i]` and has the steps `starts[i]` to `starts[i + 1]`, of which the first one is its
-    first row. `tp` and `fp` are the changes of the counts, and `pooled` is the position of the
-    pooled step with the same threshold. All other curves of the group together have `pos[i]`
-    positives and `neg[i]` negatives.
+    first row. `pooled` is the position of the pooled step with the same threshold, and `other_tp`
+    and `other_fp` are the changes of the counts of all other curves in that step. All other curves
+    of the group together have `pos[i]` positives and `neg[i]` negatives.
 
     Group i has the pooled steps `pooled_starts[i]` to `pooled_starts[i + 1]`. `pooled_tp` and
     `pooled_fp` are sums of changes, and `n_curves` is the number of curves that have the step.
@@ -52,9 +53,9 @@ class OtherFolds:
     order: NDArray[np.int64]
     group: NDArray[np.int64]
     starts: NDArray[np.int64]
-    tp: NDArray[Any]
-    fp: NDArray[Any]
     pooled: NDArray[np.int64]
+    other_tp: NDArray[Any]
+    other_fp: NDArray[Any]
     pos: NDArray[Any]
     neg: NDArray[Any]
     pooled_starts: NDArray[np.int64]
@@ -76,12 +77,10 @@ class OtherFolds:
         order = np.argsort(group, kind="stable")
         group = group[order]
         n_groups = int(group.max(initial=-1)) + 1
-        totals = []
-        for parts in (("tp", "fn"), ("fp", "tn")):
-            own = curves.total(*parts)[order]
-            sums = np.zeros(n_groups, own.dtype)
-            np.add.at(sums, group, own)
-            totals.append(sums[group] - own)
+        curve_edges = np.searchsorted(group, np.arange(n_groups + 1))
+        pos, neg = (
+            sums_of_others(curves.total(*parts)[order], curve_edges) for parts in TOTALS[:2]
+        )
         sizes = np.diff(curves.starts)[order]
         starts = np.append(0, np.cumsum(sizes))
         rows, first = concatenated_ranges(curves.starts[:-1][order], sizes), starts[:-1]
@@ -94,29 +93,32 @@ class OtherFolds:
         threshold = curves.columns[THRESHOLD][rows]
         rank = _falling_ranks(threshold)
         rank[first] = np.iinfo(np.int64).min
-        group_starts = starts[np.searchsorted(group, np.arange(n_groups + 1))]
+        group_starts = starts[curve_edges]
         by_rank = sort_order(rank, group_starts)
         is_new = np.diff(rank[by_rank], prepend=0) != 0
         is_new[group_starts[:-1]] = True
         new = np.flatnonzero(is_new)
         pooled = np.empty(len(rows), np.int64)
         pooled[by_rank] = np.cumsum(is_new) - 1
-        pooled_tp, pooled_fp = (
-            np.add.reduceat(part[by_rank], new) if len(new) else part for part in changes
-        )
+        pooled_changes, other_changes = [], []
+        for change in changes:
+            pooled_changes.append(np.add.reduceat(change[by_rank], new) if len(new) else change)
+            others = np.empty_like(change)
+            others[by_rank] = sums_of_others(change[by_rank], np.append(new, len(rows)))
+            other_changes.append(others)
         return cls(
             order=order,
             group=group,
             starts=starts,
-            tp=changes[0],
-            fp=changes[1],
             pooled=pooled,
-            pos=totals[0],
-            neg=totals[1],
+            other_tp=other_changes[0],
+            other_fp=other_changes[1],
+            pos=pos,
+            neg=neg,
             pooled_starts=np.searchsorted(new, group_starts),
             threshold=threshold[by_rank[new]],
-            pooled_tp=pooled_tp,
-            pooled_fp=pooled_fp,
+            pooled_tp=pooled_changes[0],
+            pooled_fp=pooled_changes[1],
             n_curves=np.diff(new, append=len(rows)),
         )
 
@@ -134,7 +136,7 @@ class OtherFolds:
         first = self.pooled_starts[group]
         lengths = self.pooled_starts[group + 1] - first
         starts = np.append(0, np.cumsum(lengths))
-        # Steps that only the own curve has are removed. Other own steps are subtracted.
+        # Steps that only the own curve has are removed. In its other steps, it is left out.
         own = slice(edges[0], edges[-1])
         index = self.pooled[own] + np.repeat(starts[:-1] - first, np.diff(edges))
         is_removed = self.n_curves[self.pooled[own]] == 1
@@ -143,9 +145,9 @@ class OtherFolds:
         index -= np.searchsorted(removed, index)
         starts -= np.searchsorted(removed, starts)
         counts = []
-        for pooled, changes in ((self.pooled_tp, self.tp), (self.pooled_fp, self.fp)):
+        for pooled, others in ((self.pooled_tp, self.other_tp), (self.pooled_fp, self.other_fp)):
             change = pooled[step]
-            change[index] -= changes[own][~is_removed]
+            change[index] = others[own][~is_removed]
             counts.append(cumulative_sums(change, starts))
         lengths = np.diff(starts)
         return CurveRows(
@@ -156,6 +158,24 @@ class OtherFolds:
             pos=np.repeat(self.pos[part], lengths),
             neg=np.repeat(self.neg[part], lengths),
         )
+
+
+def sums_of_others(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
+    """Return, for each value, the sum of all other values of its segment.
+
+    The value is not subtracted from the sum of the segment: the difference of two large sums of
+    weights can have a large rounding error.
+    """
+    if not len(values):
+        return values
+    first = np.zeros(len(values), bool)
+    first[starts[:-1]] = True
+    before = np.roll(cumulative_sums(values.copy(), starts), 1)
+    reversed_starts = len(values) - starts[::-1]
+    after = np.roll(cumulative_sums(values[::-1].copy(), reversed_starts)[::-1], -1)
+    last = np.roll(first, -1)
+    result: NDArray[Any] = np.where(first, 0, before) + np.where(last, 0, after)
+    return result
 
 
 def _falling_ranks(thresholds: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -219,3 +219,20 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
                 assert str(caught.value).startswith(text)
     with pytest.raises(rf.BrokenCurveError, match="ends before its lowest score"):
         rf.transfer(CURVES.filter(pl.col("threshold") > 0))
+
+
+def test_heavy_weights_of_one_fold_do_not_change_the_choice_on_other_folds():
+    table = pl.DataFrame(
+        {
+            "fold": [1, 1, 1, 1, 2, 2, 2, 2],
+            "label": [1, 0, 1, 0] * 2,
+            "score": [0.9, 0.3, 0.6, 0.7, 0.9, 0.2, 0.5, 0.4],
+        }
+    ).with_columns(weight=pl.when(fold=1).then(0.1).otherwise(1e17))
+    curves = rf.curve(table, "label", "score", weight="weight", by="fold")
+    applied = rf.transfer(curves, "youden")
+    # With two folds, the choice for each fold is that of the other fold.
+    own = rf.operating_point(curves, "youden").sort("fold", descending=True)
+    assert applied["threshold"].to_list() == own["threshold"].to_list()
+    np.testing.assert_allclose(applied["value_chosen"], own["value"], rtol=1e-12)
+    assert applied["note"].null_count() == 2
