@@ -222,7 +222,8 @@ class AmbiguousCountError(RocframeError, ValueError):
         """Return an error that states the two possible values of `count`."""
         return cls(
             "count: the frame has a column named 'count', which may hold the number of rows that "
-            'each row represents.\nPass count="count" if it does, or count=None if it does not.'
+            "each row represents.\n"
+            'Pass count="count" if the column holds these numbers, or else count=None.'
         )
 
 

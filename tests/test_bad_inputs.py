@@ -370,7 +370,7 @@ REFUSED = [
         {},
         "count: the frame has a column named 'count', which may hold the number of rows that "
         "each row represents.\n"
-        'Pass count="count" if it does, or count=None if it does not.',
+        'Pass count="count" if the column holds these numbers, or else count=None.',
         id="a column that may be a count",
     ),
     pytest.param(

@@ -97,7 +97,7 @@ def test_a_message_names_usual_group_columns_that_are_not_used(capsys, monkeypat
     _, _, err = run(capsys, "evaluate", VOTE, *options, "--out", "out")
     assert (
         "rocframe: The columns model and fold are not group columns, so rows with different values "
-        "of them are pooled. Use --by model --by fold to evaluate them separately.\n"
+        "of them are pooled. Use --by model --by fold to evaluate these rows separately.\n"
     ) in err
     _, _, err = run(capsys, "evaluate", VOTE, *options, "--by", "model", "--out", "out")
     assert "The column fold is not a group column, so rows with different values of it" in err
@@ -200,7 +200,7 @@ def test_a_column_named_count_requires_an_option(capsys):
     assert error_of(capsys, *BASIC) == (
         "--count: the log has a column named 'count', which may hold the number of rows that "
         "each row represents.\n"
-        "Pass --count count if it does, or --no-count if it does not."
+        "Pass --count count if the column holds these numbers, or else --no-count."
     )
     assert error_of(capsys, *BASIC, "--count", "count", "--no-count") == (
         "--count and --no-count cannot be combined."

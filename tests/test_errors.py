@@ -149,7 +149,7 @@ TEXTS = {
         (
             "count: the frame has a column named 'count', which may hold the number of rows that "
             "each row represents.\n"
-            'Pass count="count" if it does, or count=None if it does not.'
+            'Pass count="count" if the column holds these numbers, or else count=None.'
         ),
     ),
     "labels without a default positive class": (

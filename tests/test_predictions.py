@@ -618,7 +618,7 @@ def test_a_column_named_count_must_be_declared(frame):
     assert text_of(caught) == (
         "count: the frame has a column named 'count', which may hold the number of rows that "
         "each row represents.\n"
-        'Pass count="count" if it does, or count=None if it does not.'
+        'Pass count="count" if the column holds these numbers, or else count=None.'
     )
     without = rf.auc(rows, "label", "svm", count=None)
     assert_frame_equal(without, rf.auc(like(frame, PREDICTIONS), "label", "svm"))

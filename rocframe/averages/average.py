@@ -501,7 +501,8 @@ class CurveAverager:
         usable, lacks_rows = curve_groups.usable[rows], self.lacks_rows[curve]
         exists = points.exists & usable[:, None]
         if plan.fixed is not None and not plan.fixed.monotone and plan.fixed.occurrence == "last":
-            # A missing row with a lower threshold could have the same value of the metric.
+            # A curve that lacks rows has no value: a missing row with a lower threshold could have
+            # the same value of the metric.
             exists &= ~lacks_rows[:, None]
         unknown = ~exists & (usable & lacks_rows)[:, None]
         fixed = np.repeat(values, 2, axis=1) if plan.sides else values

@@ -224,7 +224,7 @@ def grid_blocks(
 
 
 def _split(edges: NDArray[np.int64], max_size: int) -> Iterator[slice]:
-    """Split groups into slices whose total size is at most `max_size`, or of one group each."""
+    """Split groups into slices of at most `max_size` in total; a larger group is one slice."""
     first = 0  # so that each slice has at least one group
     while first < len(edges) - 1:
         last = int(np.searchsorted(edges, edges[first] + max_size, "right")) - 1

@@ -349,7 +349,7 @@ def _delong_mean_variance(folds: Folds) -> NDArray[np.float64]:
     scan = folds.scan
     variance = delong_variance(scan, count_pairs(scan))[folds.fold]
     values = folds.usable_values(variance)
-    # The area of a fold with one row of a class is defined, but its variance is not.
+    # A fold with one row of a class has an area without a variance, so the mean has no variance.
     has_variance = np.add.reduceat(folds.usable & np.isnan(variance), folds.starts[:-1]) == 0
     count = values.count[:, 0]
     return np.where(has_variance & (count > 0), values.mean[:, 0] / np.maximum(count, 1), np.nan)
@@ -378,7 +378,8 @@ def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:
             (pos, class_variances[0], all_pos),
             (neg, class_variances[1], all_neg),
         ):
-            # The placement value of a single row equals the mean, so the sum of squares is 0.
+            # If a class has one row, its placement value is equal to the mean of the placement
+            # values, so the sum of squared differences from the mean is 0.
             squared_sum = np.where(n > 1, variance[folds.fold] * n * (n - 1.0), 0.0)
             squares += np.repeat(total / class_rows, lengths) ** 2 * squared_sum
         result = folds.usable_values(squares / size).mean[:, 0] / total

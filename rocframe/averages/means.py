@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 RESAMPLES_PER_BATCH = 500
-MIN_EXPONENT = -1000  # the factor of the values, at most 2**1000, is finite
+MIN_EXPONENT = -1000  # values are multiplied by up to 2**1000, which is finite
 
 
 @dataclass(

@@ -170,7 +170,7 @@ class AverageOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AveragePlan:
-    """What is averaged: `metrics` at values of the metric `fixed`, or at thresholds for None.
+    """The metrics to average at values of the metric `fixed`, or at thresholds if it is None.
 
     `is_curve` is True if the result is an averaged curve, with the columns of its kind.
     """

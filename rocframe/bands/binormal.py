@@ -153,7 +153,8 @@ class NewtonSearch:
     def begin(cls, ratings: Ratings, groups: NDArray[np.int64]) -> NewtonSearch:
         """Return the start of the search: a least-squares line on normal-deviate axes.
 
-        The points of the curve are moved towards the chance line before the line is fitted.
+        The points of the curve are first moved towards the chance line, because the normal deviates
+        of the rates 0 and 1 are infinite.
         """
         from scipy.special import ndtri
 

@@ -54,7 +54,7 @@ def points_at_rates(curves: BandCurves, grid: Sequence[float] | None) -> GridPoi
 
 
 def points_at_thresholds(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
-    """Return the last point of each curve up to each rate of the grid; for None, all points."""
+    """Return the last point of each curve with an FPR up to each rate; all points for None."""
     if grid is None:
         return _curve_points(curves, np.arange(len(curves.fpr)))
     group, fpr = _repeat_grid(curves, grid)

@@ -232,8 +232,8 @@ def theoretical_curve(
 
     Notes
     -----
-    The binormal curve with the parameters a and b is that of
-    `theoretical_curve(norm(a / b, 1 / b), norm(0, 1))`.
+    `theoretical_curve(norm(a / b, 1 / b), norm(0, 1))` returns the binormal curve with the
+    parameters a and b.
 
     References
     ----------
@@ -291,6 +291,6 @@ def _check_distribution(argument: str, distribution: object) -> None:
         with np.errstate(all="ignore"):
             values = np.asarray(distribution.sf(np.asarray(distribution.isf(rates))))  # type: ignore[attr-defined]
         if values.shape != rates.shape or not np.allclose(values, rates, atol=1e-6):
-            problem = "sf(isf(q)) is not q, so it has no valid continuous distribution"
+            problem = "sf(isf(q)) differs from q, so this is no valid continuous distribution"
     if problem is not None:
         raise OptionValueError.compose(argument, distribution, problem, hint)

@@ -1,5 +1,5 @@
 """Altair charts of tables.
 
-Channels are objects, such as `alt.X2("high:Q")` or `alt.ColorValue("red")`, because Altair needs
-about 3 ms to convert a string, `alt.value` or `alt.datum`.
+The modules pass channels as objects, such as `alt.X2("high:Q")` or `alt.ColorValue("red")`. Altair
+would need about 3 ms to convert each string, `alt.value` or `alt.datum` to a channel.
 """

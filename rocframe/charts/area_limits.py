@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from rocframe.charts.groups import GroupColumn
     from rocframe.kinds import Kind
 
-AREA_TOLERANCE = 1e-9  # relative difference of equal areas that were computed in different ways
+AREA_TOLERANCE = 1e-9  # maximum relative difference of areas that count as equal
 HINT = "Pass the table of auc, fold_auc or intervals for the predictions of these curves."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AreaLimits:
-    """The limits of each entry of a legend as text, and the confidence level of all limits.
+    """The confidence limits of the areas in a legend as text, and the confidence level.
 
-    If no legend shows areas, the name of the only entry is the empty string.
+    `texts` maps each legend entry to its limits. Without a legend of areas, the only entry is "".
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class AreaLimits:
 
     @property
     def caption(self) -> str:
-        """A text that explains the limits; empty without limits."""
+        """A text that names the confidence level; empty if there are no limits."""
         return f"brackets: {self.level} confidence limits" if self.level else ""
 
 
@@ -47,9 +47,11 @@ def read_area_limits(
     areas: Sequence[float],
     kind: Kind,
 ) -> AreaLimits:
-    """Return the limits of the areas in a legend; `areas` has the area of each curve.
+    """Return the confidence limits in `table` for the areas in a legend.
 
-    Raise an error if the areas of the table differ from those in the legend.
+    `keys` has the group columns of each curve, and `areas` has the area of each curve.
+
+    Raise an error if the areas in the table differ from the areas in the legend.
     """
     if table is None:
         return AreaLimits()
@@ -92,7 +94,7 @@ def read_area_limits(
 
 
 def _area_rows(table: object, kind: Kind) -> pl.DataFrame:
-    """Return the rows of a table that contain areas, with the areas in the column `area`."""
+    """Select the rows of a table that have the areas of this kind, in a column named `area`."""
     is_precision_recall = kind.name == "precision_recall"
     layout = table_of(table.columns) if isinstance(table, pl.DataFrame) else None
     names: dict[Any, str] = {AUC: "auc", FOLD_AUC: "mean_auc", METRIC_INTERVALS: "estimate"}

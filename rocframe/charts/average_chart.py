@@ -58,10 +58,10 @@ if TYPE_CHECKING:
     from rocframe.table_types import Table
 
 BAR_OPACITY, BAR_WIDTH = 0.6, 2
-LIGHT_OPACITY = 0.04  # of one of several overlapping bands
-PANEL_OPACITY = 0.5  # the maximum sum over the bands of a panel, so that lines remain visible
+LIGHT_OPACITY = 0.04  # of each band, if the bands of several curves overlap
+PANEL_OPACITY = 0.5  # maximum sum of the opacities of all bands in a panel
 MEAN_WIDTH = 3.5
-TOLERANCE = 1 / 500  # share of an axis
+TOLERANCE = 1 / 500  # maximum error of a drawn line, as a share of an axis
 AXIS_STEPS = 400  # interpolated points along an axis on which lines are curved
 BARS = 20  # number of bars of a curve with limits along both axes
 METRIC, MEAN = "metric", "mean"
@@ -72,7 +72,7 @@ POINT_FIELDS = (*ENDS, THRESHOLD, "bar")
 def mean_chart(
     table: pl.DataFrame, _layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw averaged curves as bold lines, with bands or bars of their limits."""
+    """Draw averaged curves as bold lines, with bands or bars between their confidence limits."""
     metrics: tuple[str, ...] = ()
     intervals = interval_caption(table)
     mean = curve_average_of(table.columns)
@@ -110,7 +110,7 @@ def mean_chart(
 
     rows = [*groups.tooltips(), tooltip("at", "threshold_mean"), *plot.axis_tooltips()]
     points = hover_layer(plot, rows).transform_calculate(at=THRESHOLD_TEXT)
-    if plane.excludes_zero:  # Interpolated points are no rows, and have no tooltip.
+    if plane.excludes_zero:  # Interpolated points are not table rows: no tooltip.
         points = points.transform_filter("datum.bar >= 0")
     limited = any(
         record[f"{side}_low"] != record[side] for record in plot.records for side in averaged
@@ -144,10 +144,10 @@ def plot_with_limits(
     plane_of: Callable[[Mapping[str, NDArray[np.float64]]], Plane],
     averaged: tuple[str, ...],
 ) -> CurvePlot:
-    """Read curves with limits from a sorted table, with one record per group.
+    """Return the chart data of curves with confidence limits: one record per group.
 
-    `fields` are the columns of the coordinates, limits and thresholds of points. `plane_of` returns
-    the axes for these points. Points without coordinates are not drawn.
+    `ordered` is the sorted table. `fields` maps coordinates, limits and thresholds to its columns.
+    `plane_of` returns the axes for the points. Points without coordinates are not drawn.
     """
     keys = list(map(column, by))
     number = pl.struct(keys).rle_id() if by else pl.lit(0, pl.UInt32)
@@ -159,7 +159,7 @@ def plot_with_limits(
     ).filter(pl.col("x").is_not_nan() & pl.col("y").is_not_nan())
     points = {name: rows.get_column(name).to_numpy(writable=True) for name in fields}
     points.setdefault(THRESHOLD, np.full(rows.height, nan))
-    for side in ("x", "y"):  # Both limits of a point without limits are its coordinate.
+    for side in ("x", "y"):  # Replace a missing limit by the coordinate of its point.
         for end in (f"{side}_low", f"{side}_high"):
             points[end] = np.where(np.isnan(points[end]), points[side], points[end])
     starts = np.searchsorted(rows.get_column("group").to_numpy(), np.arange(groups.height + 1))
@@ -187,9 +187,10 @@ def interval_caption(table: pl.DataFrame) -> str:
 
 
 def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
-    """Draw confidence limits: a band along one axis, or bars along both. `key` is the legend text.
+    """Draw a band if one axis has confidence limits, or bars if both axes have limits.
 
-    The layer has both axes, because `.interactive()` applies to the first layer of a chart.
+    `key` is the text in the legend. The layer has both axes, because `.interactive()` applies to
+    the first layer of a chart.
     """
     plane = plot.plane
     x, y = plane.channels()
@@ -215,7 +216,7 @@ def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
         if vertical
         else {"x": x_low, "x2": alt.X2("x_high:Q"), "y": y}
     )
-    # No order channel, which would split the area: Vega-Lite uses the order of the rows.
+    # Vega-Lite uses the order of the rows. An order channel would split the area.
     layers = [band]
     if several:  # The colors of overlapping areas mix, so lines show the limits of each band.
         outline = curve_filter(plot).mark_area(
@@ -226,7 +227,7 @@ def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
 
 
 def chart_with_limits(plot: CurvePlot, layers: Sequence[alt.Chart]) -> alt.LayerChart:
-    """Return a chart of the layers of curves with limits."""
+    """Combine the layers of curves with confidence limits in one chart."""
     transform = one_point_per_row(plot.plane, POINT_FIELDS, *ENDS[2:])
     return plot.layered(layers, transform)
 
@@ -244,7 +245,7 @@ def _point_columns(mean: CurveAverage) -> dict[str, str]:
 def _add_bend_points(
     plane: Plane, points: Mapping[str, NDArray[np.float64]], starts: NDArray[np.int64]
 ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
-    """Add linearly interpolated points, and remove points outside the axes."""
+    """Interpolate points where lines bend on the axes, and remove points outside the axes."""
     rows = np.arange(len(points["x"]))
     if not len(rows):
         return dict(points), starts
@@ -281,9 +282,10 @@ def needed_points(
     *,
     both: bool,
 ) -> NDArray[np.bool_]:
-    """Select the points that the line and its limits need, and add the field `bar` to the points.
+    """Return which points to draw, and add the field `bar` to `points`.
 
-    `bar` is 1 for points with bars and negative for interpolated points.
+    The other points differ from the drawn lines by less than TOLERANCE. `bar` is 1 for points with
+    bars, 0 for other rows of the table, and negative for interpolated points.
     """
     needed = np.zeros(len(points["x"]), bool)
     for across, up in (("x", "y"), ("x_low", "y_low"), ("x_high", "y_high")):
@@ -312,7 +314,8 @@ def _one_mean_column(
 ) -> tuple[pl.DataFrame, CurveAverage]:
     """Unpivot the averaged metrics of a table, and return the layout of the result.
 
-    Of several metrics, the name is the first group column. Infinite values become null.
+    If there are several metrics, the first group column of the result has their names. Infinite
+    values become null.
     """
     several = len(metric_average.averaged) > 1
     y = free_name(MEAN, metric_average.by) if several else metric_average.averaged[0]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rocframe.rates import Rate
 
 TICKS = 5
-MIN_ZOOM = 1 / 200  # share of an axis; a smaller visible share does not add rows to the lines
+MIN_ZOOM = 1 / 200  # share of an axis; lines get no more rows if less of the axis is visible
 EMPTY_HEIGHT = 2.0  # upper end of an axis of counts or lift without points
 
 # Possible lower ends of axes that cannot show 0.
@@ -39,11 +39,12 @@ LOG_STARTS = (0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 # Ticks. On an axis of normal deviates, 1 minus each tick is also a tick.
 DEVIATE_TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2)
 LOG_TICKS = (*reversed(LOG_STARTS), 0.1, 1.0)
-# Three digits would round 99.99 % to 100 %.
+# Rates above 99.9 % have five digits, because three digits would round 99.99 % to 100 %.
 PERCENT = "format(cumulativeNormal(datum.value), datum.value > 3.1 ? '.5~p' : '.3~p')"
 
 FREE = "free"  # the name of the kind for two metrics that are not the axes of another kind
-# Metrics that depend on costs or on the threshold need more than the counts of a point.
+# Metrics that depend on costs or on the threshold are excluded: the counts of a point do not
+# determine them.
 AXIS_METRICS = tuple(
     name
     for name, rate in (NAMES | COUNT_METRICS).items()
@@ -254,7 +255,7 @@ def count_ticks(domain: Sequence[float]) -> int:
 
 
 def zoom_plane(plane: Plane, options: ChartOptions) -> Plane:
-    """Return a plane with the ranges in `x_domain` and `y_domain`, `diagonal` and given units."""
+    """Apply the options `x_domain`, `y_domain`, `diagonal`, `benefit` and `cost` to a plane."""
     titles = value_titles(options.benefit, options.cost)
     plane = replace(plane, diagonal=options.diagonal, titles=titles)
     for side in ("x", "y"):
@@ -270,7 +271,8 @@ def zoom_plane(plane: Plane, options: ChartOptions) -> Plane:
 def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | None = None) -> Kind:
     """Return the kind of curve that the options `kind`, `x` and `y` determine.
 
-    Without these options, it is the kind `default`, or that of the columns for None.
+    Without these options, return the kind `default`. If `default` is None, return the kind whose
+    axes are in `columns`.
     """
     axes = {"x": options.x, "y": options.y}
     given = {name: value for name, value in axes.items() if value is not None}
@@ -291,7 +293,8 @@ def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | Non
         check_choice(name, value, AXIS_METRICS)
     x, y = str(options.x), str(options.y)
     for kind in KINDS.values():
-        # Precision is drawn as this kind, with lines of chance, only under the name `ppv`.
+        # The kind predictive_value has lines of chance. It is used for precision only if the user
+        # calls the metric `ppv`.
         is_same = kind.name != "predictive_value" or y == kind.y
         if is_same and _metric(kind.x) is _metric(x) and _metric(kind.y) is _metric(y):
             return kind
@@ -344,7 +347,8 @@ def choose_plane(
         return Plane(kind=kind, x=free_axis(kind, kind.x, x), y=free_axis(kind, kind.y, top))
     scale_name = scale_of(kind, scale)
     scaled_sides = SCALED_AXES[scale_name][kind.name] if scale_name in SCALED_AXES else ()
-    # Axes without 0 end at the smallest error rate. The error rate of tpr is 1 - tpr.
+    # An axis that cannot show 0 ends near the smallest error rate. The error rate of tpr is
+    # 1 - tpr.
     errors = [x, 1 - y if scale_name == "normal_deviate" and kind.y == "tpr" else y]
     ends = np.concatenate(
         [values for side, values in zip("xy", errors, strict=True) if side in scaled_sides] or [x]

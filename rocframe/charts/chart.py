@@ -64,8 +64,8 @@ def chart(
     with bars in both directions if both axes were averaged. A legend below the chart states the
     confidence level. The chart of an average can be layered over the averaged curves:
     `curves.roc.chart(detail="fold") + mean.roc.chart()`. For averages of several metrics, each
-    metric has a color or, if other groups have colors, a panel; `metric` is the name of this group
-    column.
+    metric has a color, or a panel if other groups have colors. The group column of the metrics is
+    named `metric`.
 
     Tables of `band` become a line with a band per group. Tables of `at` become points, with a shape
     for each value. Both can be layered over curves.
@@ -77,10 +77,11 @@ def chart(
     Other tables become dot plots with a line per row, in the order of the table:
 
     - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the tie envelope, if
-      there is one. A dashed line shows chance, unless it is farther from the areas and their limits
-      than these are from each other.
+      there is one. A dashed line shows chance, unless its distance from the areas and their limits
+      is larger than the range of these numbers.
     - `auc_test`: the areas, a dashed line at each null hypothesis, and the adjusted p-values.
-    - `fold_auc`: the mean of the areas with its interval; hollow marks show the two other areas.
+    - `fold_auc`: the mean of the areas with its interval; hollow marks show
+      `pooled_auc` and `auc_of_mean`.
     - `pooling_gap`: the mean and the pooled area, and the two parts of the gap between them.
     - `intervals`: the metrics. If some are outside [0, 1], each metric has a panel.
     - `compare`: the differences, a dashed line at 0, and the adjusted p-values. If there are more
@@ -95,8 +96,8 @@ def chart(
     ----------
     table : DataFrame or LazyFrame
         A table that a rocframe function returned. A curve table has group columns, `threshold`,
-        `tp, fp, fn, tn`, and any columns right of them. Every group must be complete. Rows may be
-        in any order.
+        `tp, fp, fn, tn`, and any columns right of them. Every curve must have all its
+        rows. Rows may be in any order.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None
@@ -112,8 +113,9 @@ def chart(
         With `x="threshold"`, metrics are drawn against the threshold, as steps: the value at a
         threshold is that of predicting `score >= threshold`. `mark` is the only overlay.
     y : str or sequence of str, default None
-        Metric or count on the y axis. With `x="threshold"`, several metrics are possible: each has
-        a color or, if other groups have colors, a panel; `metric` is the name of this group column.
+        Metric or count on the y axis. With `x="threshold"`, several metrics are possible. Each
+        metric has a color, or a panel if other groups have colors. The group column of the metrics
+        is named `metric`.
         For tables of `decision_intervals`, `y="difference"` draws the differences to the baseline.
     color : str or None, optional
         Group column with a color for each of its values; None for one color. By default, `model` if
@@ -146,8 +148,8 @@ def chart(
         Costs of a `tp`, `fp`, `fn`, `tn`, by default 0 for names that are left out. With `costs` or
         `prevalence`, a thin line of equal expected cost touches each curve at the row of lowest
         cost, which a ring marks, for roc, gain and lift_chart. If several rows have the lowest
-        cost, it is the row with the highest threshold. Without `costs`, each error costs 1. The
-        function `iso_lines` returns the lines as a table.
+        cost, the ring marks the row with the highest threshold. Without `costs`, each error costs
+        1. The function `iso_lines` returns the lines as a table.
     prevalence : float, default None
         Share of positives, between 0 and 1, for the expected cost. By default, with `costs`, the
         prevalence at which the table was computed, or else that of each curve.
@@ -166,8 +168,8 @@ def chart(
         roc, gain and lift_chart, if it is large enough to be visible. The description states both
         areas.
     lines : bool, default False
-        Draw the line of each row of a cost curve: the cost of one threshold for all costs. The
-        cost curve is the lower envelope of these lines.
+        Draw a thin line for each threshold of a cost curve: the expected cost of this threshold for
+        all costs of errors. The cost curve is the lower envelope of these lines.
     benefit : str, default None
         Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`. The axes and
         tooltips are then named for benefits instead of positives: "Share of benefit (dollars)"
@@ -200,8 +202,8 @@ def chart(
     MissingColumnError
         If a column that an argument names is missing.
     OptionValueError
-        If charts of this kind or table do not have an option, or if marked points do not belong to
-        the curves.
+        If an option is not available for this kind of curve or table, or if marked points do not
+        belong to the curves.
     RocframeError
         If there is no chart for the table, if a curve has no row with threshold `inf`, or if the
         last row of a curve has true negatives. To draw a part of a curve, use `x_domain` or
@@ -260,7 +262,7 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         problem = f"chart: tables of {table_type.name} have no chart"
         raise BrokenCurveError.compose(problem, table_type.chart_hint)
     if table_type.drawing is None:
-        # A curve table with its columns in another order is still a curve table.
+        # The columns of a curve table may have any order.
         table_type = CURVE
     if table_type is CURVE:
         _check_curve(table.columns)

@@ -72,7 +72,8 @@ def combination_chart(
         shown = table.with_columns(pl.when(is_first).then(pl.col(f"fpr_{side}", f"tpr_{side}")))
         names = format_values(table.get_column(f"model_{side}"))
         rates = _json_columns(table, f"tpr_{side}", f"tpr_{other}")
-        # The names of two models with similar rates would overlap if both were above their points.
+        # One name is above its point and the other name below, because the names of two models with
+        # similar rates would overlap.
         is_above = [None not in both and (*both, other) > (*both[::-1], side) for both in rates]
         records += [
             {**point, ABOVE if above else BELOW: point[NAME]}
@@ -196,7 +197,10 @@ def _points(
     suffix: str,
     names: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return a record for each row: the point of two columns, which is null if undefined."""
+    """Return a record for each row, with the point (fpr, tpr) or nulls if it is undefined.
+
+    `suffix` is the end of the names of both columns, and `mark` the type of the points.
+    """
     positions = _json_columns(table, f"fpr{suffix}", f"tpr{suffix}")
     return [
         {**row, TYPE: mark, NAME: name, "x": x, "y": y}
@@ -232,7 +236,7 @@ def _point_layers(plot: CurvePlot) -> list[alt.Chart]:
         tooltip("y", "tpr", RATE_FORMAT),
     ]
     layers: list[alt.Chart] = []
-    for is_alone in (True, False):  # the legend has the color of the first layer
+    for is_alone in (True, False):  # the legend has the color of the first layer, single models
         layer = alt.Chart().transform_filter(
             f"isValid(datum.{TYPE}) && datum.{TYPE} {'===' if is_alone else '!=='} '{ALONE}'"
         )

@@ -158,7 +158,7 @@ def curves_of(table: pl.DataFrame, by: Sequence[str]) -> Curves:
 
 
 def _prevalence_text(curves: Curves, kind: Kind) -> str:
-    """Return the prevalence of the rates on the axes as text; empty if each curve has its own."""
+    """Return the prevalence of the rates on the axes as text; empty if it differs by curve."""
     if curves.prevalence is None or not any(
         kind.axis(name).depends_on_prevalence for name in kind.rates
     ):

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind, Scale
 
 
-LEVEL_STEP = 1 / 4000  # share of an axis; rows between two neighboring levels are skipped
+LEVEL_STEP = 1 / 4000  # distance of two levels, as a share of an axis
 MIN_RATE = 1e-6  # the smallest rate on axes that cannot show 0
 
-# The scales for which rows are selected; linear and log for other kinds. The rows that precision
-# and lift need on linear axes are sufficient for all scales.
+# The scales for which the drawn rows of each kind are selected; other kinds have linear and log
+# scales. For precision and lift, the rows that linear axes need are sufficient for all scales.
 SIMPLIFIED_SCALES: dict[str, tuple[Scale, ...]] = {
     "det": ("normal_deviate",),
     "precision_recall": ("linear",),
@@ -53,7 +53,7 @@ def drawn_points(
 ) -> LinePoints:
     """Return the rows that the lines need on all scales of a kind.
 
-    Curves with an undefined area have no rows. Levels at a distance of `step` divide the axes. Rows
+    Curves with an undefined area have no rows. Each axis has levels at a distance of `step`. Rows
     between two neighboring levels are skipped.
     """
     last_points = _points_at(curves, [np.array([end - 1]) for end in curves.starts[1:]])
@@ -104,7 +104,7 @@ def drawn_points(
 def points_of_counts(
     curves: Curves, drawn: NDArray[np.bool_], *, step: float = LEVEL_STEP
 ) -> LinePoints:
-    """Return rows between which each of the four counts changes by a share of at most `step`."""
+    """Select rows such that each count changes by a share of at most `step` between two rows."""
 
     def rows(curve: int) -> NDArray[np.int64]:
         start, end = curves.starts[curve : curve + 2]
@@ -213,9 +213,10 @@ def clip_to_axes(plane: Plane, points: LinePoints) -> LinePoints:
 
 
 def _crossing(rate: NDArray[np.float64], level: float, side: Literal["left", "right"]) -> float:
-    """Return the first (left) or last (right) fractional index at which a rising rate is a level.
+    """Return the fractional index at which an increasing rate is equal to `level`.
 
-    The first or the last index of the rate is returned if the level is outside its range.
+    If several indices are possible, return the first for "left" and the last for "right". If the
+    level is outside the range of the rate, return the first or the last index of the rate.
     """
     after = int(np.searchsorted(rate, level, side))
     if after == 0:
@@ -226,7 +227,8 @@ def _crossing(rate: NDArray[np.float64], level: float, side: Literal["left", "ri
     return float(after - 1 + (level - start) / (end - start))
 
 
-# Shares of an axis. The sum of LEVEL_STEP and these three is less than the documented 1/500.
+# Maximum errors of lines, as shares of an axis. The sum of LEVEL_STEP and these three is less than
+# the documented 1/500.
 BEND_TOLERANCE = 1 / 5000
 COLUMN_WIDTH = 1 / 3000
 CORNER_TOLERANCE = 1 / 1000
@@ -252,7 +254,7 @@ def simplified_lines(plane: Plane, points: LinePoints) -> Lines:
     if plane.bends:
         points = add_bend_points(plane, points)
     x, y = axis_rates(plane.kind, points)
-    # A point with an undefined rate is drawn at the next point, so it is not marked as a row.
+    # A point with an undefined rate is drawn at the next point, so its tooltip shows no row.
     points = replace(points, row=np.where(_are_defined(plane.kind, points), points.row, BETWEEN))
     return thinned_lines(plane, points, x, y)
 
@@ -262,7 +264,7 @@ def thinned_lines(
 ) -> Lines:
     """Select points such that straight lines between them are within 1/500 of an axis.
 
-    Lines are straight between the given points. `x` rises or falls along each line.
+    Lines are straight between the given points. In each line, `x` only increases or only decreases.
     """
     selected = column_extremes(
         plane.x.position(x), plane.y.position(y), points.starts, COLUMN_WIDTH
@@ -278,7 +280,7 @@ def thinned_lines(
     selected = needed | rows & evenly_spaced_points(
         across, up, points.starts, np.maximum(spare, MIN_EXTRA_POINTS), corners=needed
     )
-    # An additional point moves the line, so that other points can exceed the tolerance.
+    # An additional point moves the line, which can exceed the tolerance at other points.
     selected = corner_points(across, up, points.starts, tolerance, required=selected)
     selected = np.where(
         (_count(selected, points) > MAX_LINE_POINTS + MIN_EXTRA_POINTS)[points.curve],

@@ -27,7 +27,8 @@ MEANS = "means"  # the name of the kind for means of metrics at fixed values of 
 ONE_LINE = "The dashed line shows chance"
 ONE_PER_PREVALENCE = "Each dashed line shows chance at one prevalence"
 THRESHOLD_TEXT = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
-PREVALENCE_KINDS = ("precision_recall", "predictive_value")  # chance is at the prevalence
+# Kinds of curves whose line of chance is at the prevalence.
+PREVALENCE_KINDS = ("precision_recall", "predictive_value")
 PERFECT = "Dotted lines show perfect scores"
 ROW_FIELDS = {
     "fn": "datum.pos - datum.tp",
@@ -84,7 +85,7 @@ def one_point_per_row(plane: Plane, fields: Sequence[str], *deviates: str) -> al
 
 
 def overlay(part: str | None) -> alt.Chart:
-    """Return a layer with the records of one kind of overlay; of the curves for None."""
+    """Return a layer with the records of one kind of overlay, or of the curves if it is None."""
     condition = "!isValid(datum.part)" if part is None else f"datum.part === '{part}'"
     layer: alt.Chart = alt.Chart().transform_filter(condition)
     return layer
@@ -96,7 +97,7 @@ def curve_filter(plot: CurvePlot) -> alt.Chart:
 
 
 def line_layer(plot: CurvePlot, **stroke: Any) -> alt.Chart:
-    """Draw lines through points in the order of the records; Vega-Lite sorts by x by default."""
+    """Draw lines through the points in their order; Vega-Lite would sort them by x."""
     x, y = plot.plane.channels()
     layer: alt.Chart = (
         curve_filter(plot)
@@ -113,7 +114,7 @@ def line_layer(plot: CurvePlot, **stroke: Any) -> alt.Chart:
 
 
 def curve_stroke(plot: CurvePlot) -> dict[str, Any]:
-    """Return the stroke: thin if curves have the same color or a panel has many curves."""
+    """Return the stroke of lines: thin if they have the same color or a panel has many curves."""
     groups, records = plot.groups, plot.records
     shared = groups.max_curves(records, groups.color, groups.panel) > 1
     if shared or groups.max_curves(records, groups.panel) > MANY_CURVES:
@@ -155,8 +156,9 @@ def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
 def chance_layers(plane: Plane, *, of_curves: bool = False) -> list[alt.Chart]:
     """Draw lines of chance: the expected curves of random scores.
 
-    In charts of precision and in lift charts, chance depends on the counts. Only curve tables
-    contain these counts.
+    In charts of precision and in lift charts, the line of chance depends on the numbers of
+    positives and negatives. Only curve tables contain these numbers, so charts of other tables have
+    no such line.
     """
     if not chance_text(plane, of_curves=of_curves):
         return []

@@ -133,9 +133,10 @@ def _trivial_layer() -> alt.Chart:
 def _threshold_lines(
     ordered: pl.DataFrame, by: Sequence[str], groups: Sequence[str], plot: CurvePlot
 ) -> list[dict[str, Any]]:
-    """Return a record for each line of a group, from the false positive to the false negative rate.
+    """Return a record for the line of each threshold, from (0, fpr) to (1, fnr).
 
-    `by` are the columns of the curves, which are numbered as in `plot_with_limits`.
+    `by` are the group columns of the curves, and `groups` those of the cost curves. Curves are
+    numbered as in `plot_with_limits`.
     """
     curve, group = (
         pl.struct(list(map(column, names))).rle_id() if names else pl.lit(0, pl.UInt32)
@@ -160,7 +161,7 @@ def _best_curve_sections(
 ) -> tuple[pl.DataFrame, str]:
     """Divide each envelope into sections of one best curve, and return the new column.
 
-    Each section also has the first point of the next section, so that lines have no gaps.
+    Each section ends with the first point of the next section, so that the line has no gaps.
     """
     name = "section"
     while name in ordered.columns:
@@ -238,12 +239,12 @@ def decision_curve_chart(
     high = _highest(table, y, "treat_all", least=0.0) or EMPTY_HEIGHT
     plane = _plane(
         PlotAxis(name=x, title="Probability threshold"),
-        # Negative net benefits are not limited. The range around 0 is the one of interest.
+        # Net benefit has no lower limit, so the axis shows only a small range below 0.
         PlotAxis(name=y, title="Net benefit", low=-MARGIN * high, high=high, nice=True),
         options,
     )
     plane = replace(plane, y=replace(plane.y, nice=False, zoomed=True))
-    # The limits of the points are the net benefit of treating all.
+    # Decision curves have no limits, so the lower limit contains the benefit of treating all.
     fields = {"x": x, "y": y, "x_low": x, "x_high": x, "y_low": "treat_all", "y_high": y}
     plot = plot_with_limits(
         table.sort(*map(column, layout.by), x),

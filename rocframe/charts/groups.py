@@ -143,9 +143,10 @@ class Groups:
         return names if texts else [ALL_ROWS] * n_records
 
     def name(self, records: Sequence[dict[str, Any]]) -> None:
-        """Add the group values to records; the field `curve` is the index of the group.
+        """Add the group values to records, whose field `curve` is the index of the group.
 
-        Records contain the captions of a column in one color, so that tooltips show them.
+        If all values of a column have the same color, the captions of this column are added
+        instead, so that tooltips show them.
         """
         for name, column in self.columns.items():
             texts = column.texts
@@ -214,7 +215,7 @@ class Groups:
         """Add the title and the description to a chart, and split it into panels.
 
         `offset` is the distance in pixels between the title and a chart without panels.
-        `.facet()` requires that the data belong to the chart, not to its layers.
+        The layers must not have their own data, because `.facet()` splits the data of the chart.
         """
         if self.one_color is not None:
             column = self.columns[self.one_color]

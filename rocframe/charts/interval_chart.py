@@ -65,7 +65,7 @@ def interval_chart(
     return _draw(table, rows, style, shown)
 
 
-MIN_TIMES = 3  # of a time axis; a dot plot has a line for each date
+MIN_TIMES = 3  # of a time axis; fewer times are drawn as lines of a dot plot
 TIME, TIME_WIDTH, TIME_HEIGHT = "time", 560, 260
 
 
@@ -248,7 +248,7 @@ def _draw(
         _add_limits(record)
         value = record[style.marks[0]]
         reason = None if finite([value]) else note_text(value or record.get("note"))
-        # Reasons have no color, so those in a line with several colors name the value.
+        # The text of a reason has no color. In a line with several colors, it names the group.
         record[REASON] = f"{record[str(groups.color)]}: {reason}" if reason and dodged else reason
         if style.tests:
             record[RIGHT_TEXT] = format_p_value(record["p_adjusted"], 3) or ""

@@ -80,7 +80,7 @@ def points_chart(
     plane = zoom_plane(given_titles(plane, options), options)
     points = zip(x.tolist(), y.tolist(), strict=True)
     inside = np.array([plane.contains(*point) for point in points], bool)
-    # The fields have numbers, because a metric can have the name of another field.
+    # Fields of metrics are named c0, c1, ..., because a metric can have the name of another field.
     metrics = [name for name in table.columns if name not in (*by, *left)]
     titles = {f"c{i}": name for i, name in enumerate(metrics)}
     values = {field: json_values(table.get_column(name)) for field, name in titles.items()}

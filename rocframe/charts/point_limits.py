@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.curves.thinning import LinePoints
 
-RATE_TOLERANCE = 1e-9  # difference of equal rates that were computed in different ways
+RATE_TOLERANCE = 1e-9  # maximum difference of rates that count as equal
 CURVE_ROW = "row"
 LIMIT_COLUMNS = ("estimate", "lower", "upper")
 
@@ -37,8 +37,8 @@ def points_with_limits(
     """Return the points of a table of `intervals`, one row per curve and point.
 
     The columns are the curve, its row, `threshold, tp, fp`, `x, x_lower, x_upper` and `y, y_lower,
-    y_upper`. Raise an error if the table has no metric of the axes, or if an estimate is not that
-    of the curve.
+    y_upper`. Raise an error if the table has no metric of the axes, or if an estimate differs from
+    the metric of the curve.
     """
     sides = {}
     located = points.filter(pl.col("at").is_not_null() & pl.col("estimate").is_not_null())

@@ -21,7 +21,7 @@ MAX_EXACT_WINS = 2**62  # if doubled wins can be larger, they are floats instead
 
 
 class Placements(NamedTuple):
-    """For each row, the number of positives with a higher score, and with at least its score."""
+    """For each row, the numbers of positives with a higher score, and with no lower score."""
 
     higher: NDArray[np.int32]
     at_least: NDArray[np.int32]
@@ -333,14 +333,15 @@ def influences(
         "hand_till": pairs / (used * (used - 1)),
         "macro": macro / used,
         "weighted": weighted,
-        # `won` contains each pair twice: once for its positive row and once for its negative row.
+        # Each pair adds to `won` of its positive row and of its negative row, so the weighted sum
+        # of `won` is twice the number of won pairs.
         "micro": won / n_pairs - (row_weight * won).sum() / n_pairs / total,
     }
     return {name: results[name] for name in averages}
 
 
 def row_acceleration(rows: MulticlassRows, influence: NDArray[np.float64]) -> float:
-    """Return BCa's acceleration; `influence` is the derivative of an average by row weights."""
+    """Return the acceleration of the BCa limits of an average with these derivatives."""
     weighted = influence if rows.weight is None else influence * rows.weight
     return acceleration(weighted, rows.count, rows.cluster)
 

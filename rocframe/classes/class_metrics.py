@@ -38,8 +38,8 @@ def class_metrics(
 ) -> FrameT:
     """Add metrics to curves of several classes, at the share of each class and with its costs.
 
-    The table needs the group column `class`, and each curve is that of one class against all
-    others. Its counts do not change.
+    The table must have the group column `class`; each curve is the curve of one class against all
+    others. The counts of the curves do not change.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ def class_metrics(
     Raises
     ------
     RocframeError
-        If the table is not a curve table, has no group column `class`, or already has a column of
-        this name, if a group is incomplete, if a metric is unknown, if shares do not sum to 1 or
-        lack a class, or if costs are negative, of the wrong shape or of an unknown class.
+        If the table is not a curve table, has no group column `class`, or already has a column with
+        the name of a metric, if a group is incomplete, if a metric is unknown, if shares do not sum
+        to 1 or lack a class, or if costs are negative, of the wrong shape or of an unknown class.
 
     See Also
     --------

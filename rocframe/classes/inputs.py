@@ -271,7 +271,7 @@ def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:
 def typed_classes(
     argument: str, values: Sequence[Any], dtype: pl.DataType | None, label: str
 ) -> pl.Series:
-    """Return the classes in the type `dtype` of the labels; for None, infer the type."""
+    """Return the classes in the type `dtype` of the labels; if it is None, infer the type."""
     plain = [value.item() if hasattr(value, "item") else value for value in values]
     for value in plain:
         if plain.count(value) > 1:

@@ -337,7 +337,7 @@ def _read_kept_columns(
             None,
             "the result has a column 'id' with row numbers, but the table already has a column of "
             "this name",
-            'Pass id="id" if that column identifies instances, or keep=[…] without it if not.',
+            'If this column identifies instances, pass id="id". If not, use keep=[…] without "id".',
         )
     for argument, names in (("id", ids or []), ("keep", kept_columns)):
         for name in names:

@@ -59,15 +59,16 @@ def one_vs_one(
         For lists: the classes, in the order of the lists. For a long table: the name of the column
         with the class.
     id : str or sequence of str, default None
-        Columns that identify instances; the result has them too. None: the rows are numbered in a
-        new column `id`.
+        Columns that identify instances, which are kept in the result. None: the rows are numbered
+        in a new column `id`.
     keep : str, sequence of str or selector, default None
         Columns to keep in the result, such as groups, weights and counts. None: all columns that
         are neither labels nor scores.
     relative : {"difference", "ratio"}, default None
         `"difference"`: the score of `class_a` minus the score of `class_b`. `"ratio"`: the score of
-        `class_a` divided by the score of `class_b`, which requires scores >= 0. With both, the AUC
-        of a pair does not depend on the order of its classes. None: the score of `class_a`.
+        `class_a` divided by the score of `class_b`, which requires scores >= 0. With a difference
+        or a ratio, the AUC of a pair does not depend on the order of its classes. None: the score
+        of `class_a`.
     max_pairs : int or None, default 10000
         Largest number of ordered pairs, which is c·(c - 1) for c classes; None for no limit. A row
         with a label becomes 2·(c - 1) rows. The number is checked before the result is computed;
@@ -79,7 +80,7 @@ def one_vs_one(
         The kept columns, the columns of `id`, then `class_a, class_b, label, score`; one row per
         input row and pair that contains the class of the row. Both classes have the type of the
         label. `label` (Boolean) is true if the row is of `class_a` and false if it is of `class_b`.
-        `score` is null or NaN if the score in the table is, and null for the ratio 0/0. A row
+        Missing scores are null or NaN, as in the table, and the ratio 0/0 is null. A row
         without a label is in every pair, with a null label.
 
     Raises

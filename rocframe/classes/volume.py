@@ -84,8 +84,8 @@ def volume(
     by : str or sequence of str, default None
         Group columns. Rows with a null key are a separate group.
     classes : sequence, default None
-        For one score: the three classes, from the one with the lowest scores to the one with the
-        highest. For lists: the classes, in the order of the lists.
+        For one score: the three classes, in the order from low to high scores. For lists: the
+        classes, in the order of the lists.
     ci : str or None, default "logit"
         Method of the interval, from the variance of a three-sample U-statistic. `"logit"`: normal
         limits on the logit scale; `"wald"`: normal limits, clipped to [0, 1]; None: no interval.
@@ -263,7 +263,8 @@ def _volume_variance(
             scale = (triples.unit * first * second)[group]
             deviation = triples.value[k].astype(np.float64) / scale - volume[group]
             squares = np.bincount(group, n_rows * deviation**2, len(volume))
-            # A triple with an unscored row is not correct.
+            # A triple with an unscored row is not correct, so the share of correct triples with
+            # this row is 0.
             n_unscored = n - np.bincount(group, n_rows, len(volume))
             variance += (squares + n_unscored * volume**2) / (n - 1) / n
     variance[np.min(sizes, axis=0) < 2] = np.nan

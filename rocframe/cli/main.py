@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 COMMANDS = ("evaluate", "report", "decide")
 
-# Arguments in error messages of the package that are options of the command, too.
+# Arguments of the package that are also options of the command.
 ARGUMENTS = (
     "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|max_error|path|"
     "rule|costs|benefits|prevalence|subject_to|minimize|beta"
@@ -85,7 +85,7 @@ ARGUMENTS = (
 ASSIGNMENT = re.compile(rf"""(?<![\w.\-'"])({ARGUMENTS})=(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?))""")
 
 
-# Arguments whose values are dicts, and their options, each of which has one item of the dict.
+# Arguments whose values are dicts, and the option that is repeated for each item of the dict.
 DICT_OPTIONS = {"costs": "cost", "benefits": "benefit", "subject_to": "subject-to"}
 DICT = re.compile(rf"(?:({'|'.join(DICT_OPTIONS)})=|(?<=example, ))(\{{[^{{}}]*\}})")
 ITEM = re.compile(rf"({'|'.join(DICT_OPTIONS)})\[(['\"])(.*?)\2\]=(\([^()]*\))?")
@@ -134,7 +134,7 @@ def _option_value(value: object) -> str:
 
 
 def similar_option(option: str, command: str) -> str | None:
-    """Return the option that a user probably means by an unknown option; None if unknown."""
+    """Return the option whose name is most similar to an unknown option; None if none is."""
     from rocframe.cli.options import DecisionOptions, EvaluationOptions
 
     name = option.split("=", maxsplit=1)[0].strip("-").replace("-", "_")
@@ -265,7 +265,9 @@ def _run(
     for file, reason in outcome.skipped.items():
         print(f"rocframe: skipped {file}: {reason}.", file=sys.stderr)
     if unused := outcome.unused_keys:
-        hint = f"Use {' '.join(f'--by {name}' for name in unused)} to evaluate them separately."
+        hint = (
+            f"Use {' '.join(f'--by {name}' for name in unused)} to evaluate these rows separately."
+        )
         print(f"rocframe: {pooling_sentence(unused)} {hint}", file=sys.stderr)
     if outcome.lacks_page:
         hint = 'install it with pip install "rocframe[report]"'

@@ -124,7 +124,8 @@ class EvaluationOptions(LogOptions):
         lowest cost of each model. Repeat the option, or separate several costs by commas. Costs
         that are not given are 0.
     prevalence
-        Prevalence, between 0 and 1, at which costs are computed. By default, that of each group.
+        Prevalence, between 0 and 1, at which costs are computed. By default, the
+        prevalence of each group.
     title
         Title of the page.
     """
@@ -174,15 +175,15 @@ class DecisionOptions(LogOptions):
         Benefit of an outcome, such as tp=20. Repeat the option, or separate several benefits by
         commas. Benefits that are not given are 0.
     prevalence
-        Prevalence, between 0 and 1, at which rules and constraints are computed. By default, that
-        of each group.
+        Prevalence, between 0 and 1, at which rules and constraints are computed. By default,
+        the prevalence of each group.
     subject_to
         Constraint: a metric, "alerts" (the number of alerts) or "threshold", with its lowest and
         highest allowed value, such as precision=0.9:1, precision=0.9: or alerts=:100. Repeat the
         option for several constraints.
     minimize
         Use the threshold with the lowest value of the metric, or with --maximize the highest one.
-        By default, metrics have their best value.
+        By default, the best value of each metric.
     beta
         Weight of recall relative to precision in the metric f_beta.
     """
@@ -216,7 +217,7 @@ RANGE_HINT = "Use, for example, --subject-to precision=0.9:1 or --subject-to ale
 
 
 def parse_amounts(option: str, values: list[str] | None, hint: str) -> dict[str, float] | None:
-    """Return the costs or benefits such as "fp=1,fn=5"; None if the option is not given."""
+    """Parse costs or benefits such as "fp=1,fn=5"; None if the option is not given."""
     if values is None:
         return None
     amounts: dict[str, float] = {}
@@ -232,7 +233,7 @@ def parse_amounts(option: str, values: list[str] | None, hint: str) -> dict[str,
 
 
 def parse_ranges(values: list[str] | None) -> dict[str, tuple[float | None, float | None]] | None:
-    """Return the constraints such as "precision=0.9:1"; None if there are none."""
+    """Parse constraints such as "precision=0.9:1"; None if the option is not given."""
     if values is None:
         return None
     ranges: dict[str, tuple[float | None, float | None]] = {}

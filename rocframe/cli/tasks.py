@@ -112,7 +112,7 @@ def report_logs(
 def decide_logs(
     sources: Sequence[str], options: DecisionOptions, path: Path | None, progress: Progress
 ) -> Outcome:
-    """Return the thresholds that the rules choose, and write them to a file if it is given."""
+    """Return the thresholds that the rules choose; write them to a file if `path` is given."""
     arguments = options.rule_arguments()
     RuleOptions.parse(**arguments)  # an error in the options is raised before the logs are read
     written = [] if path is None else [path]
@@ -161,7 +161,7 @@ def _open_sources(
         raise AmbiguousCountError(
             "--count: the log has a column named 'count', which may hold the number of rows that "
             "each row represents.\n"
-            "Pass --count count if it does, or --no-count if it does not."
+            "Pass --count count if the column holds these numbers, or else --no-count."
         )
     logs.scan(columns)
     return logs

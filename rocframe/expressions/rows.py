@@ -138,8 +138,8 @@ def _positive(
         return label, ()
     if dtype.is_numeric():
         return label == 1, (((label != 0) & (label != 1)).any(),)
-    # Without `positive=`, other labels do not determine the positive class, so all labels are
-    # missing.
+    # Without `positive=`, labels other than Booleans and 0/1 do not determine the positive class,
+    # so all labels are treated as missing.
     return pl.when(False).then(label.is_null()), ()
 
 

@@ -43,7 +43,7 @@ CHECKSUM_SIZE = len(CHECKSUM_MARK) + 4
 CHUNK_SIZE = 1 << 20
 MAX_ATTEMPTS = 100  # maximum number of attempts to create a temporary file
 
-# polars raises a PanicException, not derived from Exception, if a file changes during the read.
+# If a file changes during the read, polars raises PanicException, which is not an Exception.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 EMPTY_FILE = "the file is empty (0 bytes)"
 
@@ -99,7 +99,7 @@ def add_checksum(path: Path, file_format: FileFormat) -> None:
 
 
 def checksum_problem(path: Path, file_format: FileFormat) -> str | None:
-    """Return a problem if a file does not match its checksum; None if it does or has none."""
+    """Return why a file does not match its checksum; None if it matches or has no checksum."""
     with path.open("rb") as file:
         start = _footer_start(file, file_format) - CHECKSUM_SIZE
         if start < 0:

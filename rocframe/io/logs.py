@@ -36,7 +36,7 @@ HIDDEN_PREFIXES = (".", "_")
 
 
 def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list[str]:
-    """Return the distinct files of names, globs and folders.
+    """Return the files that the given names, globs and folders contain, each once.
 
     `exclude` contains files that are not logs, such as tables that the command wrote to the same
     folder before.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 METADATA_KEY = "rocframe"
 METADATA_VERSION = 1
-MAX_METADATA_DEPTH = 100  # Python's encoder and decoder of JSON raise errors from about 1,000 on
+MAX_METADATA_DEPTH = 100  # Python's JSON encoder and decoder fail above about 1,000 levels
 MAX_METADATA_SIZE = 1 << 24  # characters of JSON
 ROW_GROUP_SIZE = 1 << 18
 DECISION_RULE = "score >= threshold"

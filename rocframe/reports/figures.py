@@ -52,7 +52,7 @@ EMPTY_DASHBOARD = "Nothing is shown: no group has both positives and negatives."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart as a Vega-Lite specification; `panel` is its name if there are several panels."""
+    """A chart as a Vega-Lite specification; `name` is the name of its panel, or None."""
 
     spec: Mapping[str, Any]
     name: str | None
@@ -262,8 +262,8 @@ class CurveSelection:
 def select_curves(areas: pl.DataFrame, averaged: str | None) -> CurveSelection:
     """Select the curves to draw, with a panel for each value of the second group column.
 
-    The numbers of panels, colors and curves are limited. If there are too many values, the values
-    with the largest mean AUC are drawn. If there are too many dates, evenly spaced dates are drawn.
+    The numbers of panels, colors and curves are limited. If a group column has too many
+    values, the values with the largest mean AUC are drawn, or evenly spaced values of dates.
     `areas` is the table of `auc`. With `averaged`, the means over this group column are selected.
     """
     units = areas if averaged is None else _groups_of_means(areas, averaged)

@@ -160,7 +160,7 @@ def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFra
 
 def _curve_metrics(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
     """Return metrics of whole curves as columns, in the order of the areas."""
-    # Group columns are renamed, because they may have names of columns of `intervals`.
+    # Group columns are renamed, because `intervals` may have columns with their names.
     private = private_names(options.keys, predictions.columns)
     rows = predictions.with_columns(column(name).alias(own) for name, own in private.items())
     result = intervals(
@@ -170,7 +170,7 @@ def _curve_metrics(predictions: pl.DataFrame, options: ReportOptions) -> pl.Data
         metrics=list(CURVE_METRICS),
         ci=None,
     )
-    # Both tables are sorted by the group columns.
+    # Both tables are sorted by the group columns, so their rows have the same order.
     return pl.DataFrame(
         {name: result.filter(metric=name).get_column("estimate") for name in CURVE_METRICS}
     )

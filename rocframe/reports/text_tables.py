@@ -55,7 +55,7 @@ class TextTable:
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """The cells by row."""
+        """The cells of each row."""
         return list(zip(*(column.cells for column in self.columns), strict=True))
 
 

@@ -99,7 +99,7 @@ def auc_test(
         rejections. None: no adjustment.
     n_perm : int, default 9999
         Number of random permutations. If a group has at most this many permutations, all of them
-        are used and its p-value is exact. Otherwise the smallest possible p-value is 1 / (1 +
+        are used and the p-value is exact. Otherwise the smallest possible p-value is 1 / (1 +
         n_perm).
     seed : int, default None
         Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
@@ -130,8 +130,8 @@ def auc_test(
 
         `p_adjusted` is adjusted over all rows of the result. `statistic` is `auc - null` divided by
         `se`. `se` is DeLong's standard error for `"delong"`. For the other methods, it is the
-        standard deviation of the AUC over all permutations of the labels. These columns, `auc` and
-        `null` are Float64. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied
+        standard deviation of the AUC over all permutations of the labels. All these columns are
+        Float64. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied
         by `count` but not by `weight`. `test` (String) is the name of the method, or
         `permutation_exact` if all permutations were used.
 

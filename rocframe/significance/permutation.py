@@ -89,7 +89,10 @@ def permutation_p_values(
 
 
 class _Draws(NamedTuple):
-    """Samples of the ranks of some groups; element `i` of each array belongs to `groups[i]`."""
+    """Samples of the ranks of some groups; element `i` of each array belongs to `groups[i]`.
+
+    `n_drawn` is the number of rows of the smaller class. `sign` is -1 if this class is negative.
+    """
 
     ranks: CenteredRanks
     groups: NDArray[np.int64]

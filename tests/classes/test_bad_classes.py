@@ -110,7 +110,7 @@ BOTH = [
     (WIDE.rename({"day": "id"}), ("truth", ABC), {}, rf.OptionValueError,
      ("id=None: the result has a column 'id' with row numbers, but the table already has a column "
      "of this name.\n"
-     'Pass id="id" if that column identifies instances, or keep=[…] without it if not.')),
+     'If this column identifies instances, pass id="id". If not, use keep=[…] without "id".')),
     (LISTS, ("truth", "p"), {}, rf.OptionValueError,
      ("classes=None: column 'p' contains lists of scores, so the order of the classes is "
      "required.\n"

@@ -86,11 +86,11 @@ def dashboard(
         Group column with a color for each of its values and a legend that selects curves; None for
         one color. By default, `model` if it is a group column, else the first group column.
     threshold : float, default None
-        Initial threshold. By default, the threshold at which the range of `tpr - fpr` over the
-        curves is largest. For one curve, it is the threshold with the largest `tpr - fpr`.
+        Initial threshold. By default, the threshold at which the values of `tpr - fpr` of the
+        curves differ most. For one curve, it is the threshold with the largest `tpr - fpr`.
     prevalence : float, default None
         Initial prevalence. By default, the value of `prevalence=` with which the table was
-        computed. If it was computed without this option, each curve has its own prevalence.
+        computed. If the table was computed without this option, each curve has its own prevalence.
     costs : mapping of str to float, default None
         Initial costs of both errors, such as {"fp": 1, "fn": 5}. By default, each costs 1. The list
         in the dashboard changes only the cost of a false positive.
@@ -158,7 +158,7 @@ def _parse_costs(costs: object) -> tuple[float, float]:
         raise OptionValueError.compose("costs", costs, "expected a dict of costs", COSTS_HINT)
     for name in costs:
         check_choice("costs", name, ERRORS)
-    for name in ERRORS:  # both are required: a ratio of costs is undefined if one of them is 0
+    for name in ERRORS:  # the ratio of both costs is undefined if one cost is 0
         parse_number(f"costs[{name!r}]", costs.get(name, 0), low=0, hint=COSTS_HINT)
     return float(costs["fp"]), float(costs["fn"])
 
@@ -223,7 +223,7 @@ def _convert_layers(panel: alt.LayerChart) -> None:
 def _number_layers(panel: alt.LayerChart, position: int) -> list[str]:
     """Add the position of a panel to the names of its layers, and return the new names.
 
-    Altair does the same if a constructor concatenates the panels.
+    The constructor of `alt.ConcatChart` does the same, but also copies all panels.
     """
     named = [layer for layer in panel.layer if isinstance(layer.name, str)]
     for layer in named:

@@ -54,7 +54,8 @@ MIN_BEND = 1 / 200  # fraction of an axis; between closer rows, no points are in
 class Slider:
     """The values of the slider of thresholds.
 
-    `top` is above every finite score that is less than the largest Float64.
+    `top` stands for the threshold `inf`. It is larger than every score, unless a score is the
+    largest Float64.
     """
 
     low: float
@@ -74,8 +75,8 @@ class DashboardData:
     """Records of curves and of bins of scores, and their groups.
 
     `undefined` are the names of curves without positives or negatives, which have no record.
-    `n_omitted` is the number of rows of the other curves that their records omit. `unit_scores` is
-    true if all scores are between 0 and 1, and `integer_counts` if all counts are integers.
+    `n_omitted` is the number of rows of the other curves that are not in `records`. `unit_scores`
+    is true if all scores are between 0 and 1, and `integer_counts` if all counts are integers.
     `prevalence` is the prevalence of the rates in the table, None if each curve has its own
     prevalence. `threshold` is the default threshold.
     """
@@ -144,10 +145,10 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
 
 
 def _default_threshold(curves: Curves, defined: NDArray[np.int64], slider: Slider) -> float:
-    """Return the value of the slider at which the range of tpr - fpr over the curves is largest.
+    """Return the value of the slider at which tpr - fpr differs most between the curves.
 
-    For one curve, it is the value with the largest tpr - fpr. Of several such values, the result is
-    the value with the largest mean of tpr - fpr, and then the value nearest to 0.5.
+    For one curve, it is the value with the largest tpr - fpr. Of several such values, the value
+    with the largest mean of tpr - fpr is returned, and of these the value nearest to 0.5.
     """
     values = slider.values()
     differences = np.zeros((1, len(values)))
@@ -157,7 +158,7 @@ def _default_threshold(curves: Curves, defined: NDArray[np.int64], slider: Slide
         differences = points.evaluate(RATES["youden"])
     mean = differences.mean(axis=0)
     spread = np.ptp(differences, axis=0) if len(defined) > 1 else mean
-    # Rounding errors must not decide between equal values.
+    # Values that differ only by rounding errors are equal.
     keys = (np.abs(values - 0.5), -mean.round(12), -spread.round(12))
     return float(values[np.lexsort(keys)[0]])
 
@@ -252,8 +253,9 @@ def _dashboard_points(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the row at or after each drawn point, and the index of the point in `rows`.
 
-    The points are the rows, and points between rows, which have fractional indices. Counts are
-    linear between two rows, so precision is not, and its line needs more points.
+    The points are the given rows and interpolated points, which have fractional indices. Between
+    two rows, counts are linear and precision is not, so the precision-recall line needs more points
+    than the rows.
     """
     pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
     tp, fp = (curves.columns[name][rows].astype(np.float64) for name in ("tp", "fp"))
@@ -271,7 +273,7 @@ def _dashboard_points(
     added = np.floor(bend / max(bend.sum(), MIN_BEND) * MAX_INTERPOLATED).astype(np.int64)
     first = np.repeat(np.arange(len(added)), added)
     number = np.arange(len(first)) - np.repeat(np.cumsum(added) - added, added) + 1
-    # Points are denser near the first row, where precision changes fastest.
+    # Between two rows, precision changes fastest near the first row, which gets more points.
     share = (number / (added[first] + 1)) ** 2
     positions = np.sort(np.concatenate([np.arange(len(rows)), first + share]))
     return rows[np.ceil(positions).astype(np.int64)], positions

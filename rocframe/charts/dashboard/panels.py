@@ -196,7 +196,7 @@ def rate_panel(data: DashboardData, panel: RatePanel, titles: Mapping[str, str])
         .encode(x=x, y=y, color=color),
         data,
     )
-    # The curves are the first layer, because Vega-Lite uses its axes.
+    # The curves are the first layer, because Vega-Lite uses the axes of the first layer.
     cost_layers = _lowest_cost(data, x, y) if panel.name == "roc" else []
     return LayerChart(
         layer=[line, _chance(panel.name), *cost_layers, current_points, row_points],
@@ -255,8 +255,8 @@ def _diagonal() -> Any:
 def _lowest_cost(data: DashboardData, x: alt.X, y: alt.Y) -> list[Any]:
     """Mark the row with the lowest expected cost of all shown curves: a line, a ring and a text.
 
-    If several rows have this cost, the mark is at the first of these curves, at its highest
-    threshold. The line contains the ROC points with this expected cost.
+    If several rows have this cost, the ring is on the first curve with such a row, at the row with
+    the highest threshold. The line contains all ROC points with this expected cost.
     """
     sort = [alt.SortField(field) for field in ("expected_cost", "curve", "step")]
     name = "datum.name, " if data.groups.columns else ""
@@ -330,7 +330,7 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
     cover = threshold.mark_rect(color=BACKGROUND, opacity=0.6)
     cover = cover.encode(x=alt.X("first:Q"), x2=alt.X2("clamped:Q"), tooltip=[])
     rule = threshold.mark_rule(color=FOREGROUND, strokeWidth=1.5).encode(x=alt.X("clamped:Q"))
-    # The pointer does not reach bars below the cover, so invisible bars above it have the tooltips.
+    # The cover hides the bars from the pointer, so invisible bars above it have the tooltips.
     hover_bins = _first_curve(alt.Chart(), data).mark_rect(opacity=0)
     hover_bins = hover_bins.encode(x=x, x2=alt.X2("right:Q"), tooltip=rows).properties(
         name="spread_bins"
@@ -390,7 +390,7 @@ def event_panel(data: DashboardData) -> alt.LayerChart:
 
 
 def _has_one_event_curve(data: DashboardData) -> bool:
-    """Whether the event rates of one curve are shown, because scores may have different scales."""
+    """Whether event rates are shown for one curve only, as scores may have different scales."""
     return not data.unit_scores and len(data.records) > 1
 
 
@@ -399,7 +399,7 @@ def _event_curves(chart: Any, data: DashboardData) -> Any:
 
 
 def _threshold(bins: Any) -> Any:
-    """Return a row with the threshold, limited to the range of the bins."""
+    """Return a layer of one row with the threshold, limited to the range of the bins."""
     ends = bins.transform_aggregate(first="min(left)", last="max(right)")
     return ends.transform_filter("isValid(datum.first)").transform_calculate(clamped=CLAMPED)
 
@@ -465,13 +465,13 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
 
 
 def _cell_property(position: int) -> str:
-    """Return the expression of an item of `MATRIX_CELLS` for the cell of a row."""
+    """Return the Vega expression of one property in `MATRIX_CELLS` of the cell of a row."""
     return f"{dumps({cell: values[position] for cell, values in MATRIX_CELLS.items()})}[datum.cell]"
 
 
 def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart:
     """Draw a row of numbers for each curve, at the threshold."""
-    # The column is too narrow for all digits, which tooltips show.
+    # The column is too narrow for all digits of a threshold; tooltips show all digits.
     rounded = "datum.hi == MAX_VALUE ? 'inf' : format(datum.hi, '.4~g')"
     rows = alt.Chart().transform_filter(AT_THRESHOLD).transform_calculate(threshold_text=rounded)
     numbers = list(NUMBERS)
