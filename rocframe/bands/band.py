@@ -94,10 +94,10 @@ def band(
     method : str, default "kolmogorov_smirnov"
         Simultaneous bands. `"kolmogorov_smirnov"`: the curve shifted by quantiles of Kolmogorov's
         distance in both directions, valid for all scores and sample sizes. `"fixed_width"`: the
-        curve shifted in one direction, so far that the proportion `level` of the resampled curves
-        lies inside. `"envelope"`: as `"fixed_width"`, with larger shifts where the resampled curves
-        vary more. `"working_hotelling"`: limits of a binormal curve that is fitted by maximum
-        likelihood.
+        curve shifted up and left, and down and right, until the proportion `level` of the resampled
+        curves lies between the two shifted curves. `"envelope"`: as `"fixed_width"`, with larger
+        shifts where the resampled curves vary more. `"working_hotelling"`: limits of a binormal
+        curve that is fitted by maximum likelihood.
 
         Pointwise bands. `"bootstrap"`: quantiles of the resampled curves at each FPR. `"binomial"`:
         Wilson's limits of TPR, which treat the threshold of each FPR as known. `"threshold"`:

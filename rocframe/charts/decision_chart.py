@@ -373,7 +373,7 @@ def _shown_differences(table: pl.DataFrame, y: str) -> ShownIntervals:
     ends = ["difference", "difference_lower", "difference_upper"]
     low = -_highest(rows.select(-pl.col(ends)), *ends, least=0.0)
     high = _highest(rows, *ends, least=0.0)
-    if y == "net_benefit":  # differences at thresholds close to 1 are not limited
+    if y == "net_benefit":  # differences have no limit at thresholds close to 1
         largest = _highest(rows, y, "treat_all", least=0.0) / 2
         low, high = max(low, -largest), min(high, largest)
     high = high if high > low else low + EMPTY_HEIGHT

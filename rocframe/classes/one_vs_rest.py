@@ -75,8 +75,8 @@ def one_vs_rest(
         The kept columns, the columns of `id`, then `class, label, score`; one row per input row and
         class. The rows are in the order of the classes in `scores`; for a long table, in the order
         of the table. `class` has the type of the label. `label` (Boolean) is true if the row is of
-        the class, and null if the class of the row is missing. `score` is null or NaN if the score
-        in the table is; a margin is null if any score of the row is missing.
+        the class, and null if the class of the row is missing. Missing scores are null or NaN, as
+        in the table; a margin is null if any score of the row is missing.
 
     Raises
     ------
