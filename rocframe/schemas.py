@@ -248,7 +248,7 @@ TRANSFER = TableType(
     ),
     recognize=has_columns("rule", "value_realised", "value_chosen", "optimism", *CURVE_COLUMNS),
     ties=ROW_TIES,
-    chart_hint="Draw the curves with .roc.chart(), or the columns with Altair.",
+    drawing="rocframe.charts.transfer_chart:transfer_chart",
 )
 
 

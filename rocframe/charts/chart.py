@@ -83,6 +83,8 @@ def chart(
     - `fold_auc`: the mean of the areas with its interval; hollow marks show
       `pooled_auc` and `auc_of_mean`.
     - `pooling_gap`: the mean and the pooled area, and the two parts of the gap between them.
+    - `transfer`: a line from the value realised to the value on the data that determined the
+      threshold. If there are several rules, each rule has a panel.
     - `intervals`: the metrics. If some are outside [0, 1], each metric has a panel.
     - `compare`: the differences, a dashed line at 0, and the adjusted p-values. If there are more
       than 40 rows, the 40 rows with the smallest p-values are drawn.

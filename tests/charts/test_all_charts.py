@@ -114,6 +114,7 @@ TABLE_FUNCTIONS = {
         curves(table.with_columns(pl.col("score") / 2), by)
     ),
     "operating point": lambda table, by: rf.operating_point(curves(table, by), ["youden", "f1"]),
+    "transfer": lambda table, by: rf.transfer(curves(table, by), over="m"),
     "hull": lambda table, by: rf.hull(curves(table, by)),
     "repaired auc": lambda table, by: rf.repaired_auc(curves(table, by), over="m"),
     "common hull": lambda table, by: rf.hull(curves(table, by), across="m"),
@@ -148,7 +149,7 @@ def fields(part: object) -> set[str]:
 
 def test_tables_without_a_drawing_have_a_hint():
     hints = {table.name: table.chart_hint for table in TABLES if table.drawing is None}
-    assert set(hints) == {"concavities", "contrast", "iso_lines", "ties", "transfer"}
+    assert set(hints) == {"concavities", "contrast", "iso_lines", "ties"}
     assert all(hints.values())
 
 
@@ -254,7 +255,8 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
     assert str(caught.value) == (
         "chart: not a curve table, because of missing columns: 'threshold', 'tp', 'fp', 'fn', "
         "'tn'.\nCompute one with .roc.curve(label, score, by=…), or pass an unchanged table of "
-        "average, at, operating_point, repaired_auc, intervals, confusion_matrix, mix, combine, "
+        "average, at, operating_point, repaired_auc, transfer, intervals, confusion_matrix, mix, "
+        "combine, "
         "combine_points, chain, hull, cost_curve, relative_superiority, lc_index, "
         "decision_curve, decision_intervals, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "

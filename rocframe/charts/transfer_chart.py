@@ -1,0 +1,102 @@
+"""Charts of transferred thresholds: the value realised and the value where it was chosen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rocframe.charts.axes import axis_title
+from rocframe.charts.dot_plot import (
+    HIGH,
+    LOW,
+    REASON,
+    DotPlot,
+    documented_columns,
+    dot_layers,
+    read_rows,
+    row_records,
+)
+from rocframe.charts.labels import finite, note_text, number_text, sentences, short_name
+from rocframe.kinds import KINDS
+from rocframe.rates import NAMES
+from rocframe.text import format_count, join_first
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import altair as alt
+    import polars as pl
+
+    from rocframe.charts.chart import ChartOptions
+    from rocframe.table_types import Table
+
+REALISED, CHOSEN = "value_realised", "value_chosen"
+# Values of the rules that are not metrics.
+RULE_TITLES = {
+    "closest_top_left": "Distance to (0, 1)",
+    "equal_error": "Mean of FPR and FNR",
+    "profit": "Profit per row",
+}
+
+
+def transfer_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw two connected points for each row: the value realised and the value chosen.
+
+    If the table has several rules, each rule has a panel with its own axis.
+    """
+    rules = table.get_column("rule").to_list()
+    several = len(set(rules)) > 1
+    groups, dodged = read_rows(
+        table,
+        layout.by,
+        color=options.color,
+        facet=options.facet,
+        parts={"rule": rules} if several else {},
+        in_panels=several,
+    )
+    shown = documented_columns(table, layout.by)
+    records = row_records(table, groups, shown)
+    for record in records:
+        ends = [record[REALISED], record[CHOSEN]]
+        record[LOW], record[HIGH] = ends if len(finite(ends)) == 2 else (None, None)
+        reason = None if finite(ends[:1]) else note_text(record["note"])
+        # Reasons have no color, so those in a line with several colors name the value.
+        record[REASON] = f"{record[str(groups.color)]}: {reason}" if reason and dodged else reason
+    axis = _rule_title(rules[0]) if len(set(rules)) == 1 else "Value"
+    plot = DotPlot(
+        groups=groups,
+        dodged=dodged,
+        records=records,
+        axis=axis,
+        marks=(REALISED, CHOSEN),
+        shown=tuple(shown),
+        free_axes=several,
+    )
+    names = groups.names(len(records))
+    texts = [f"{name}: {_row_text(record)}" for name, record in zip(names, records, strict=True)]
+    return plot.layered(
+        dot_layers(plot),
+        title="Transferred thresholds",
+        subtitle="Realised: on other data than those that determined the threshold",
+        description=sentences(
+            f"Transferred thresholds, {format_count(len(records), 'row')}: {axis}",
+            "A line connects the value on the data of a row with the value on the data that "
+            "determined the threshold",
+            join_first(texts, separator="; "),
+        ),
+    )
+
+
+def _rule_title(rule: str) -> str:
+    """Return the metric of a rule as the title of an axis."""
+    if rule in RULE_TITLES:
+        return RULE_TITLES[rule]
+    return axis_title(KINDS["roc"], rule) if rule in NAMES else short_name(rule)
+
+
+def _row_text(record: Mapping[str, Any]) -> str:
+    """Describe one row: its values, or the reason why the value is undefined."""
+    if record[REASON] is not None:
+        return str(record[REASON])
+    return f"{number_text(record[REALISED])}, where it was chosen {number_text(record[CHOSEN])}"
