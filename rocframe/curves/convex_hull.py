@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rocframe.kernel.exact import scale_by_totals
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_groups, split_rows
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 # Every n-th row is sampled, unless the mean number of rows of a curve is at most n.
 SAMPLED_EVERY = 64
 MAX_EXACT_PRODUCT = 2**61  # sums and differences of two products up to this limit fit into Int64
+ROUNDING_ERROR = 1e-13  # of sums of weights whose total is about 1
 
 
 def hull_vertices(
@@ -25,8 +27,12 @@ def hull_vertices(
 
     The rows of curve i are `starts[i]:starts[i + 1]`. Each curve has at least one row. The first
     and the last row of a curve are marked. Other points on an edge of the hull are not marked.
-    Integer counts are compared exactly.
+    Integer counts are compared exactly. Sums of weights are on an edge if they are above it by less
+    than a rounding error.
     """
+    if tp.dtype.kind == "f" or fp.dtype.kind == "f":
+        lengths, lasts = np.diff(starts), starts[1:] - 1
+        tp, fp = (scale_by_totals(part[lasts].repeat(lengths), part)[0] for part in (tp, fp))
 
     def find(curves: slice) -> NDArray[np.bool_]:
         edges = starts[curves.start : curves.stop + 1]
@@ -76,6 +82,7 @@ def _hull_vertices(
         return is_vertex
     if tp.dtype.kind == "i" and int(tp.max()) * int(fp.max()) > MAX_EXACT_PRODUCT:
         tp, fp = tp.astype(object), fp.astype(object)
+    is_exact = tp.dtype.kind != "f" and fp.dtype.kind != "f"
     left, right = starts[:-1], starts[1:] - 1
     is_vertex[left] = is_vertex[right] = True
     segment = np.repeat(np.arange(len(left)), np.diff(starts))
@@ -84,8 +91,10 @@ def _hull_vertices(
     # below the line are not vertices. Each pass removes at least one row, so the loop ends.
     while len(rows):
         a, b = left[segment], right[segment]
-        above = (tp[rows] - tp[a]) * (fp[b] - fp[a]) - (fp[rows] - fp[a]) * (tp[b] - tp[a])
-        is_above = np.asarray(above > 0, bool)
+        height, width = tp[b] - tp[a], fp[b] - fp[a]
+        above = (tp[rows] - tp[a]) * width - (fp[rows] - fp[a]) * height
+        limit = 0 if is_exact else ROUNDING_ERROR * (height + width)
+        is_above = np.asarray(above > limit, bool)
         if not is_above.any():
             break
         rows, segment, above = rows[is_above], segment[is_above], above[is_above]

@@ -58,7 +58,8 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
         columns right of them. Rows may be in any order. Every curve must have all its rows: to
         select a part of the data, filter predictions or groups, not rows of curves.
     min_rows : int, default 1
-        Return only concavities with at least this number of rows, or this sum of weights.
+        Return only concavities with at least this number of rows, or this sum of weights. 1 returns
+        all concavities, also those with a lower sum of weights.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -161,7 +162,7 @@ def find_concavities(rows: CurveRows, min_rows: int) -> Concavities:
     above, below = above[in_curve], below[in_curve]
     if not len(above):
         return Concavities(rows.curve[above], above, below, np.zeros(0))
-    tp, fp = rows.tp, rows.fp
+    tp, fp, pos, neg = rows.unit_counts
     width, height = np.diff(fp, prepend=0), np.append(0, tp[:-1] + tp[1:])
     width[starts] = 0
     # Twice the areas under the curve. The sums between two concavities are not used.
@@ -169,11 +170,11 @@ def find_concavities(rows: CurveRows, min_rows: int) -> Concavities:
     edges = edges[:-1] if edges[-1] == len(tp) else edges
     under = exact_sums(width, height, edges)[::2]
     lost = exact_product(tp[above] + tp[below], fp[below] - fp[above]) - under
-    sizes = exact_product(rows.pos[above], rows.neg[above], np.full(len(above), 2))
+    sizes = exact_product(pos[above], neg[above], np.full(len(above), 2))
     area = exact_quotient(lost, sizes)
-    n_rows = (tp[below] - tp[above]) + (fp[below] - fp[above])
+    n_rows = (rows.tp[below] - rows.tp[above]) + (rows.fp[below] - rows.fp[above])
     is_below = area > (MIN_AREA if rows.weighted else 0)
-    chosen = is_below & (n_rows >= min_rows)
+    chosen = is_below & ((n_rows >= min_rows) | (min_rows == 1))
     above, below = above[chosen], below[chosen]
     return Concavities(rows.curve[above], above, below, area[chosen])
 
@@ -425,9 +426,12 @@ def _upper_limits(threshold: NDArray[np.float64], tp: NDArray[Any]) -> NDArray[n
 
 
 def doubled_pairs(rows: CurveRows, n_curves: int) -> NDArray[Any]:
-    """Return twice the number of pairs of a positive and a negative of each curve."""
+    """Return twice the number of pairs of a positive and a negative of each curve.
+
+    Pairs of weights are divided by the same number as those of `doubled_wins`.
+    """
     pos, neg = np.zeros((2, n_curves), rows.pos.dtype)
-    pos[rows.curve], neg[rows.curve] = rows.pos, rows.neg
+    *_, pos[rows.curve], neg[rows.curve] = rows.unit_counts
     return exact_product(pos, neg, np.full(n_curves, 2))
 
 
@@ -437,7 +441,7 @@ def doubled_wins(rows: CurveRows, scores: NDArray[np.float64], n_curves: int) ->
     `scores` are the scores of the rows of curves. The first row of a curve has no score.
     """
     index = np.flatnonzero(np.diff(rows.curve, prepend=-1) == 0)
-    pos, neg = (count[index] - count[index - 1] for count in (rows.tp, rows.fp))
+    pos, neg = (count[index] - count[index - 1] for count in rows.unit_counts[:2])
     curve, score = rows.curve[index], scores[index]
     if not ((score[1:] < score[:-1]) | (curve[1:] != curve[:-1])).all():
         order = np.lexsort((-score, curve))

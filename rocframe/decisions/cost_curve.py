@@ -22,7 +22,7 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inference.notes import class_notes
-from rocframe.kernel.exact import exact_product, exact_quotient
+from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
 from rocframe.options import check_supported, parse_grid, public
 from rocframe.rates import TOTALS
 from rocframe.schemas import THRESHOLD
@@ -224,10 +224,11 @@ class EnvelopeLines(NamedTuple):
         first = np.searchsorted(owner, np.arange(len(pos)))
         is_edge = owner[1:] == owner[:-1]
         owner = owner[1:][is_edge]
-        height, width = (
-            exact_product(np.diff(count[vertex])[is_edge], total[owner])
-            for count, total in ((tp, neg), (fp, pos))
-        )
+        step_tp, step_fp = (np.diff(count[vertex])[is_edge] for count in (tp, fp))
+        pos, neg = pos[owner], neg[owner]
+        step_tp, pos = scale_by_totals(pos, step_tp, pos)
+        step_fp, neg = scale_by_totals(neg, step_fp, neg)
+        height, width = exact_product(step_tp, neg), exact_product(step_fp, pos)
         crossing = exact_quotient(width, width + height)
         if width.dtype.kind == "f":  # sums of weights
             crossing = round_values(crossing, (0, 1))

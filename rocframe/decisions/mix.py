@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.at import parse_point
-from rocframe.curves.locate import grouped_bisect
+from rocframe.curves.locate import grouped_bisect, round_values
 from rocframe.curves.segment import confusion_counts, interpolated_values, segment_root
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.hull import common_hulls
@@ -188,9 +188,11 @@ def mixtures(
     no_threshold = np.full(len(tp), np.nan)
     vertices = confusion_counts(no_threshold, tp, fp, pos[hulls.group], neg[hulls.group])
     metric = parse_metric("at", axis, Settings()).at_prevalence(curves.prevalence)
-    above, below, exists = _neighbours(
-        hulls.group, metric.evaluate(vertices), n_groups, values, axis
-    )
+    rates, searched = metric.evaluate(vertices), np.asarray(values, np.float64)
+    is_exact = across is None and curves.columns["tp"].dtype.kind == "i"
+    if not (is_exact and metric.count_ratio):
+        rates, searched = (round_values(each, metric.bounds) for each in (rates, searched))
+    above, below, exists = _neighbours(hulls.group, rates, n_groups, searched, axis)
     group = np.repeat(np.arange(n_groups), len(values))
     value = np.tile(np.asarray(values, np.float64), n_groups)
     exists &= ((hulls.n_pos > 0) & (hulls.n_neg > 0))[group]
@@ -223,7 +225,7 @@ def _neighbours(
     group: NDArray[np.int64],
     rates: NDArray[np.float64],
     n_groups: int,
-    values: Sequence[float],
+    values: NDArray[np.float64],
     axis: str,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return the vertices above and below each value, group by group, and whether they exist.
@@ -236,7 +238,7 @@ def _neighbours(
     first, last = np.broadcast_arrays(
         starts[:-1, None], starts[1:, None] - 1, np.empty((1, len(values)))
     )[:2]
-    value = np.broadcast_to(np.asarray(values, np.float64), first.shape)
+    value = np.broadcast_to(values, first.shape)
     if axis == "tpr":
         next_row = grouped_bisect(lambda row: rates[row] < value, first, last)
         at_vertex = next_row

@@ -13,7 +13,7 @@ import numpy as np
 
 from rocframe.curves.locate import round_values
 from rocframe.curves.segment import confusion_counts
-from rocframe.kernel.exact import MAX_INT64, exact_fraction
+from rocframe.kernel.exact import MAX_INT64, exact_fraction, scale_by_totals
 from rocframe.schemas import CURVE_COLUMNS
 
 if TYPE_CHECKING:
@@ -81,6 +81,13 @@ class CurveRows:
     def counts(self) -> dict[str, NDArray[Any]]:
         """Threshold and confusion matrix of each row."""
         return confusion_counts(self.threshold, self.tp, self.fp, self.pos, self.neg)
+
+    @property
+    def unit_counts(self) -> tuple[NDArray[Any], ...]:
+        """The arrays tp, fp, pos and neg; sums of weights are divided by about `pos` or `neg`."""
+        tp, pos = scale_by_totals(self.pos, self.tp, self.pos)
+        fp, neg = scale_by_totals(self.neg, self.fp, self.neg)
+        return tp, fp, pos, neg
 
     def evaluate(self, metric: Rate) -> NDArray[np.float64]:
         """Return a metric at each row, rounded unless it is exact; NaN where it is undefined."""

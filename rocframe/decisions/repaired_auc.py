@@ -67,8 +67,8 @@ def repaired_auc(
         The concavities of each group that are repaired: the one with the largest area, or all. Of
         equal areas, the one with the highest scores is repaired.
     min_rows : int, default 1
-        Repair only concavities with at least this number of rows, or this sum of weights. Not used
-        with `chosen`.
+        Repair only concavities with at least this number of rows, or this sum of weights. 1 repairs
+        all concavities, also those with a lower sum of weights. Not used with `chosen`.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -196,7 +196,7 @@ def _repair_chosen(
     repaired = _repaired_areas(rows, found, key_of[rows.curve], n_curves)
     n_concavities = np.bincount(found.group, minlength=distinct.height + 1)
     # The last element is that of curves whose key is not in the table: key -1.
-    gain_chosen = np.bincount(found.group, 2 * found.area, distinct.height + 1)
+    gain_chosen = np.bincount(found.group, 2 * found.area, distinct.height + 1).astype(np.float64)
     return _gain_columns(curves, repaired, gain_chosen[key_of], n_concavities[key_of])
 
 

@@ -81,6 +81,18 @@ def exact_product(*factors: NDArray[Any]) -> NDArray[Any]:
     return result
 
 
+def scale_by_totals(total: NDArray[Any], *counts: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Multiply weights by the power of two that puts their total into [1/2, 1).
+
+    The products of such weights do not underflow or overflow, and their ratios do not change.
+    Integers are returned unchanged.
+    """
+    if not any(count.dtype.kind == "f" for count in counts):
+        return counts
+    power = -np.frexp(total)[1]
+    return tuple(np.ldexp(count, power) for count in counts)
+
+
 def scale_to_unit(*parts: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     """Multiply all arrays by the same power of two, so that the largest number is at most 1.
 

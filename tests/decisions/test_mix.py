@@ -273,3 +273,23 @@ def test_points_are_drawn_in_a_chart():
     curves = rf.curve(rf.datasets.vote(), "label", "score", by="model")
     chart = curves.roc.mix(fpr=[0.1, 0.2]).roc.chart()
     assert chart.description.startswith("ROC chart, 12 points")
+
+
+def test_vertices_of_a_common_hull_are_found_in_curves_with_different_numbers_of_rows():
+    rng = np.random.default_rng(1)
+    table = pl.DataFrame(
+        {
+            "model": rng.choice(["a", "b"], 60, p=[0.3, 0.7]),
+            "label": rng.integers(0, 2, 60),
+            "score": rng.integers(0, 9, 60),
+        }
+    )
+    for seed in range(10):
+        curves = rf.curve(
+            table.with_columns(pl.col("score").shuffle(seed)), "label", "score", by="model"
+        )
+        vertices = rf.hull(curves, across="model")
+        mixed = rf.mix(curves, across="model", fpr=vertices["fpr"].unique().sort().to_list())
+        highest = vertices.group_by("fpr").agg(pl.col("tpr").max()).sort("fpr")
+        assert mixed["mix"].to_list() == [0] * highest.height
+        np.testing.assert_allclose(mixed["tpr"], highest["tpr"], rtol=1e-12)
