@@ -154,7 +154,7 @@ def chart(
         1. The function `iso_lines` returns the lines as a table.
     prevalence : float, default None
         Share of positives, between 0 and 1, for the expected cost. By default, with `costs`, the
-        prevalence at which the table was computed, or else that of each curve.
+        prevalence at which the table was computed, or else the prevalence of each curve.
     mark : float, DataFrame or mapping, default None
         Operating points to mark: thresholds, for which the same rows are used as in `at`; a table
         from `at`, whose group columns determine the curves; or a mapping from up to six names to

@@ -68,8 +68,8 @@ def chain(
 
     A chain of OR starts with the most conservative model, which has the lowest false positive rate.
     Each stage adds the next model: a row is predicted positive if at least one model of the chain
-    does. A chain of AND starts with the model that has the highest false positive rate, and a row
-    is predicted positive if all models of the chain do.
+    predicts it positive. A chain of AND starts with the model that has the highest false positive
+    rate, and a row is predicted positive if all models of the chain predict it positive.
 
     Parameters
     ----------
@@ -126,9 +126,9 @@ def chain(
         stage adds. Models with the same false positive rate are in the order of their true positive
         rates, lowest first for OR and highest first for AND, and then of their names. `fpr` and
         `tpr` (Float64) are the measured rates of the chain up to this stage, and `tp, fp, fn, tn`
-        its counts, Int64, or Float64 if rows are weighted. `fpr_independent` and `tpr_independent`
-        (Float64) are the expected rates if the decisions of all models of the chain are independent
-        within each class.
+        are the counts of this chain, Int64, or Float64 if rows are weighted. `fpr_independent` and
+        `tpr_independent` (Float64) are the expected rates if the decisions of all models of the
+        chain are independent within each class.
 
         `fpr_alone` and `tpr_alone` (Float64) are the rates of the model alone, and `threshold`
         (Float64) is its threshold, which is null for decisions. `n_pos` and `n_neg` (Int64) are
@@ -148,8 +148,8 @@ def chain(
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. Also if the labels do not determine the positive class, values are
         missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
-        errors that depend on its columns or values are raised by `collect`.
-        Also if a model has no threshold or several ones, or if a decision is not 0 or 1.
+        errors that depend on its columns or values are raised by `collect`. Also if a model has no
+        threshold or several thresholds, or if a decision is not 0 or 1.
 
     See Also
     --------
@@ -158,8 +158,8 @@ def chain(
 
     Notes
     -----
-    The rates of a chain are those of the rows that determine the order of the models. Apply the
-    chain to other data to estimate its rates there.
+    The rates of a chain are measured on the same rows that determine the order of the models. To
+    estimate the rates on other data, apply the chain to these data.
 
     References
     ----------

@@ -66,9 +66,9 @@ def combine(
 ) -> FrameT:
     """Combine the decisions of every two models by AND and by OR.
 
-    AND predicts a row positive if both models do. OR predicts a row positive if at least one model
-    does. The result has the measured rates, the lowest and highest possible rates, and the expected
-    rates of independent decisions.
+    AND predicts a row positive if both models predict it positive. OR predicts a row positive if at
+    least one model predicts it positive. The result has the measured rates, the lowest and highest
+    possible rates, and the expected rates of independent decisions.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ def combine(
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. Also if the labels do not determine the positive class, values are
         missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
-        errors that depend on its columns or values are raised by `collect`.
-        Also if a model has no threshold or several ones, or if a decision is not 0 or 1.
+        errors that depend on its columns or values are raised by `collect`. Also if a model has no
+        threshold or several thresholds, or if a decision is not 0 or 1.
 
     See Also
     --------
@@ -273,7 +273,7 @@ def _combined_columns(
     batch: ModelBatch, mass: NDArray[Any], a: NDArray[np.bool_], b: NDArray[np.bool_]
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of two models, with a row for each operator."""
-    # Sums of weights in this order have no rounding errors that contradict each other.
+    # Each cell is summed once, so that rounding errors of weights are the same in all counts.
     both, only_a, only_b, neither = (
         class_sums(batch, mass * cell) for cell in (a & b, a & ~b, ~a & b, ~a & ~b)
     )
@@ -281,7 +281,7 @@ def _combined_columns(
     total, measured = either + neither, np.stack([both, either])
     rest = np.stack([only_a + only_b + neither, neither])
     counts = both + only_a, both + only_b
-    # The rounding of sums of weights must not put a rate outside its range.
+    # The range includes the measured counts, which rounding errors of weights can put outside.
     lowest, highest = possible_range(*counts, total)
     lowest, highest = np.minimum(lowest, measured), np.maximum(highest, measured)
     rates = [class_rates(count, total) for count in counts]

@@ -1,4 +1,4 @@
-"""The function `combine_points`: what the rates of two models say about AND and OR."""
+"""The function `combine_points`: possible rates of AND and OR, from the rates of two models."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> FrameT:
     """Return the possible and the expected rates of AND and OR, from the rates of two models.
 
-    The measured rates are null: they need the decisions of both models on the same rows.
+    The measured rates are null, because they require the decisions of both models on the same rows.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     across : str, default "model"
         Column with the name of the model.
     by : str or sequence of str, default None
-        Group columns. By default, those of a table that a function of this package returned, or
-        none for other tables. The column `across` is left out.
+        Group columns. By default, the group columns of a table that a function of this package
+        returned, without the column `across`; other tables have no group columns.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
 
         A rate is null if it is undefined for one of the models. `note` (String) is null, or
         `no_positives` if the true positive rates are undefined, `no_negatives` if the false
-        positive rates are undefined, and `no_solution` if both are.
+        positive rates are undefined, and `no_solution` if both rates are undefined.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
 
 
 def _rates_of_points(schema: pl.Schema) -> dict[str, pl.Expr]:
-    """Return the rates of points: from the counts if the table has them."""
+    """Return the rates of points, from the counts if the table has counts."""
     if all(name in schema for name in CONFUSION):
         return {
             rate: (column(part) / (column(part) + column(rest))).fill_nan(None)
@@ -209,5 +209,5 @@ def _check_rates(frame: pl.DataFrame, n_keys: int) -> None:
     repeated = frame.filter(frame.select(pl.nth(range(n_keys + 1))).is_duplicated())
     if repeated.height:
         problem = f"model {repeated.item(0, MODEL)!r} has several points in a group"
-        hint = "Select one point with .filter(), or pass the columns that distinguish them as by=."
+        hint = "Select one point with .filter(), or name the columns that distinguish rows in by=."
         raise OptionValueError(f"table: {problem}.\n{hint}")

@@ -139,7 +139,7 @@ def compare(
         Number of bootstrap resamples.
     n_perm : int, default 2000
         Number of random permutations. If a group has at most this many permutations, all of them
-        are used and its p-value is exact. Otherwise the smallest possible p-value is 1 / (1 +
+        are used and the p-value is exact. Otherwise the smallest possible p-value is 1 / (1 +
         n_perm).
     seed : int, default None
         Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
@@ -170,10 +170,10 @@ def compare(
         both have rows in the group, sorted by group, `model_a` and `model_b`.
 
         `difference` (in [-1, 1]) is `auc_a - auc_b`. `lower` and `upper` are the confidence limits
-        of the difference, which are not adjusted for the number of tests. `p_adjusted` is adjusted.
-        `se` is the standard error of the difference. With a range, the columns of the areas are
-        `partial_auc_a` and `partial_auc_b`. With a fixed rate, the columns `tpr_a` and `tpr_b`, or
-        `fpr_a` and `fpr_b`, replace the areas.
+        of the difference. `p_adjusted` is adjusted for the number of tests; the limits are not
+        adjusted. `se` is the standard error of the difference. With a range, the columns of the
+        areas are `partial_auc_a` and `partial_auc_b`. With a fixed rate, the columns `tpr_a` and
+        `tpr_b`, or `fpr_a` and `fpr_b`, replace the areas.
 
         `statistic` is the distance of the difference from the null hypothesis in standard errors.
         For `"permutation"`, it is `difference`. For `"venkatraman"`, it is the absolute difference
@@ -360,7 +360,7 @@ class ComparisonTest:
             )
 
 
-# The permutation tests exchange the ranks of single rows.
+# The permutation tests exchange the ranks of single rows, so they do not support these options.
 UNSUPPORTED_BY_PERMUTATIONS = dict.fromkeys(
     ("fpr", "tpr", "weight", "count", "margin"),
     'Use method="delong" or method="bootstrap".',
@@ -506,7 +506,7 @@ def _compare_paired(
     instances = read_instances(frame, columns)
     baseline = _baseline_position(options.baseline, instances.models)
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
-    # The keys of random streams are slow to compute.
+    # The keys of random streams are slow to compute, so only tests with random draws have them.
     keys = [] if options.test.draws is None else stream_keys(groups.keys)
     draws = RandomDraws(n_draws=options.n_draws, seed=options.seed, keys=keys)
     comparisons: list[dict[str, Any]] = []
@@ -540,7 +540,7 @@ def _compare_unpaired(
 
 
 def _baseline_position(baseline: object, models: pl.Series) -> int | None:
-    """Return the position of the baseline in `models`; None if no baseline is given or no rows."""
+    """Return the position of the baseline in `models`; None without a baseline or rows."""
     names = models.to_list()
     if baseline is None or not names:
         return None

@@ -216,7 +216,7 @@ def contrast(
         lambda frame, columns: contrast_table(frame, columns, rate_range, contrasts, adjust),
         schema=lambda _: CONTRAST.columns(),
         anchor="n_models",
-        # The names of models are checked against the models of all groups.
+        # The names of models are checked against the models of all groups, so all groups are read.
         independent_groups=adjust is None and contrasts is None,
     )
 

@@ -133,7 +133,7 @@ def hull_shares(
         `share_on_hull` (Float64) is the share of the resamples in which the model has a vertex of
         the common hull. `n_vertices` (Int64) is the number of vertices of the model on the hull of
         the data. The thresholds at which no scored row, or every scored row, is predicted positive
-        are vertices for all models; they do not count. If several models have the same vertex, it
+        are vertices for all models and are not counted. If several models have the same vertex, it
         counts for each of them. `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of rows and
         of resamples.
 
@@ -168,7 +168,7 @@ def hull_shares(
     best: several models can be on the hull of the same resample, and one vertex that is optimal for
     a small range of costs is enough.
 
-    Counts of integers are compared exactly. With weights, and for independent models with large and
+    Integer counts are compared exactly. With weights, and for independent models with large and
     different numbers of rows, rates are compared as floats.
 
     References
@@ -394,8 +394,8 @@ def _curve_vertices(
 ) -> tuple[NDArray[Any], ...]:
     """Return the vertices of the hull of each resample of one model.
 
-    The arrays are the resample, the multiplied counts of true and false positives, and whether no
-    scored row, or every scored row, is predicted positive.
+    The arrays are the resample of each vertex, the true positives times `pos_scale`, the false
+    positives times `neg_scale`, and whether no or every scored row is predicted positive.
     """
     tp, fp = scan.curve_counts()
     size = len(tp)
@@ -405,7 +405,7 @@ def _curve_vertices(
     row = np.flatnonzero(hull_vertices(tp.ravel(), fp.ravel(), np.arange(size + 1) * tp.shape[1]))
     sample = row // tp.shape[1]
     tp, fp = tp.ravel()[row] * pos_scale[sample], fp.ravel()[row] * neg_scale[sample]
-    # Rates without rounding errors, so that equal vertices of different models are found.
+    # Rounding errors are removed, so that equal vertices of different models are found.
     tp, fp = (x if x.dtype.kind == "i" else round_values(x, (0, 1)) for x in (tp, fp))
     return sample, tp, fp, is_trivial.ravel()[row]
 

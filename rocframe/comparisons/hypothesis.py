@@ -137,9 +137,9 @@ def difference_columns(
 ) -> dict[str, NDArray[np.float64]]:
     """Return both values, their difference with Wald limits, and the test of the null hypothesis.
 
-    `values` and the `variance` of their difference are those before standardization. The statistic
-    is compared with the standard normal distribution, or with a t distribution with `df` degrees of
-    freedom. Undefined results are NaN.
+    `values` and the `variance` of their difference are not standardized. The statistic is compared
+    with the standard normal distribution, or with a t distribution with `df` degrees of freedom.
+    Undefined results are NaN.
     """
     from scipy.special import stdtrit
 

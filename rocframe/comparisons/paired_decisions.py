@@ -80,7 +80,7 @@ def model_thresholds(
     for model in models:
         if model not in given:
             problem = f"model {model!r} has no threshold"
-            hint = "Add it, or remove the rows of this model with .filter()."
+            hint = "Add a threshold, or remove the rows of this model with .filter()."
             raise OptionValueError.compose(THRESHOLD, dict(given), problem, hint)
     values = np.array([given[model] for model in models], np.float64)
     return np.broadcast_to(values[:, None], shape)
@@ -89,7 +89,7 @@ def model_thresholds(
 def _table_thresholds(
     table: pl.DataFrame, models: pl.Series, keys: pl.DataFrame, columns: PairingColumns
 ) -> NDArray[np.float64]:
-    """Return the thresholds of a table with a row per model, and per group if it has groups."""
+    """Return the thresholds in a table with a row per model, or per group and model."""
     left = table.columns[: table.columns.index(THRESHOLD)]
     names = {columns.options.between: MODEL}
     names |= {name: str(i) for i, name in enumerate(columns.bound.by) if name in left}
@@ -105,7 +105,7 @@ def _table_thresholds(
     on = list(names.values())
     if found.select(on).is_duplicated().any():
         problem = "the table has several thresholds for a model"
-        hint = f"Filter it, or add its group columns to by=. Compared columns: {[*names]}."
+        hint = f"Filter the table, or add its group columns to by=. Matched columns: {[*names]}."
         raise OptionValueError.compose(THRESHOLD, table.columns, problem, hint)
     shape = keys.height, len(models)
     group, model = (index.ravel() for index in np.indices(shape))
@@ -171,7 +171,7 @@ def independent_rates(a: Any, b: Any) -> NDArray[np.float64]:
 def null_where(
     table: pl.DataFrame, unknown: NDArray[np.bool_], names: Iterable[str]
 ) -> pl.DataFrame:
-    """Return a table in which the named columns are null in some rows."""
+    """Set the named columns to null in the rows where `unknown` is true."""
     if not unknown.any():
         return table
     return table.with_columns(pl.when(pl.Series(~unknown)).then(pl.col(*names)))

@@ -102,7 +102,7 @@ class PairingOptions:
 
     @property
     def id_columns(self) -> list[Column]:
-        """The names of the columns in `id` as a tuple, which can be empty."""
+        """The columns in `id` as a list, which can be empty."""
         if self.id is None:
             return []
         is_list = isinstance(self.id, Iterable) and not isinstance(self.id, str | pl.Expr)
@@ -136,8 +136,8 @@ def plan_comparison(
 ) -> FrameT:
     """Return the table that `build` computes, as the same kind of frame as the predictions.
 
-    `schema` is a function of the dtype of the models that returns the columns of the result.
-    `anchor` is the name of a column that is never null.
+    `schema` returns the columns of the result for a dtype of the models. `anchor` is the name of a
+    column that is never null.
     """
 
     def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
@@ -210,7 +210,7 @@ def bind_pairing(
             "id",
             options.id,
             "this method pairs the rows of the models, and no column identifies the instances",
-            'Pass the column that identifies them, such as id="id", or pass models side by side as '
+            'Pass the column that identifies instances, such as id="id", or models side by side as '
             f'score=["a", "b"].{other if options.unpaired else ""}',
         )
     private = private_names(["between", *(f"id {i}" for i in range(len(id_columns)))], bound.by)

@@ -124,7 +124,7 @@ def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fracti
                 "costs",
                 costs,
                 f"expected a matrix of {size} × {size} costs, but this has {shape}",
-                "It needs a row for each true class and a column for each predicted class, in the "
+                "Pass a row for each true class and a column for each predicted class, in the "
                 "order of prior=.",
             )
         given = {
@@ -155,9 +155,10 @@ def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fracti
 def _costs_against_rest(
     prior: Mapping[Any, float], pairs: Mapping[tuple[Any, Any], Fraction]
 ) -> dict[Any, dict[str, float]]:
-    """Return the mean costs of predicting each class for the rest, and the rest for the class.
+    """Return the mean costs of both errors of the curve of each class against the rest.
 
-    The means are weighted by the shares of the other classes. Errors without a cost cost 1.
+    The means are weighted by the shares of the other classes. The cost of errors that are not given
+    is 1.
     """
     shares = {name: exact_fraction(share) for name, share in prior.items()}
     total = sum(shares.values())

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Which = Literal["largest", "all"]
 REPAIRED_SCORE = "repaired_score"
-MIN_AREA = 1e-12  # of a concavity of a weighted curve, larger than rounding errors
+MIN_AREA = 1e-12  # of a concavity of a weighted curve; smaller areas are rounding errors
 
 
 @public
@@ -92,7 +92,7 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     Notes
     -----
     Most empirical curves have concavities, because the numbers of rows are small. A concavity is
-    therefore no evidence that scores are wrong: use `repaired_auc`.
+    therefore no evidence that scores are wrong. `repaired_auc` tests the repair on other data.
 
     References
     ----------
@@ -225,9 +225,9 @@ def repair_scores(
     -------
     DataFrame or LazyFrame
         The predictions with a last column `repaired_score` (Float64). In a concavity, where
-        `threshold_below <= score < threshold_above`, it is `threshold_below + score_max - score`,
-        but at least `threshold_below`. All other scores, and scores of groups without a concavity,
-        do not change. Missing scores remain missing.
+        `threshold_below <= score < threshold_above`, the repaired score is
+        `threshold_below + score_max - score`, but at least `threshold_below`. All other scores, and
+        scores of groups without a concavity, do not change. Missing scores remain missing.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The functions `confusion_matrix` and `expand_counts`: classifiers that only say yes or no."""
+"""The functions `confusion_matrix` and `expand_counts`: classifiers that return decisions."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def confusion_matrix(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Return the point of each classifier that only says yes or no.
+    """Return the ROC point and the confusion matrix of each discrete classifier.
 
-    The scores are decisions: Boolean, or 1 for a positive and 0 for a negative prediction. Such a
-    classifier is one point in the plane of the ROC curve.
+    A discrete classifier returns decisions instead of scores: Boolean, or 1 for a positive and 0
+    for a negative prediction. Its ROC curve has only one point between (0, 0) and (1, 1).
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ def confusion_matrix(
         fn, tn, negated_fpr, negated_tpr, n_pos, n_neg, n_missing, note`.
 
         `fpr` and `tpr` (Float64) are the rates. `auc` (Float64) is the area under the lines from
-        (0, 0) to the point and from the point to (1, 1), (1 + tpr - fpr) / 2. `below_chance`
-        (Boolean) is true if `tpr` is less than `fpr`. Then the negated classifier, which reverses
-        all decisions, is better than chance. Its rates are `negated_fpr` and `negated_tpr`
-        (Float64), 1 - `fpr` and 1 - `tpr`. `tp, fp, fn, tn` are Int64, or Float64 if rows are
-        weighted. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by
-        `count` but not by `weight`.
+        (0, 0) to the point and from the point to (1, 1), which is (1 + tpr - fpr) / 2.
+        `below_chance` (Boolean) is true if `tpr` is less than `fpr`. Then the negated classifier,
+        which reverses all decisions, is better than chance. Its rates are `negated_fpr` and
+        `negated_tpr` (Float64), 1 - `fpr` and 1 - `tpr`. `tp, fp, fn, tn` are Int64, or Float64 if
+        rows are weighted. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied
+        by `count` but not by `weight`.
 
         A rate is null if its class has no rows; `auc` and `below_chance` are then null too. `note`
         (String) is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
@@ -190,8 +190,8 @@ EXPANDED = {"label": pl.Boolean(), "decision": pl.Boolean(), "count": pl.Int64()
 def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     """Return predictions that have given confusion matrices.
 
-    All functions of predictions that have the argument `count` accept the result. Curves of it have
-    three rows: all negative, the decisions, and all positive.
+    All functions of predictions that have the argument `count` accept the result. Curves of the
+    result have three rows: all negative, the decisions, and all positive.
 
     Parameters
     ----------

@@ -111,10 +111,11 @@ def cost_curve(
     -----
     The rows that are optimal for some cost are the vertices of the convex hull of the ROC curve. A
     cost curve does not depend on the prevalence of the data, because `probability_cost` combines
-    prevalence and costs. With equal costs it is the prevalence, and `expected_cost` is the error
-    rate. The maximum of the envelope is the equal error rate of the convex hull; `grid="vertices"`
-    contains it. With integer counts, the values at which the best threshold changes are correctly
-    rounded quotients. With sums of weights, they are rounded to 12 significant digits.
+    prevalence and costs. With equal costs, `probability_cost` is the prevalence, and
+    `expected_cost` is the error rate. The maximum of the envelope is the equal error rate of the
+    convex hull; `grid="vertices"` contains it. With integer counts, the values at which the best
+    threshold changes are correctly rounded quotients. With sums of weights, they are rounded to 12
+    significant digits.
 
     References
     ----------
@@ -317,7 +318,10 @@ def grid_axis(grid: int | list[float]) -> NDArray[np.float64]:
 def _between_breakpoints(
     owner: NDArray[np.int64], breakpoints: NDArray[np.float64], n_curves: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return 0, the distinct breakpoints and 1 of each curve, and how many of them are lower."""
+    """Return the grid points 0, 1 and the breakpoints of each curve, sorted by curve and value.
+
+    The result also has the number of lower breakpoints of the curve for each grid point.
+    """
     curve = np.arange(n_curves)
     points = (
         pl.DataFrame(

@@ -58,7 +58,7 @@ def cost_rule(settings: Settings) -> Rule:
 class LowestCost:
     """The row of lowest expected cost of each curve, its cost, and the slope of equal cost.
 
-    The slope in ROC coordinates is `rise` divided by `run`. Neither is negative, and one of them
+    The slope in ROC coordinates is `rise` divided by `run`. Both are at least 0, and one of them
     may be 0. `n_optima` is the number of rows with the lowest cost. Where a class is absent, `row`
     is -1, `n_optima` is 0, and the other values are NaN.
     """
@@ -100,7 +100,7 @@ def equal_cost_steps(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the changes of x and y from one point of each line of equal cost to another.
 
-    Neither is negative. One of them may be 0.
+    Both changes are at least 0, and one of them may be 0.
     """
     pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
     if curves.prevalence is None:

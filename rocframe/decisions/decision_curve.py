@@ -54,9 +54,9 @@ def decision_curve(
         Probability thresholds of at least 0 and below 1. By default, 0, 0.01, …, 0.99.
     prevalence : float, default None
         Prevalence, between 0 and 1, of the population for which the net benefit is computed.
-        Case-control studies need it, because they do not have the prevalence of the population. By
-        default, the prevalence of the table if it was computed with `prevalence=`, else that of
-        each curve.
+        Case-control studies need this option, because their prevalence differs from that of the
+        population. By default, the prevalence of the table if it was computed with `prevalence=`,
+        else that of each curve.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -93,9 +93,9 @@ def decision_curve(
 
     Notes
     -----
-    The threshold p is best for the costs that it determines if the scores are calibrated. If they
-    are not, another threshold can have a higher net benefit at the same costs: see
-    `operating_point`.
+    The threshold p is best for the costs that it determines if the scores are calibrated. If the
+    scores are not calibrated, another threshold can have a higher net benefit at the same costs:
+    see `operating_point`.
 
     References
     ----------
@@ -186,7 +186,8 @@ def net_benefit_table(
         odds = p / (1 - p)
         net_benefit = tp / pos_total - fp / neg_total * odds
         treat_all = share - (1 - share) * odds
-        # The difference to treating all is computed from the untreated rows, without cancellation.
+        # The difference to treating all is computed from the untreated rows, because a difference
+        # of two net benefits would have larger rounding errors.
         avoided = (neg - fp) / neg_total - (pos - tp) / pos_total / odds
         columns: dict[str, NDArray[np.float64]] = {
             "net_benefit": net_benefit,

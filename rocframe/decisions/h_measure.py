@@ -52,8 +52,8 @@ def h_measure(
 
     The H measure compares the expected loss of the scores with that of the better one of two
     trivial classifiers, which predict the same class for all rows. Both losses are means over a
-    distribution of the costs of errors, which is the same for all models. It is 1 for a perfect
-    model, and 0 for a model that is not better than the trivial classifiers for any cost.
+    distribution of the costs of errors, which is the same for all models. The H measure is 1 for a
+    perfect model, and 0 for a model that is not better than the trivial classifiers for any cost.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
         select a part of the data, filter predictions or groups, not rows of curves.
     across : str, default None
         Group column whose curves have one common hull, such as `"model"`. By default, each curve
-        has a hull of its own.
+        has its own hull.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -86,8 +86,9 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     Notes
     -----
     The slope of the hull between two vertices is the likelihood ratio of the scores between their
-    thresholds. These levels are the calibrated odds of isotonic regression. Integer counts are
-    compared exactly. For curves with different numbers of rows, rates are compared as floats.
+    thresholds. The likelihood ratio times the odds of the prevalence is the calibrated odds of
+    isotonic regression. Integer counts are compared exactly. For curves with different numbers of
+    rows, rates are compared as floats.
 
     References
     ----------
@@ -282,7 +283,7 @@ def optimal_ranges(curves: Curves, hulls: CommonHulls) -> dict[str, NDArray[np.f
             curves.columns[name][row] / curves.total(*names)[curve]
             for name, names in zip(("tp", "fp"), TOTALS, strict=False)
         )
-        # The slope of the line to the vertex before each one, and after it.
+        # The slope of the hull between each vertex and the vertex before.
         slope = np.diff(tpr, prepend=np.nan) / np.diff(fpr, prepend=np.nan)
         prevalence = sizes[0] / (sizes[0] + sizes[1])
         if curves.prevalence is not None:

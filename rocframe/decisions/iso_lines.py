@@ -62,7 +62,7 @@ def iso_lines(
         lines are lines of equal accuracy.
     prevalence : float, default None
         Prevalence, between 0 and 1, at which costs are computed. By default, the prevalence of the
-        table if it was computed with `prevalence=`, else that of each curve.
+        table if it was computed with `prevalence=`, else the prevalence of each curve.
     kind : {"roc", "gain", "lift_chart"}, default None
         Kind of curve whose axes the line has. By default, the kind whose axes are the columns right
         of `tn`.
@@ -99,11 +99,11 @@ def iso_lines(
     Notes
     -----
     Let c_fp and c_fn be the costs of the errors less those of correct predictions of the same
-    class, and π the prevalence. The slope is (1 - π) c_fp / (π c_fn) in a ROC chart,
-    c_fp / (π (c_fp + c_fn)) in a gain chart, and n c_fp / (c_fp + c_fn) in a lift chart of n rows.
-    With equal costs, a line in a lift chart therefore rises by n / 2 true positives over the width
-    of the chart. The slopes of gain and lift charts are different if `prevalence` differs from the
-    prevalence of the alert rate.
+    class, and π the prevalence. The slope is c_fp (1 - π) / (π c_fn) in a ROC chart, c_fp / (π
+    (c_fp + c_fn)) in a gain chart, and n c_fp / (c_fp + c_fn) in a lift chart of n rows. With equal
+    costs, a line in a lift chart therefore rises by n / 2 true positives over the width of the
+    chart. The formulae for gain and lift charts are valid if `prevalence` is the prevalence of the
+    alert rates in the table.
 
     References
     ----------

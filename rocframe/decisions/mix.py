@@ -63,7 +63,7 @@ def mix(
         select a part of the data, filter predictions or groups, not rows of curves.
     across : str, default None
         Group column whose curves have one common hull, such as `"model"`. By default, each curve
-        has a hull of its own.
+        has its own hull.
     fpr : float or sequence of float, default None
         Return the point with this false positive rate.
     tpr : float or sequence of float, default None
@@ -84,7 +84,7 @@ def mix(
 
         To obtain the point, predict `score >= threshold_below` for a random proportion `mix` of the
         cases, in [0, 1], and `score >= threshold_above` for the other cases. The rates and counts
-        are the expected ones. If a vertex of the hull has the given rate, `mix` is 0 and both
+        are expected values. If a vertex of the hull has the given rate, `mix` is 0 and both
         thresholds are those of the vertex.
 
         The values are null if the curve lacks a class, or if no point of the hull has the rate.
@@ -105,9 +105,9 @@ def mix(
 
     Notes
     -----
-    The curve ends at the decisions to predict no row, or all rows, positive. They can be part of a
+    The ends of the curve, where no row or all rows are predicted positive, can be part of a
     mixture. `at(interpolate=True)` chooses between the two neighbouring rows of the curve instead.
-    Its point is worse if one of these rows is below the hull.
+    The point of `at` is worse if one of these rows is below the hull.
 
     If the curves of a common hull have different numbers of rows, the counts are those of a data
     set with the mean numbers of positives and negatives.
@@ -230,9 +230,10 @@ def _neighbours(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return the vertices above and below each value, group by group, and whether they exist.
 
-    `rates` are the values of the axis at the vertices; they do not fall within a group. If a vertex
-    has exactly the value, it is both vertices. If two vertices have it, the better one is returned:
-    the one with the higher TPR at a given FPR, and with the lower FPR at a given TPR.
+    `rates` are the values of the axis at the vertices; they do not decrease within a group. If a
+    vertex has exactly the value, it is returned twice. Of two vertices with the value, the better
+    one is returned: the one with the higher TPR at a given FPR, and with the lower FPR at a given
+    TPR.
     """
     starts = np.searchsorted(group, np.arange(n_groups + 1))
     first, last = np.broadcast_arrays(
@@ -254,7 +255,7 @@ def _neighbours(
 
 
 def _mixture_notes(note: NDArray[np.object_], exists: NDArray[np.bool_]) -> pl.Series:
-    """Return the note of each row; `no_solution` if no other note applies to missing points."""
+    """Return the note of each row, which is `no_solution` if only the point is missing."""
     notes = pl.Series(note.tolist(), dtype=pl.String)
     return notes.set(notes.is_null() & pl.Series(~exists), "no_solution")
 
@@ -282,8 +283,9 @@ def draw_decisions(
         A table of `mix`, or of `at` with `interpolate=True`, with one row per group. The columns
         left of `at` are group columns of the predictions.
     id : str or Expr
-        Identifies the case of a row, such as a customer. The draw depends on the seed and on the
-        text of this value only: it is the same in any order of rows, and for all rows of a case.
+        Column or expression that identifies the case of a row, such as a customer. The draw depends
+        on the seed and on the text of this value only: it is the same in any order of rows, and for
+        all rows of a case.
     seed : int
         Number of the draw, 0 or greater. Another seed draws other cases.
 
@@ -368,7 +370,7 @@ DECISION = "decision"
 
 
 def _parse_mixtures(points: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the group columns of points, and the column of the models in a tuple, or none."""
+    """Return the group columns of points, and a tuple with the column of the models, if any."""
     hint = "Pass the DataFrame of mix(), or of at() with interpolate=True."
     if not isinstance(points, pl.DataFrame):
         raise OptionValueError.unexpected_type("points", points, "a DataFrame", hint)
@@ -440,7 +442,7 @@ MULTIPLIER = 0x9E3779B97F4A7C15
 def uniform_draws(texts: pl.Series, seed: int) -> pl.Series:
     """Return a number in [0, 1) for each text, which depends only on the text and the seed.
 
-    It is a polynomial hash of the bytes modulo 2**64, followed by the mixing function of
+    The number is a polynomial hash of the bytes modulo 2**64, followed by the mixing function of
     SplitMix64. The numbers are the same in all versions of polars and numpy.
     """
     data = texts.cast(pl.Binary)

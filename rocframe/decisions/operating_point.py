@@ -1,4 +1,4 @@
-"""The verb `operating_point`: the best threshold of each curve by a rule, under constraints."""
+"""The function `operating_point`: the best threshold of each curve by a rule, under constraints."""
 
 from __future__ import annotations
 
@@ -114,10 +114,10 @@ def operating_point(
     prevalence : float, default None
         Prevalence, between 0 and 1, at which rules and constraints that depend on both classes are
         computed. By default, the prevalence of the table if it was computed with `prevalence=`,
-        else that of each curve. The counts do not change.
+        else the prevalence of each curve. The counts do not change.
     prior : mapping, default None
         Share of each class, for curves of several classes with a key `class`: a mapping from
-        classes to numbers that sum to 1. The share of its class is the prevalence of each curve.
+        classes to numbers that sum to 1. The prevalence of each curve is the share of its class.
     subject_to : mapping of str to sequence, default None
         Constraints: the lowest and highest allowed value of metrics, such as
         `{"precision": (0.9, 1)}`. None is no limit. `"alerts"` is the number of rows that are
@@ -145,7 +145,8 @@ def operating_point(
         If a rule is undefined, or if no row meets the constraints, `value` and the columns of the
         curve are null and `n_optima` is 0. `note` (String) is null, or the first of these values
         that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        no_solution`. It is given for each curve that lacks a class, also if the rule is defined.
+        no_solution`. `note` is given for each curve that lacks a class, also if the rule is
+        defined.
 
     Raises
     ------
@@ -167,8 +168,8 @@ def operating_point(
     significant digits.
 
     `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn). c_fp and c_fn are
-    the costs of the errors less those of correct predictions of the same class. It assumes that
-    scores are calibrated probabilities. The other rules do not.
+    the costs of the errors less those of correct predictions of the same class. `"bayes"` assumes
+    that scores are calibrated probabilities. The other rules do not need this assumption.
 
     With costs of pairs, c_fn of the curve of class k is the mean cost of predicting another class
     for a row of class k, and c_fp is the mean cost of predicting class k for a row of another
@@ -344,7 +345,7 @@ class RuleOptions:
         return {*self.rules, *self.subject_to}
 
     def at_prevalence(self, prevalence: float | None) -> tuple[list[Rule], list[Constraint]]:
-        """Return rules and constraints at the given prevalence, else at that of a table."""
+        """Return rules and constraints at the prevalence option, else at this prevalence."""
         settings = self.settings
         if settings.prevalence is None:
             settings = replace(settings, prevalence=prevalence)

@@ -46,7 +46,7 @@ class CurveRows:
 
     @classmethod
     def from_curves(cls, curves: Curves, selected: slice = slice(None)) -> CurveRows:
-        """Return all rows of a curve table, or those of neighbouring curves, numbered from 0."""
+        """Return the rows of all curves, or of a slice of the curves, which get numbers from 0."""
         first, last = curves.firsts[selected], curves.lasts[selected]
         curve = np.repeat(np.arange(len(first)), last - first + 1)
         start, end = (first[0], last[-1] + 1) if len(first) else (0, 0)
@@ -113,9 +113,10 @@ class CountPolynomial:
         return np.asarray(sizes > 0, bool)
 
     def highest(self, rows: CurveRows) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
-        """Return values, and the positions of their rows; other rows have lower values.
+        """Return the values of the polynomial at the best rows, and the positions of these rows.
 
-        Positions are None for all rows. Values of integers are exact.
+        All other rows have lower values than the best row of their curve. The positions are None if
+        the values of all rows are returned. Values of integers are exact.
         """
         if not len(rows.curve):
             return np.zeros(0), None
@@ -140,9 +141,9 @@ class CountPolynomial:
 class Rule:
     """A rule that chooses a row of each curve.
 
-    `value` is the metric that describes the row. The row has the highest value of `polynomial`, or
-    without one the highest or lowest value of the metric. Rules with a `threshold` choose the row
-    of this threshold.
+    `value` is the metric that describes the row. The row has the highest value of `polynomial`. If
+    `polynomial` is None, the row has the highest or, with `minimize`, lowest value of the metric.
+    Rules with a `threshold` choose the row of this threshold.
     """
 
     name: str
@@ -160,7 +161,7 @@ class Optimum(NamedTuple):
 
 
 def best_rows(rows: CurveRows, rule: Rule, n_curves: int) -> Optimum:
-    """Return the best of these rows for each curve; of equal rows, the highest threshold."""
+    """Return the best row of each curve; of equal rows, the one with the highest threshold."""
     if rule.polynomial is None:
         metric = rows.evaluate(rule.value)
         index = np.flatnonzero(~np.isnan(metric))

@@ -203,7 +203,7 @@ def lc_index(
     Notes
     -----
     The density of the relative cost c = c_fp / (c_fp + c_fn) is 0 at both ends of the range, and
-    rises and falls linearly to and from its maximum at the most likely value. A ratio r is the
+    linear between the ends and its maximum at the most likely value. The ratio r corresponds to the
     relative cost r / (1 + r). The difference of the indices of two models is between -1 and 1. It
     is 1 if the first model has the lower cost in the complete range, and -1 if the second model has
     the lower cost in the complete range. The LC index does not depend on the size of differences
@@ -259,7 +259,7 @@ def _parse_cost_ratio(cost_ratio: object) -> list[float]:
         problem = "expected the lowest, the most likely and the highest ratio, all at least 0"
         raise OptionValueError.compose("cost_ratio", cost_ratio, problem, hint)
     if not values[0] <= values[1] <= values[2] or values[0] == values[2]:
-        problem = "the three ratios must rise, and the first and the last one must differ"
+        problem = "the three ratios must not decrease, and the first and the last must differ"
         raise OptionValueError.compose("cost_ratio", cost_ratio, problem, hint)
     return [value + 0.0 for value in values]
 
@@ -316,12 +316,12 @@ def cost_ranges(curves: Curves, across: str, prevalence: float | None) -> CostRa
     limits = optimal_ranges(curves, hulls)
     pos, neg = (curves.total(*names) for names in TOTALS[:2])
     n_points = len(hulls.row)
-    # A curve can contain a vertex in its first and in its last row.
+    # Duplicates are removed, because two rows of a curve can contain the same vertex.
     pairs = np.unique(np.stack([hulls.shared_curve, hulls.shared_vertex]), axis=1)
     n_best = np.bincount(pairs[1], minlength=n_points)
     defined = limits["prevalence_low"] < limits["prevalence_high"]
     curve, vertex = pairs[:, defined[pairs[1]]].astype(np.int64)
-    # Neighbouring ranges of a curve are joined if as many curves share them.
+    # Neighbouring ranges of a curve are joined if the same number of curves share them.
     n_shared = n_best[vertex]
     is_new = np.ones(len(curve), bool)
     before, after = limits["prevalence_high"][vertex], limits["prevalence_low"][vertex]
@@ -381,10 +381,11 @@ def relative_cost(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def largest_differences(curves: Curves, across: str, ranges: CostRanges) -> NDArray[np.float64]:
-    """Return the largest lead of the best curve of each range; 0 for ties, NaN without others.
+    """Return the largest difference between the second lowest and the lowest cost of each range.
 
-    The lead is linear between the crossings of the lines of the best curve, and of the lines of the
-    envelope of the other curves. Its maximum is at a crossing or at an end of the range.
+    The difference is 0 if several curves have the lowest cost, and NaN if there is no other curve.
+    It is linear between the crossings of the lines of the best curve, and of the lines of the
+    envelope of the other curves, so its maximum is at a crossing or at an end of the range.
     """
     result = np.where(ranges.n_best > 1, 0.0, np.nan)
     single = np.flatnonzero(ranges.n_best == 1)

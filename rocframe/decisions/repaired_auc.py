@@ -102,7 +102,7 @@ def repaired_auc(
 
     Notes
     -----
-    The scores of the folds are compared with the same thresholds. They must be on one scale, as
+    The scores of all folds are compared with the same thresholds, so they must be on one scale, as
     probabilities usually are.
 
     A concavity that is due to chance does not exist in other data: the repair then reverses scores

@@ -47,7 +47,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
         AUC if the tied rows are put in an order: plus this number if all positives are first, minus
         this number if all negatives are first. `tied_pos` and `tied_neg` are the numbers of
         positives and negatives with this score, or their sums of weights; their dtype is that of
-        the counts. No column is ever null, except group columns.
+        the counts. Only group columns can be null.
 
     Raises
     ------

@@ -87,7 +87,7 @@ def transfer(
     prevalence : float, default None
         Prevalence, between 0 and 1, at which rules and constraints that depend on both classes are
         computed. By default, the prevalence of the table if it was computed with `prevalence=`,
-        else that of each curve. The counts do not change.
+        else the prevalence of each curve. The counts do not change.
     subject_to : mapping of str to sequence, default None
         Constraints of the choice: the lowest and highest allowed value of metrics, as in
         `operating_point`.
@@ -113,7 +113,7 @@ def transfer(
 
         If no threshold was chosen, all these values are null. `note` (String) is null, or the first
         of these values that applies: `no_rows, no_positives, no_negatives, one_positive,
-        one_negative, no_solution`. It describes the data that determined the threshold if no
+        one_negative, no_solution`. `note` describes the data that determined the threshold if no
         threshold was chosen, else the data of this row.
 
     Raises
@@ -130,7 +130,7 @@ def transfer(
 
     Notes
     -----
-    The scores of the folds are compared with the same threshold. They must be on one scale, as
+    The scores of all folds are compared with the same threshold, so they must be on one scale, as
     probabilities usually are.
 
     References
@@ -183,7 +183,7 @@ def transfer(
         minimize=minimize,
         beta=beta,
     )
-    hint = "Its threshold does not depend on data: use at(threshold=)."
+    hint = "The threshold of this rule does not depend on data: use at(threshold=)."
     check_supported("rule", rule, "transfer", supported="bayes" not in options.rules, hint=hint)
     if chosen is not None:
         check_supported("subject_to", subject_to, "chosen=")
@@ -235,7 +235,8 @@ def plan_transfer(
                 hint = f"The curves have {table.keys[name]}. Cast one of the two columns."
                 raise ColumnTypeError.compose("chosen", name, dtype, hint)
 
-        # Filters on the folds of the result do not remove the rows of other folds.
+        # A filter on the folds of the result must not remove the rows of other folds, so the column
+        # is renamed.
         (private,) = private_names(["over"], table.by).values()
         names = {} if over is None else {over: private}
 
@@ -255,7 +256,7 @@ def plan_transfer(
 
 
 class Choice(NamedTuple):
-    """The threshold of each curve, its value where it was chosen, and why there is none."""
+    """The threshold of each curve, the value of the rule, and why a threshold is missing."""
 
     threshold: NDArray[np.float64]
     value: NDArray[np.float64]

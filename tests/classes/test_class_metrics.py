@@ -179,7 +179,7 @@ def test_numeric_classes_and_expressions_over_the_counts():
             {"prior": PRIOR, "costs": [[0, 1], [1, 0]]},
             (
                 "costs=[[0, 1], [1, 0]]: expected a matrix of 3 × 3 costs, but this has 2 × 2.\n"
-                "It needs a row for each true class and a column for each predicted class, in the "
+                "Pass a row for each true class and a column for each predicted class, in the "
                 "order of prior=."
             ),
         ),

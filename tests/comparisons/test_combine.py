@@ -226,7 +226,7 @@ INVALID = {
         {"threshold": 0.5},
         (
             "id=None: this method pairs the rows of the models, and no column identifies the "
-            'instances.\nPass the column that identifies them, such as id="id", or pass models '
+            'instances.\nPass the column that identifies instances, such as id="id", or models '
             'side by side as score=["a", "b"].'
         ),
     ),
@@ -242,7 +242,7 @@ INVALID = {
         {"threshold": {"a": 0.5}},
         (
             "threshold={'a': 0.5}: model 'b' has no threshold.\n"
-            "Add it, or remove the rows of this model with .filter()."
+            "Add a threshold, or remove the rows of this model with .filter()."
         ),
     ),
     "several numbers": (
@@ -260,7 +260,7 @@ INVALID = {
         {"threshold": pl.DataFrame({"model": ["a", "a"], "threshold": [0.5, 0.2]})},
         (
             "threshold=['model', 'threshold']: the table has several thresholds for a model.\n"
-            "Filter it, or add its group columns to by=. Compared columns: ['model']."
+            "Filter the table, or add its group columns to by=. Matched columns: ['model']."
         ),
     ),
     "other models": (
@@ -342,7 +342,7 @@ def test_points_with_undefined_rates_have_a_note():
             {"model": ["a", "a"], "fpr": [0.5, 0.2], "tpr": [0.5, 0.5]},
             (
                 "table: model 'a' has several points in a group.\n"
-                "Select one point with .filter(), or pass the columns that distinguish them as by=."
+                "Select one point with .filter(), or name the columns that distinguish rows in by=."
             ),
         ),
     ],

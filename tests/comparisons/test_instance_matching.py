@@ -218,7 +218,7 @@ UNPAIRED = {
         {"id": None},
         (
             "id=None: this method pairs the rows of the models, and no column identifies the "
-            'instances.\nPass the column that identifies them, such as id="id", or pass models '
+            'instances.\nPass the column that identifies instances, such as id="id", or models '
             'side by side as score=["a", "b"]. If the models scored different rows, use '
             'method="delong_unpaired".'
         ),

@@ -236,7 +236,7 @@ def test_groups_without_rows_have_empty_tables():
         ),
         (
             (1, 0.25, 0.1),
-            "the three ratios must rise, and the first and the last one must differ",
+            "the three ratios must not decrease, and the first and the last must differ",
         ),
     ],
 )

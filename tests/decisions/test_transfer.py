@@ -189,7 +189,10 @@ def test_the_page_about_decisions_shows_the_accuracies_of_the_bundled_log():
 ERRORS = {
     "over='part': the frame has no column of this name.": {"over": "part"},
     "rule='bayes': transfer does not support this option.\n"
-    "Its threshold does not depend on data: use at(threshold=).": {"rule": "bayes", "costs": COSTS},
+    "The threshold of this rule does not depend on data: use at(threshold=).": {
+        "rule": "bayes",
+        "costs": COSTS,
+    },
     "chosen: expected a table of operating_point, but this is an int.": {"chosen": 3},
     "rule='f1': the table chosen= has no threshold of this rule.\nIts rules are: 'youden'.": {
         "rule": "f1",
