@@ -21,6 +21,7 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inference.notes import class_notes
+from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
 from rocframe.options import public
 from rocframe.rates import TOTALS
 from rocframe.schemas import HULL_COLUMNS
@@ -87,8 +88,8 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     -----
     The slope of the hull between two vertices is the likelihood ratio of the scores between their
     thresholds. The likelihood ratio times the odds of the prevalence is the calibrated odds of
-    isotonic regression. Integer counts are compared exactly. For curves with different numbers of
-    rows, rates are compared as floats.
+    isotonic regression. Integer counts are compared exactly, and the slopes between them are
+    correctly rounded. For curves with different numbers of rows, rates are compared as floats.
 
     References
     ----------
@@ -211,7 +212,7 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
     has_both = (pos > 0) & (neg > 0)
     takes_part = has_both | (np.bincount(group, has_both, n_groups) == 0)[group]
     sizes = [np.bincount(group, total * takes_part, n_groups) for total in (pos, neg)]
-    largest = np.zeros((2, n_groups))
+    largest = np.zeros((2, n_groups), pos.dtype)
     for largest_size, total in zip(largest, (pos, neg), strict=True):
         np.maximum.at(largest_size, group, total * takes_part)
 
@@ -227,7 +228,7 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
         if is_weighted or not _have_equal_totals(
             group[takes_part], pos[takes_part], neg[takes_part]
         ):
-            tp, fp = (_rates(*counts, curve) for counts in ((tp, pos), (fp, neg)))
+            tp, fp = _rates(tp, pos[curve]), _rates(fp, neg[curve])
         is_vertex = common_vertices(tp, fp, group[curve])
         row, curve, tp, fp = row[is_vertex], curve[is_vertex], tp[is_vertex], fp[is_vertex]
         order = np.lexsort((curve, tp, fp, group[curve]))
@@ -259,12 +260,10 @@ def merge_groups(keys: pl.DataFrame, n_curves: int) -> tuple[pl.DataFrame, NDArr
     return distinct, number.to_numpy().astype(np.int64)
 
 
-def _rates(
-    count: NDArray[Any], total: NDArray[Any], curve: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _rates(count: NDArray[Any], total: NDArray[Any]) -> NDArray[np.float64]:
     """Return the rates of rows; with weights, rounding errors are removed."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate: NDArray[np.float64] = np.nan_to_num(count / total[curve])
+        rate: NDArray[np.float64] = np.nan_to_num(count / total)
     return round_values(rate, (0, 1)) if count.dtype.kind == "f" else rate
 
 
@@ -278,13 +277,8 @@ def optimal_ranges(curves: Curves, hulls: CommonHulls) -> dict[str, NDArray[np.f
     """Return the ranges of slopes, cost ratios and prevalences for which vertices are optimal."""
     row, curve, group = hulls.row, hulls.curve, hulls.group
     sizes = hulls.n_pos, hulls.n_neg
+    slope = _edge_slopes(curves, row, curve, group)
     with np.errstate(divide="ignore", invalid="ignore"):
-        tpr, fpr = (
-            curves.columns[name][row] / curves.total(*names)[curve]
-            for name, names in zip(("tp", "fp"), TOTALS, strict=False)
-        )
-        # The slope of the hull between each vertex and the vertex before.
-        slope = np.diff(tpr, prepend=np.nan) / np.diff(fpr, prepend=np.nan)
         prevalence = sizes[0] / (sizes[0] + sizes[1])
         if curves.prevalence is not None:
             prevalence = np.full(len(prevalence), curves.prevalence)
@@ -302,3 +296,27 @@ def optimal_ranges(curves: Curves, hulls: CommonHulls) -> dict[str, NDArray[np.f
         }
     undefined = (sizes[0] == 0) | (sizes[1] == 0)
     return {name: np.where(undefined[group], np.nan, values) for name, values in columns.items()}
+
+
+def _edge_slopes(
+    curves: Curves,
+    row: NDArray[np.int64],
+    curve: NDArray[np.int64],
+    group: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return the slope between each vertex and the previous one, infinite for vertical edges.
+
+    The values of the first vertices of groups have no meaning.
+    """
+    if not len(row):
+        return np.zeros(0)
+    tp, fp = (curves.columns[name][row] for name in ("tp", "fp"))
+    pos, neg = (curves.total(*names)[curve] for names in TOTALS[:2])
+    is_edge = np.diff(group) == 0
+    if any((np.diff(total)[is_edge] != 0).any() for total in (pos, neg)):
+        tp, fp = _rates(tp, pos), _rates(fp, neg)
+        pos, neg = np.ones((2, len(row)))
+    height, pos = scale_by_totals(pos, np.diff(tp, prepend=tp[:1]), pos)
+    width, neg = scale_by_totals(neg, np.diff(fp, prepend=fp[:1]), neg)
+    rise, run = exact_product(height, neg), exact_product(width, pos)
+    return np.where(np.asarray(run > 0, bool), exact_quotient(rise, run), np.inf)

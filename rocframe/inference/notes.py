@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray
 
 
 def absent_classes(
-    n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]
+    n_pos: NDArray[Any], n_neg: NDArray[Any]
 ) -> dict[Note, NDArray[np.bool_ | np.int64]]:
     """Return, for `first_notes`, to which groups the notes about absent classes apply."""
     return {
@@ -62,8 +62,8 @@ def absent_classes(
 
 
 def class_notes(
-    n_pos: NDArray[np.int64],
-    n_neg: NDArray[np.int64],
+    n_pos: NDArray[Any],
+    n_neg: NDArray[Any],
     *,
     zero_variance: NDArray[np.bool_] | None = None,
     no_solution: NDArray[np.bool_] | None = None,
@@ -72,13 +72,16 @@ def class_notes(
 ) -> NDArray[np.object_]:
     """Return the first note that applies to each group, or None.
 
-    `n_pos` and `n_neg` are the class sizes of the groups. Each other argument has a Boolean or a
-    count for each group, as in `first_notes`, or is None if the note applies to no group.
+    `n_pos` and `n_neg` are the class sizes of the groups. If they are sums of weights, the number
+    of rows is unknown, and no group has the note `one_positive` or `one_negative`.
+
+    Each other argument has a Boolean or a count for each group, as in `first_notes`, or is None if
+    the note applies to no group.
     """
     applies: dict[Note, NDArray[np.bool_ | np.int64] | None] = {
         **absent_classes(n_pos, n_neg),
-        "one_positive": n_pos == 1,
-        "one_negative": n_neg == 1,
+        "one_positive": n_pos == 1 if n_pos.dtype.kind != "f" else None,
+        "one_negative": n_neg == 1 if n_neg.dtype.kind != "f" else None,
         "zero_variance": zero_variance,
         "no_solution": no_solution,
         "redrawn": redrawn,

@@ -162,3 +162,20 @@ def test_across_must_be_a_group_column():
     with pytest.raises(rf.MissingColumnError) as caught:
         rf.hull(curves, across="model")
     assert str(caught.value).startswith("across='model': ")
+
+
+def test_slopes_of_large_counts_are_correctly_rounded():
+    total = 2**60
+    counts = pl.DataFrame(
+        {
+            "threshold": [inf, 3.0, 2.0, 1.0],
+            "tp": [0, total - 3, total - 1, total],
+            "fp": [0, 1, 4, total],
+        }
+    ).with_columns(fn=total - pl.col("tp"), tn=total - pl.col("fp"))
+    assert rf.hull(counts)["slope_low"].to_list() == [
+        float(total - 3),
+        2 / 3,
+        1 / (total - 4),
+        0.0,
+    ]

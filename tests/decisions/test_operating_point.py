@@ -302,3 +302,14 @@ def test_rules_of_other_packages_are_translated():
     for name, rule in {"best": "youden", "closest.topleft": "closest_top_left"}.items():
         with pytest.raises(rf.UnknownOptionError, match=f"Did you mean rule='{rule}'"):
             rf.operating_point(CURVES, name)
+
+
+def test_a_sum_of_weights_of_1_is_not_reported_as_one_row():
+    table = pl.DataFrame({"label": [1, 1, 0, 0], "score": [0.9, 0.3, 0.6, 0.7]})
+    curves = rf.curve(table.with_columns(w=0.5), "label", "score", weight="w")
+    assert curves["tp"].max() == curves["fp"].max() == 1
+    for verb in (rf.operating_point, rf.hull, rf.iso_lines, rf.cost_curve):
+        assert verb(curves)["note"].null_count() == verb(curves).height
+    one = rf.curve(table.head(1).vstack(table.tail(2)), "label", "score")
+    for verb in (rf.operating_point, rf.hull, rf.iso_lines, rf.cost_curve):
+        assert set(verb(one)["note"]) == {"one_positive"}
