@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isnan, sqrt
+from math import inf, isfinite, isnan, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -120,9 +120,10 @@ def operating_point(
         classes to numbers that sum to 1. The prevalence of each curve is the share of its class.
     subject_to : mapping of str to sequence, default None
         Constraints: the lowest and highest allowed value of metrics, such as
-        `{"precision": (0.9, 1)}`. None is no limit. `"alerts"` is the number of rows that are
-        predicted positive, `tp + fp`. `"threshold"` is the threshold itself. Rows whose metric is
-        undefined do not meet its constraint.
+        `{"precision": (0.9, 1)}`. None is no limit. Rates are proportions: 5 % is 0.05. `"alerts"`
+        is the number of rows that are predicted positive, `tp + fp`. If the curve was computed with
+        `missing="worst"`, it contains the unscored negatives at every threshold. `"threshold"` is
+        the threshold itself. Rows whose metric is undefined do not meet its constraint.
     minimize : bool, default None
         Whether a metric or expression is minimized. By default, metrics have their best value, and
         expressions their highest value. Required for metrics without a better direction, such as
@@ -379,6 +380,8 @@ class Constraint(NamedTuple):
     high: float
 
 
+PERCENT = 100
+
 # Options with their defaults, and the rules and constraints that use them.
 OPTION_USERS = (
     ("costs", None, ("expected_cost", "bayes")),
@@ -425,8 +428,24 @@ def _parse_ranges(subject_to: object) -> dict[str, tuple[float, float]]:
         if low > high:
             problem = "the lowest allowed value is above the highest one"
             raise OptionValueError.compose(argument, limits, problem, hint)
+        _check_within_bounds(argument, limits, (low, high), name)
         ranges[name] = low, high
     return ranges
+
+
+def _check_within_bounds(
+    argument: str, limits: object, numbers: tuple[float, float], name: str
+) -> None:
+    """Raise an error for a finite limit that a metric cannot have as its value."""
+    low, high = {**NAMES, **COUNT_METRICS, **CONSTRAINED}[name].bounds
+    for number in numbers:
+        if isfinite(number) and not low <= number <= high:
+            allowed = f"at least {low:g}" if high == inf else f"from {low:g} to {high:g}"
+            problem = f"{number:g} is outside the range of this metric, {allowed}"
+            hint = "Use limits within this range."
+            if high == 1 and 1 < number <= PERCENT:
+                hint += f" For {number:g} %, use {number / PERCENT:g}."
+            raise OptionValueError.compose(argument, limits, problem, hint)
 
 
 def _expected_cost(settings: Settings, _: Mapping[str, float] | None) -> Rule:

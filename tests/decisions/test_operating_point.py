@@ -241,6 +241,7 @@ def test_weights_and_repeated_rows_choose_the_same_threshold():
 
 COSTS_HINT = 'Use, for example, costs={"fp": 1, "fn": 5}.'
 RANGE_HINT = 'Use, for example, subject_to={"precision": (0.9, 1)}.'
+BOUNDS_HINT = "Use limits within this range."
 ERRORS = {
     f"rule='expected_cost': this rule requires costs=.\n{COSTS_HINT}": ("expected_cost", {}),
     "costs={'fp': 0, 'fn': 0}: errors must cost more than correct predictions.\n"
@@ -269,6 +270,12 @@ ERRORS = {
     f"\n{RANGE_HINT}": ("youden", {"subject_to": {"fpr": 0.05}}),
     "subject_to['fpr']=(0.5, 0.1): the lowest allowed value is above the highest one."
     f"\n{RANGE_HINT}": ("youden", {"subject_to": {"fpr": (0.5, 0.1)}}),
+    "subject_to['fpr']=(0, 5): 5 is outside the range of this metric, from 0 to 1."
+    f"\n{BOUNDS_HINT} For 5 %, use 0.05.": ("youden", {"subject_to": {"fpr": (0, 5)}}),
+    "subject_to['ppv']=(90, None): 90 is outside the range of this metric, from 0 to 1."
+    f"\n{BOUNDS_HINT} For 90 %, use 0.9.": ("youden", {"subject_to": {"ppv": (90, None)}}),
+    "subject_to['alerts']=(-1, 5): -1 is outside the range of this metric, at least 0."
+    f"\n{BOUNDS_HINT}": ("youden", {"subject_to": {"alerts": (-1, 5)}}),
     "rule='alert_rate': neither high nor low values of this metric are better.\n"
     "Pass minimize=True or minimize=False.": ("alert_rate", {}),
     "minimize=True: rule='youden' does not support this option.\nLeave out minimize=.": (
