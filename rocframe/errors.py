@@ -67,7 +67,14 @@ VALUE_ALIASES = {
     **dict.fromkeys(("best", "j", "youden_index"), "youden"),
     **dict.fromkeys(("closest.topleft", "roc01", "distance"), "closest_top_left"),
     **dict.fromkeys(("cost", "min_cost", "misclassification_cost"), "expected_cost"),
+    **{
+        f"{correct}_{predicted}{plural}": correct[0] + predicted[0]
+        for correct in ("true", "false")
+        for predicted in ("positive", "negative")
+        for plural in ("", "s")
+    },
 }
+CURVE_TABLE = {"threshold", "tp", "fp", "fn", "tn"}  # columns of all curve tables
 MAX_FRACTIONAL_LABELS = 10  # a label column with more distinct fractions probably has scores
 
 
@@ -101,10 +108,15 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
         """
         names = list(available)
         guess = get_close_matches(column, names, n=1)
+        hint = f"\nDid you mean {argument}={guess[0]!r}?" if guess else ""
+        if argument in {"label", "score"} and CURVE_TABLE.issubset(names):
+            hint = (
+                "\nThis frame is a curve table. Pass the predictions, or use a function that reads "
+                "curve tables, such as area, at or hull."
+            )
         return cls(
             f"{argument}={column!r}: the frame has no {noun} of this name.\n"
-            f"The frame has: {format_list(names, most=30) or f'no {noun}s'}."
-            + (f"\nDid you mean {argument}={guess[0]!r}?" if guess else "")
+            f"The frame has: {format_list(names, most=30) or f'no {noun}s'}.{hint}"
         )
 
 
@@ -200,6 +212,8 @@ class OptionValueError(RocframeError, ValueError):
     ) -> OptionValueError:
         """Return an error that names the type of a value, but does not show the value."""
         name = type(value).__name__
+        if name in {"DataFrame", "LazyFrame"}:  # several packages have classes of these names
+            name = f"{type(value).__module__.split('.')[0]} {name}"
         article = "an" if name[0].lower() in "aeiou" else "a"
         given = {"ndarray": "a numpy array", "NoneType": "None"}.get(name, f"{article} {name}")
         return cls(f"{argument}: expected {expected}, but this is {given}.\n{hint}")

@@ -356,21 +356,39 @@ def suggest_argument(name: str, arguments: Iterable[str]) -> str | None:
     return next(iter(get_close_matches(name, available, n=1, cutoff=0.7)), None)
 
 
-def _unknown_argument_hint(function: Callable[..., Any], name: str) -> str:
+def _unknown_argument_hint(
+    function: Callable[..., Any], parameters: Mapping[str, Parameter], name: str, value: object
+) -> str:
     """Return a hint for an argument that a function does not have."""
-    if name in ARGUMENTS_OF_OTHERS:
-        return ARGUMENTS_OF_OTHERS[name].format(name=name)
+    by_name = [
+        key
+        for key, parameter in parameters.items()
+        if parameter.kind is not Parameter.POSITIONAL_ONLY
+    ]
+    row_values = name in {"benefit", "cost"} and not isinstance(value, Mapping)
     is_missing = name == "missing" or ARGUMENT_ALIASES.get(name.lower()) == ("missing",)
-    if is_missing and function.__module__.startswith("rocframe.expressions"):
-        return f"Leave out {name}=: expressions always leave out rows with missing values."
-    if name == "positive" and function.__name__ == "volume":
-        return f"Leave out {name}=: all three classes are compared. Use classes= for their order."
-    if function.__name__ == "at":
-        return (
+    hint = f"Leave out {name}=."
+    if row_values and "curves" in parameters:
+        hint = f"Pass {name}= to curve, which computes the curves."
+    elif row_values and "weight" in parameters:
+        hint = (
+            "Weight positives by their benefit and negatives by their cost, for example with "
+            'weight=pl.when(pl.col("label") == 1).then("amount").otherwise(5).'
+        )
+    elif name in ARGUMENTS_OF_OTHERS:
+        hint = ARGUMENTS_OF_OTHERS[name].format(name=name)
+    elif argument := suggest_argument(name, by_name):
+        hint = f"Use {argument}= instead."
+    elif is_missing and function.__module__.startswith("rocframe.expressions"):
+        hint = f"Leave out {name}=: expressions always leave out rows with missing values."
+    elif name == "positive" and function.__name__ == "volume":
+        hint = f"Leave out {name}=: all three classes are compared. Use classes= for their order."
+    elif function.__name__ == "at":
+        hint = (
             'For another metric, use operating_point("tpr", subject_to={"precision": (0.9, 1)}) or '
             'average(fixed="precision").'
         )
-    return f"Leave out {name}=."
+    return hint
 
 
 FunctionT = TypeVar("FunctionT", bound="Callable[..., Any]")
@@ -416,16 +434,7 @@ def _argument_error(
     if unknown:
         name = unknown[0]
         problem = f"unexpected keyword argument {name!r}"
-        by_name = [
-            key
-            for key, parameter in parameters.items()
-            if parameter.kind is not Parameter.POSITIONAL_ONLY
-        ]
-        argument = suggest_argument(name, by_name)
-        if argument is None or name in ARGUMENTS_OF_OTHERS:
-            hint = _unknown_argument_hint(function, name)
-        else:
-            hint = f"Use {argument}= instead."
+        hint = _unknown_argument_hint(function, parameters, name, kwargs[name])
     elif first is not None and not args and first.kind is Parameter.POSITIONAL_ONLY:
         hint = f"Pass {first.name} by position, as the first argument."
     elif required:

@@ -102,6 +102,21 @@ WRONG = [
         ),
     ),
     (
+        lambda: rf.auc(TABLE, "label", "score", benefit="amount"),
+        unexpected(
+            "benefit",
+            "Weight positives by their benefit and negatives by their cost, for example with "
+            'weight=pl.when(pl.col("label") == 1).then("amount").otherwise(5).',
+        ),
+    ),
+    (
+        lambda: rf.at(CURVES, fpr=0.8, cost="loss"),
+        (
+            f"at: unexpected keyword argument 'cost'.\n{AT}\n"
+            "Pass cost= to curve, which computes the curves."
+        ),
+    ),
+    (
         lambda: SCORE.gini("label", na_rm=True),
         (
             "gini: unexpected keyword argument 'na_rm'.\n"
@@ -196,6 +211,16 @@ def test_every_function_of_a_table_says_how_to_make_one_of_other_objects(tmp_pat
                     found = f"{first.name}: expected a polars DataFrame or LazyFrame, but this is "
                     assert str(caught.value).startswith(found)
                     assert hint in str(caught.value).split("\n")[1]
+
+
+def test_a_frame_of_another_package_is_named_with_its_package():
+    other = type("DataFrame", (), {"__module__": "pandas.core.frame"})
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.auc(other(), "label", "score")
+    assert str(caught.value) == (
+        "predictions: expected a polars DataFrame or LazyFrame, but this is a pandas DataFrame.\n"
+        "Convert the value first, for example with pl.DataFrame(…) or pl.from_pandas(…)."
+    )
 
 
 def test_arrays_in_place_of_a_table_and_column_names_are_explained():

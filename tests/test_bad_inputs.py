@@ -421,6 +421,19 @@ def test_an_input_that_is_wrong_everywhere_raises(frame, verb):
                 assert text_of(caught) == text
 
 
+def test_a_curve_table_in_place_of_predictions_is_named():
+    curves = rf.curve(pl.DataFrame(log()), "label", "score")
+    for verb in (rf.auc, rf.summary, rf.curve):
+        with pytest.raises(rf.MissingColumnError) as caught:
+            verb(curves, "label", "score")
+        assert str(caught.value) == (
+            "label='label': the frame has no column of this name.\n"
+            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'.\n"
+            "This frame is a curve table. Pass the predictions, or use a function that reads curve "
+            "tables, such as area, at or hull."
+        )
+
+
 def test_an_eager_error_is_its_text_and_no_plan():
     with pytest.raises(rf.RocframeError) as caught:
         rf.auc(pl.DataFrame(log()), "label", "scroe")

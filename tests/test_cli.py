@@ -243,6 +243,14 @@ def test_skip_unreadable_skips_files_that_cannot_be_read(capsys):
             ),
         ),
         (
+            [*BASIC, "--by", "model,truth"],
+            (
+                "log.parquet: the file has no column 'model,truth' for --by.\n"
+                "Columns: 'label', 'truth', 'score', 'other', 'model'.\n"
+                "Repeat the option for several columns: --by model --by truth."
+            ),
+        ),
+        (
             ["log.parquet", "--label", "truth", "--score", "other"],
             "--label truth: the positive class is unknown. ",
         ),

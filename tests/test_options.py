@@ -182,6 +182,20 @@ WRONG = [
         ),
     ),
     (
+        lambda: curve(costs={"false_negatives": 1}),
+        (
+            "costs='false_negatives': unknown value.\n"
+            "Choose one of: 'tp', 'fp', 'fn', 'tn'.\nDid you mean costs='fn'?"
+        ),
+    ),
+    (
+        lambda: curve(cost=5),
+        (
+            "cost=5: expected a column name or an expression.\n"
+            "If all rows have the same cost, use cost=pl.lit(5)."
+        ),
+    ),
+    (
         lambda: curve(metrics="expected_cost"),
         (
             "metrics='expected_cost': the costs of errors are not given.\n"

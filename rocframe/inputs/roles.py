@@ -28,6 +28,7 @@ from rocframe.options import (
     check_group_columns,
     group_dtypes,
     parse_names,
+    to_float,
 )
 from rocframe.schemas import MODEL
 from rocframe.text import format_list
@@ -323,12 +324,11 @@ def column_expression(argument: str, source: Column) -> pl.Expr:
     if isinstance(source, pl.Expr):
         return source
     _check_no_values(argument, source)  # type: ignore[unreachable]
-    raise OptionValueError.compose(
-        argument,
-        source,
-        "expected a column name or an expression",
-        f"Use, for example, {argument}='a' or {argument}=pl.col('a').",
-    )
+    hint = f"Use, for example, {argument}='a' or {argument}=pl.col('a')."
+    if argument in {"benefit", "cost"} and to_float(source) is not None:
+        hint = f"If all rows have the same {argument}, use {argument}=pl.lit({source})."
+    problem = "expected a column name or an expression"
+    raise OptionValueError.compose(argument, source, problem, hint)
 
 
 def output_columns(

@@ -267,8 +267,13 @@ def _unreadable_log(file: str, problem: str) -> LogError:
 def _missing_column(file: str, name: str, option: str, schema: Iterable[str]) -> LogError:
     available = list(schema)
     guess = get_close_matches(name, available, n=1)
+    names = name.split(",")
     hint = f"Columns: {format_list(available, most=30) or 'none'}."
-    hint += f"\nDid you mean {option} {guess[0]}?" if guess else ""
+    if option in {"--by", "--id", "--score"} and len(names) > 1 and {*names}.issubset(available):
+        repeated = " ".join(f"{option} {name}" for name in names)
+        hint += f"\nRepeat the option for several columns: {repeated}."
+    elif guess:
+        hint += f"\nDid you mean {option} {guess[0]}?"
     return LogError.compose(file, f"the file has no column {name!r} for {option}", hint)
 
 
