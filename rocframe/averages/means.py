@@ -106,7 +106,7 @@ class CurveValues:
 
     @cached_property
     def scaled_sd(self) -> NDArray[np.float64]:
-        """The standard deviation of the scaled values, with n - 1; NaN for one curve."""
+        """The standard deviation of the scaled values, with divisor n - 1; NaN for one curve."""
         deviation = np.where(self.defined, self.scaled - self.repeat_groups(self.scaled_mean), 0)
         variance = _divide(self.group_sums(self.weight[:, None] * deviation**2), self.total_weight)
         correction = np.where(self.count > 1, 1 - self.sum_squared_shares, 0)
@@ -131,7 +131,7 @@ class CurveValues:
 
     @cached_property
     def sd(self) -> NDArray[np.float64]:
-        """The standard deviation of each group, with n - 1; NaN for one curve."""
+        """The standard deviation of each group, with divisor n - 1; NaN for one curve."""
         return self.unscaled(self.scaled_sd)
 
     def mean_and_sd(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -272,7 +272,7 @@ def _bootstrap_limits(
         several = values.defined[used].sum(axis=0) > 1
         complete = ~np.isnan(means).any(axis=0)
         parts = [(np.flatnonzero(several & complete), means[:, several & complete])]
-        # At these grid points, some resamples have no curve with a value.
+        # Some resamples have no curve with a value at these grid points, and are not used there.
         for point in np.flatnonzero(several & ~complete):
             defined = means[~np.isnan(means[:, point]), point]
             parts.append((np.array([point]), defined[:, None]))

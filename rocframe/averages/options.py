@@ -190,7 +190,7 @@ class AveragePlan:
 
     @property
     def fixed_column(self) -> str:
-        """The column of the fixed values."""
+        """The name of the column with the values of the fixed metric."""
         return THRESHOLD if self.fixed is None else self.fixed.column
 
     @property

@@ -298,7 +298,7 @@ def _decompose_gap(table: FoldPairs, names: NDArray[np.object_]) -> dict[str, An
 
 
 def _without_diagonal(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the pairs of different folds, with 0 for pairs within a fold."""
+    """Return a matrix of numbers of pairs, with 0 for the pairs within a fold."""
     result = matrix.copy()
     np.fill_diagonal(result, 0.0)
     return result

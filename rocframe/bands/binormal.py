@@ -87,7 +87,7 @@ def line_limits(
         def limit(x: NDArray[np.float64], sign: float) -> NDArray[np.float64]:
             half_width = radius * np.sqrt(fit.var_b * (x - center) ** 2 + min_var)
             value: NDArray[np.float64] = fit.a + fit.b * x + sign * half_width
-            # At x = ±inf, `value` can be inf - inf.
+            # At x = ±inf, `value` can be inf - inf. The limit is then x.
             return np.where(np.isinf(x) & ~np.isnan(fit.a), x, value)
 
         return limit(low_x, -1.0), limit(high_x, 1.0)
@@ -115,7 +115,7 @@ class NewtonStep(NamedTuple):
 def fit_binormal(ratings: Ratings) -> Binormal:
     """Fit the binormal curve of each group by Newton's method; NaN if there is no maximum."""
     fit = np.full((5, len(ratings.groups)), np.nan)
-    # The two parameters are not determined by fewer than two cutoffs.
+    # Groups with fewer than two cutoffs do not determine the two parameters.
     active = np.flatnonzero(np.diff(ratings.starts) > 2)
     search = NewtonSearch.begin(ratings, active)
     for _ in range(MAX_NEWTON_STEPS):
@@ -171,7 +171,7 @@ class NewtonSearch:
             return shared
 
         both = shares(pos + neg)
-        # Rounding errors can make a share before the last share equal to 1.
+        # Rounding errors can make a share before the last share equal to 1, whose deviate is inf.
         x, y = (np.minimum(ndtri((shares(side) + both) / 2), MAX_START) for side in (neg, pos))
         x[last], y[last] = 0.0, 0.0
         cutoffs = lengths - 1.0

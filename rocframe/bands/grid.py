@@ -43,7 +43,7 @@ class GridPoints:
 
 
 def points_at_rates(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
-    """Return a point for each group and rate of the grid; for None, each rate of the curve."""
+    """Return a point of each curve at each rate of the grid; at all rates of the curve for None."""
     if grid is None:
         is_last = np.ones(len(curves.fpr), bool)
         is_last[:-1] = ~(np.diff(curves.fpr) <= curves.tolerance)
@@ -196,7 +196,7 @@ def shifted_limits(
     tpr_shift: NDArray[np.float64],
     notes: NDArray[np.object_] | None = None,
 ) -> BandLimits:
-    """Return limits that are the curve shifted down and right, and shifted up and left.
+    """Return limits of TPR: the curve shifted down and right, and the curve shifted up and left.
 
     `fpr_shift` and `tpr_shift` are the shifts of each group.
     """

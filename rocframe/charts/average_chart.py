@@ -110,7 +110,7 @@ def mean_chart(
 
     rows = [*groups.tooltips(), tooltip("at", "threshold_mean"), *plot.axis_tooltips()]
     points = hover_layer(plot, rows).transform_calculate(at=THRESHOLD_TEXT)
-    if plane.excludes_zero:  # Interpolated points are not table rows: no tooltip.
+    if plane.excludes_zero:  # only rows of the table have a tooltip
         points = points.transform_filter("datum.bar >= 0")
     limited = any(
         record[f"{side}_low"] != record[side] for record in plot.records for side in averaged
@@ -233,7 +233,7 @@ def chart_with_limits(plot: CurvePlot, layers: Sequence[alt.Chart]) -> alt.Layer
 
 
 def _point_columns(mean: CurveAverage) -> dict[str, str]:
-    """Return the table column of each field of a point."""
+    """Map each field of a drawn point to the table column with its values."""
     fields = {"x": mean.kind.x, "y": mean.kind.y}
     for side, axis in list(fields.items()):
         has_limits = axis in mean.averaged

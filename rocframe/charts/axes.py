@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from rocframe.rates import Rate
 
 TICKS = 5
-MIN_ZOOM = 1 / 200  # share of an axis; lines get no more rows if less of the axis is visible
+MIN_ZOOM = 1 / 200  # a smaller visible share of an axis is treated as this share
 EMPTY_HEIGHT = 2.0  # upper end of an axis of counts or lift without points
 
 # Possible lower ends of axes that cannot show 0.
 DEVIATE_STARTS = (0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5)
 LOG_STARTS = (0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
-# Ticks. On an axis of normal deviates, 1 minus each tick is also a tick.
+# Rates with a tick. An axis of normal deviates also has a tick at 1 minus each rate.
 DEVIATE_TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2)
 LOG_TICKS = (*reversed(LOG_STARTS), 0.1, 1.0)
 # Rates above 99.9 % have five digits, because three digits would round 99.99 % to 100 %.
@@ -93,7 +93,7 @@ class PlotAxis:
         return self.excludes_zero or self.zoomed
 
     def zoom(self, argument: str, domain: object) -> PlotAxis:
-        """Return the axis with the range `domain`, which is the value of an argument of `chart`."""
+        """Return the axis with the range `domain`; errors name the option as `argument`."""
         example = f"Use, for example, {argument}=(0.1, 0.2)."
         values = None if isinstance(domain, pl.LazyFrame) else to_floats(domain)
         if values is None or len(values) != 2 or not values[0] < values[1]:
@@ -198,7 +198,7 @@ class Plane:
         return f"Shown: {' and '.join(ranges)}" if ranges else ""
 
     def visible_share(self, plane: Plane) -> float:
-        """Return the share of an axis of `plane` that this plane shows: the minimum of x and y."""
+        """Return the share of the axes of `plane` that these axes show: the minimum of x and y."""
         shares = (
             np.diff(full.position(np.array([part.low, part.high])))[0]
             for part, full in ((self.x, plane.x), (self.y, plane.y))
@@ -368,7 +368,7 @@ def choose_plane(
 
 
 def free_axis(kind: Kind, name: str, values: NDArray[np.float64]) -> PlotAxis:
-    """Return the axis of a metric: from 0 to 1, or the range of the values if it is unlimited."""
+    """Return the axis of a metric: from 0 to 1, or the range of its values without limits."""
     axis = PlotAxis(name=name, title=axis_title(kind, name))
     lowest, highest = _metric(name).bounds
     if (lowest, highest) == (0, 1):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rocframe.table_types import Table
 
 CURVE_WIDTH = 1.5
-# The column of each field of a point.
+# For each field of a drawn point, the column of the table of `band`.
 POINT_COLUMNS = {
     "x": "fpr",
     "y": "tpr",

@@ -236,7 +236,7 @@ def _point_layers(plot: CurvePlot) -> list[alt.Chart]:
         tooltip("y", "tpr", RATE_FORMAT),
     ]
     layers: list[alt.Chart] = []
-    for is_alone in (True, False):  # the legend has the color of the first layer, single models
+    for is_alone in (True, False):  # the legend has the color of single models, the first layer
         layer = alt.Chart().transform_filter(
             f"isValid(datum.{TYPE}) && datum.{TYPE} {'===' if is_alone else '!=='} '{ALONE}'"
         )

@@ -232,7 +232,7 @@ def _crossing(rate: NDArray[np.float64], level: float, side: Literal["left", "ri
 BEND_TOLERANCE = 1 / 5000
 COLUMN_WIDTH = 1 / 3000
 CORNER_TOLERANCE = 1 / 1000
-TOLERANCE_FACTOR = 9 / 8  # multiplies CORNER_TOLERANCE until a line has few enough corners
+TOLERANCE_FACTOR = 9 / 8  # CORNER_TOLERANCE is multiplied by it until lines have few corners
 MAX_POINTS = 4800  # of all lines, unless MIN_EXTRA_POINTS for each line result in more points
 MIN_EXTRA_POINTS = 20  # of a line, in addition to its corners
 MAX_LINE_POINTS = 480

@@ -192,7 +192,7 @@ def merge_levels(levels: Sequence[float | None], high: float) -> list[float | No
 
 def _straight(plane: Plane, start: tuple[float, float], end: tuple[float, float]) -> alt.Chart:
     (x, y), (x2, y2) = ((plane.x.coordinate(x), plane.y.coordinate(y)) for x, y in (start, end))
-    # With the data of the curves, the line would be drawn once for each point.
+    # The line has its own data. With the data of the curves, each point would draw the line again.
     line: alt.Chart = (
         one_row()
         .mark_rule(**CHANCE_STROKE)
@@ -294,7 +294,7 @@ def _perfect_lines(axis: PlotAxis) -> alt.Chart:
 def _one_row_per_level(
     *aggregates: alt.AggregatedFieldDef, by: Sequence[str] = ("level",)
 ) -> alt.Chart:
-    """Return a layer with one row for each level of chance; Vega-Lite aggregates each panel."""
+    """Return a layer with one row for each level of chance in each panel."""
     return (
         alt.Chart()
         .transform_filter("isValid(datum.level)")

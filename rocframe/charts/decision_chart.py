@@ -143,7 +143,7 @@ def _threshold_lines(
         for names in (by, groups)
     )
     rates = ordered.select(curve.alias("curve"), "fpr", "fnr", group.alias("group")).drop_nulls()
-    # The first point of a section is also the last point of the section before it.
+    # Two sections of an envelope have one point in common, so duplicates are removed.
     rates = rates.unique(["group", "fpr", "fnr"], keep="last", maintain_order=True)
     records = []
     numbers, *ends = (rates.get_column(name).to_list() for name in ("curve", "fpr", "fnr"))

@@ -131,7 +131,7 @@ class DotPlot:
         known = finite(record.get(name) for record in self.records for name in fields if name)
         empty = [-1.0, 1.0] if 0 in self.references else [0.0, 1.0]
         domain: Any = domain_of([*known, *self.references]) if known else empty
-        # Nice domains could end above 1, which no area exceeds.
+        # Areas are at most 1, but Vega-Lite would extend a nice domain to numbers above 1.
         scale = alt.Scale(
             domain=alt.Undefined if self.free_axes else domain,
             nice=False,
@@ -209,7 +209,7 @@ def _bars(plot: DotPlot) -> list[alt.Chart]:
     if plot.inner is not None:
         start, end = plot.inner
         box = alt.Chart().transform_filter(f"datum.{start} < datum.{end}")
-        # Vega-Lite would place a relative height in the line instead of the slot.
+        # The height is in pixels, because other heights are relative to the line, not to the slot.
         height = round(TIE_HEIGHT * plot.slot_height, 1)
         box = box.mark_bar(filled=False, strokeWidth=1, height=height)
         box = box.encode(x=plot.x_channel(start), x2=alt.X2(f"{end}:Q"), color=color, **y)
@@ -221,7 +221,7 @@ def _bars(plot: DotPlot) -> list[alt.Chart]:
 
 
 def _mark_layer(plot: DotPlot, name: str) -> alt.Chart:
-    """Draw the marks of one field; those of the first field are filled."""
+    """Draw the marks of one field; the marks of the first field are filled."""
     first = name == plot.marks[0]
     size = plot.dot_size if first else HOLLOW_SIZE * plot.dot_size
     mark = alt.Chart().mark_point(filled=first, size=size, opacity=1, strokeWidth=1.5)
@@ -253,7 +253,7 @@ def mark_legend(names: Iterable[str]) -> alt.Legend:
 
 def _references(plot: DotPlot) -> list[alt.Chart]:
     """Draw the dashed lines."""
-    # With the data of the rows, each line would be drawn once for each row.
+    # Each line has its own data. With the data of the table, each row would draw the line again.
     lines = [
         one_row().mark_rule(**CHANCE_STROKE).encode(x=alt.XDatum(value))
         for value in plot.references
@@ -351,7 +351,7 @@ def read_rows(
 def _default_color(
     left: Sequence[str], columns: Mapping[str, GroupColumn], keys: Mapping[str, str]
 ) -> str | None:
-    """Return the model column, or else the first one; None if it has one value or too many."""
+    """Return the model column, or else the first column; None for one or too many values."""
     chosen = keys[MODEL] if keys.get(MODEL) in left else next(iter(left), None)
     if chosen is None or not 1 < len(columns[chosen].values) <= MAX_DISTINCT_COLORS:
         return None

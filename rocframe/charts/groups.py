@@ -360,7 +360,7 @@ def area_captions(
 ) -> dict[str, str]:
     """Return the caption of each value of a group column: the value and the area of its curves.
 
-    `limits` are texts to the right of the areas, by value.
+    `limits` maps values to the text of the confidence limits, which follows the area.
     """
     if column is None or areas is None:
         return {}

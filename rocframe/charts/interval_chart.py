@@ -156,7 +156,7 @@ MAX_DRAWN_PAIRS = 40  # the names of more lines would overlap
 
 
 def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Return the rows with the smallest p-values, and a text if these are not all rows."""
+    """Return the rows with the smallest p-values, and a text if other rows are omitted."""
     if table.height <= MAX_DRAWN_PAIRS:
         return table, ""
     rows = (

@@ -314,7 +314,7 @@ def _equal_costs(
 def _clipped_line(
     plane: Plane, point: Sequence[float], step: Sequence[float]
 ) -> list[tuple[float, float]]:
-    """Return both ends of a rising line inside the axes; empty if the line is outside."""
+    """Return the ends of the part of a rising line inside the axes; empty if there is none."""
     enter, leave = -inf, inf
     for axis, value, slope in zip((plane.x, plane.y), point, step, strict=True):
         if slope > 0:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rocframe.table_types import Table
 
 LOG_RANGE = 100  # minimum ratio of the largest and the smallest x for a logarithmic axis
-# Columns with a line for each value.
+# Columns of a plan. Rows with different values in these columns are on different lines.
 LINE_COLUMNS = (
     *("auc", "null", "auc_b", "correlation", "alpha", "alternative", "variance", "se_at"),
     *("target", "ratio", "n_neg"),

@@ -202,7 +202,7 @@ def _step_lines(
     threshold: NDArray[np.float64],
     values: NDArray[np.float64],
 ) -> Lines:
-    """Return step functions of one metric: each row sets the value down to the next threshold."""
+    """Return the lines of one metric, constant from a threshold down to the next threshold."""
     defined = np.isfinite(values)
     points, threshold, values = points.select(defined), threshold[defined], values[defined]
     end = np.append(threshold[1:], threshold[-1:])

@@ -41,7 +41,7 @@ RULE_TITLES = {
 def transfer_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw two connected points for each row: the value realised and the value chosen.
+    """Draw two connected points for each row: `value_chosen` and `value_realised`.
 
     If the table has several rules, each rule has a panel with its own axis.
     """
@@ -61,7 +61,7 @@ def transfer_chart(
         ends = [record[REALISED], record[CHOSEN]]
         record[LOW], record[HIGH] = ends if len(finite(ends)) == 2 else (None, None)
         reason = None if finite(ends[:1]) else note_text(record["note"])
-        # Reasons have no color, so those in a line with several colors name the value.
+        # The text of a reason has no color. In a line with several colors, it names the group.
         record[REASON] = f"{record[str(groups.color)]}: {reason}" if reason and dodged else reason
     axis = _rule_title(rules[0]) if len(set(rules)) == 1 else "Value"
     plot = DotPlot(

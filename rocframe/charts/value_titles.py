@@ -5,7 +5,7 @@ from __future__ import annotations
 from rocframe.errors import OptionValueError
 
 BENEFIT, COST = "benefit", "cost"
-# For each rate and count: its title, and the argument of `curve` with the summed values.
+# The title of each rate and count, and the argument of `curve` with the values that it sums.
 VALUE_TITLES = {
     "tpr": ("Share of benefit", BENEFIT),
     "fnr": ("Share of missed benefit", BENEFIT),

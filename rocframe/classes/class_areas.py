@@ -55,7 +55,7 @@ class Placements(NamedTuple):
 
 
 class ClassPlacements(NamedTuple):
-    """Placements of the rows of a group by their score of one class.
+    """The rows of a group, compared by their scores of one class.
 
     `code` is the number of the class. `position` is the position of the class among the classes
     that have rows in the group, or None for a class without rows. `order` are the rows of the class
@@ -167,7 +167,7 @@ def replicate_averages(
 
 
 def _cumulated(row_weight: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
-    """Return, for each replicate, the weight before each row in this order, and the total."""
+    """Return, for each replicate, the weight of all rows before each row, and of all rows."""
     sums = np.zeros((len(row_weight), len(order) + 1), row_weight.dtype)
     np.cumsum(row_weight[:, order], axis=1, out=sums[:, 1:])
     return sums
@@ -341,7 +341,7 @@ def influences(
 
 
 def row_acceleration(rows: MulticlassRows, influence: NDArray[np.float64]) -> float:
-    """Return the acceleration of the BCa limits of an average with these derivatives."""
+    """Return BCa's acceleration constant; `influence` has the derivatives by row weights."""
     weighted = influence if rows.weight is None else influence * rows.weight
     return acceleration(weighted, rows.count, rows.cluster)
 

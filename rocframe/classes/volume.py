@@ -514,7 +514,7 @@ def _nonempty(cuts: Sequence[NDArray[np.int64]]) -> list[int]:
 
 
 def _cuts(rising: NDArray[np.float64], a: BoundRanks, b: BoundRanks) -> list[NDArray[np.int64]]:
-    """Return the first ranks that tie with both bounds, with one and with none, and the end."""
+    """Return the first ranks that tie with 2, 1 and 0 of both bounds, and the number of ranks."""
     first = np.maximum(a.below, b.below)
     both = np.maximum(first, np.minimum(a.at_most, b.at_most))
     either = np.maximum(a.at_most, b.at_most)

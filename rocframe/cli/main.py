@@ -155,7 +155,7 @@ def application() -> "App":
         help="Evaluate scoring classifiers from logs of predictions.",
         version=rf.__version__,
         help_format="markdown",
-        default_parameter=Parameter(negative=()),  # no --no-quiet, no --empty-by
+        default_parameter=Parameter(negative=()),  # without options such as --no-quiet
         exit_on_error=False,
         print_error=False,
         suppress_keyboard_interrupt=False,

@@ -106,9 +106,7 @@ def _padded(cells: list[str], column: TextColumn) -> list[str]:
 
 
 def _text_width(cells: list[str]) -> int:
-    from rich.cells import (
-        cell_len,
-    )  # some characters have a width of two columns in a terminal, some of none
+    from rich.cells import cell_len  # the width of a character is 0, 1 or 2 columns
 
     return max(map(cell_len, cells))
 

@@ -281,7 +281,7 @@ def _combined_columns(
     total, measured = either + neither, np.stack([both, either])
     rest = np.stack([only_a + only_b + neither, neither])
     counts = both + only_a, both + only_b
-    # The range includes the measured counts, which rounding errors of weights can put outside.
+    # Rounding errors of weights can put a measured count outside the range, which is extended.
     lowest, highest = possible_range(*counts, total)
     lowest, highest = np.minimum(lowest, measured), np.maximum(highest, measured)
     rates = [class_rates(count, total) for count in counts]

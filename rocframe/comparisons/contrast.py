@@ -314,7 +314,7 @@ def contrast_table(
 def _contrast_matrix(
     contrasts: Sequence[Mapping[Any, float]], models: pl.Series
 ) -> NDArray[np.float64]:
-    """Return a matrix with one row per contrast and one column per model: the coefficients."""
+    """Return the coefficients as a matrix: a row per contrast and a column per model."""
     names = models.to_list()
     matrix = np.zeros((len(contrasts), len(names)))
     if not names:  # without rows the models are unknown

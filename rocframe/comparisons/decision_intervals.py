@@ -291,7 +291,7 @@ def decision_intervals(
         lambda frame, columns: decision_table(frame, columns, options),
         schema=partial(decision_interval_columns, kind),
         anchor="n_pos",
-        # The baseline is checked against the models of all groups.
+        # The baseline is checked against the models of all groups, so all groups are read.
         independent_groups=baseline is None,
     )
 
@@ -312,7 +312,7 @@ class DecisionIntervalOptions(NamedTuple):
 
     @property
     def stratified(self) -> bool:
-        """Whether the values depend on the rates of the classes only."""
+        """Whether resamples have the class sizes of the data: if values depend only on rates."""
         return self.kind == "cost" or self.prevalence is not None
 
 
@@ -400,7 +400,7 @@ def _in_threshold_ranges(instances: Instances, axis: NDArray[np.float64]) -> Ins
 
 
 class DecisionValues(NamedTuple):
-    """The values of the curves of several models; `codecs` decode the scores of each model."""
+    """Computes the curves of several models; `codecs` decode the scores of each model."""
 
     options: DecisionIntervalOptions
     codecs: Sequence[Codec]

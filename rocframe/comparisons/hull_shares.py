@@ -354,7 +354,7 @@ def _independent_shares(
 def _resample_models(
     populations: Sequence[GroupRows], draws: RandomDraws, key: tuple[int, ...]
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the numbers of vertices in each resample, in which all models are independent."""
+    """Return the numbers of hull vertices in each resample of independently drawn models."""
     samplers = [GroupSampler.from_group(population) for population in populations]
 
     def resample(stream: np.random.Generator, size: int) -> tuple[NDArray[np.int64], int]:

@@ -74,7 +74,7 @@ class Quantity:
         return self.rate_range.slope * (self.rate_range.high - self.rate_range.low)
 
     def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return standardized values, if the quantity is a standardized partial area."""
+        """Standardize values if the quantity is a standardized partial area, else return them."""
         return values if self.rate_range is None else self.rate_range.standardize(values)
 
 

@@ -275,7 +275,8 @@ def paired_areas(
             totals.append(segment_sums(row_weight, placements[-1], segment)[0::2])
             area.append(_area_from_placements(scan, totals[-1]))
         else:
-            # If a class is absent, the values are NaN, and the variance is undefined.
+            # If a class is absent, placement values are NaN. The variance is undefined anyway, so
+            # NaN is replaced by 0.
             placements.append(np.nan_to_num(partial_placements(scan, rate_range)))
             area.append(partial_areas(scan, rate_range)[0])
     assert scan is not None

@@ -37,7 +37,7 @@ CLASSES = ("tpr", "fpr")  # the rate of each class: of the positives, then of th
 
 
 def parse_model_thresholds(threshold: object, between: object) -> Thresholds:
-    """Check the argument `threshold`."""
+    """Check the argument `threshold`, and return numbers as floats."""
     hint = 'Use, for example, threshold={"a": 0.5, "b": 0.3}, or a DataFrame of operating_point.'
 
     def parse(value: object) -> float:
@@ -144,7 +144,7 @@ def row_masses(instances: Instances, batch: ModelBatch) -> NDArray[Any]:
 
 
 def class_sums(batch: ModelBatch, mass: NDArray[Any]) -> NDArray[Any]:
-    """Return the sums of the values of rows: of positives and negatives (rows) in each group."""
+    """Return the sums of `mass` over the positives (row 0) and negatives (row 1) of each group."""
     return segment_sums(mass, np.ones(len(mass), np.int64), batch.segment).reshape(-1, 2).T
 
 

@@ -266,7 +266,7 @@ class Instances:
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """Whether each model has a row for each instance that was not left out."""
+        """Whether each model has a row for each instance, and the row was not left out."""
         return self.present & (self.state <= RowState.UNSCORED)
 
 
@@ -437,11 +437,12 @@ def _match_rows(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModelBatch:
-    """Models that scored the same instances in some groups, as positions in all models and groups.
+    """Models that scored the same instances in some groups.
 
-    The instances of group `i` are `rows[starts[i]:starts[i + 1]]`. The positives are first; the
-    negatives start at `middle[i]`. `unmatched` is the number of rows of the models that are left
-    out because another model did not score the instance.
+    `models` and `groups` are positions in the lists of all models and groups. The instances of
+    group `i` are `rows[starts[i]:starts[i + 1]]`. The positives are first; the negatives start at
+    `middle[i]`. `unmatched` is the number of rows of the models that are left out because another
+    model did not score the instance.
     """
 
     models: tuple[int, ...]

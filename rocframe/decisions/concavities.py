@@ -165,7 +165,7 @@ def find_concavities(rows: CurveRows, min_rows: int) -> Concavities:
     tp, fp, pos, neg = rows.unit_counts
     width, height = np.diff(fp, prepend=0), np.append(0, tp[:-1] + tp[1:])
     width[starts] = 0
-    # Twice the areas under the curve. The sums between two concavities are not used.
+    # Twice the area under each part of the curve. Parts between two concavities are not used.
     edges = np.column_stack([above + 1, below + 1]).ravel()
     edges = edges[:-1] if edges[-1] == len(tp) else edges
     under = exact_sums(width, height, edges)[::2]

@@ -239,7 +239,7 @@ class EnvelopeLines(NamedTuple):
     def rows_on(self, axis: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the row of lowest cost of each curve (rows) at each value (columns).
 
-        At a crossing, it is the row with the higher threshold.
+        At a crossing of two lines, the row with the higher threshold is returned.
         """
         n_below = np.zeros((len(self.first), len(axis) + 1), np.int64)
         np.add.at(n_below, (self.owner, np.searchsorted(axis, self.crossing, "right")), 1)
@@ -256,7 +256,7 @@ class EnvelopeLines(NamedTuple):
     def crossings_between(
         self, curve: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the crossings of curves between two values, with the position in `curve`."""
+        """Return the crossings between `low` and `high`, and the positions of their curves."""
         start, end = self._position(curve, low, "right"), self._position(curve, high, "left")
         number, index = expand_ranges(start, np.maximum(start, end))
         return number, self.crossing[index]
@@ -264,7 +264,7 @@ class EnvelopeLines(NamedTuple):
     def _position(
         self, curve: NDArray[np.int64], value: NDArray[np.float64], side: Literal["left", "right"]
     ) -> NDArray[np.int64]:
-        # Crossings are sorted by curve and value, and all values are in [0, 1].
+        # Values are in [0, 1], so 2 · curve + value sorts crossings by curve and then by value.
         return np.searchsorted(2 * self.owner + self.crossing, 2 * curve + value, side)
 
 

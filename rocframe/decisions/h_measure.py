@@ -238,8 +238,8 @@ def expected_losses(scan: Scan, prior: tuple[float, float] | PriorName) -> Losse
         result: NDArray[np.float64] = mean * betainc(b[group] + 1, a[group], 1 - cost)
         return result
 
-    # Between two neighbouring vertices, the upper one is better if the relative cost of a false
-    # positive is below that of the edge. All terms of the sums are positive.
+    # Of two neighbouring vertices, the one with the higher TPR has the lower loss if the relative
+    # cost of a false positive is below the cost at which both losses are equal.
     vertex = np.flatnonzero(hull_vertices(tp, fp, starts))
     owner = np.searchsorted(starts, vertex, "right") - 1
     is_edge = owner[1:] == owner[:-1]

@@ -179,7 +179,7 @@ def mixtures(
     n_groups = hulls.keys.height
     with np.errstate(divide="ignore", invalid="ignore"):
         pos, neg = (total / hulls.n_curves for total in (hulls.n_pos, hulls.n_neg))
-        # The counts of curves with other class sizes are scaled, so that the rates do not change.
+        # The counts of each curve are scaled to the mean class sizes; rates do not change.
         tp, fp = (
             curves.columns[name][hulls.row]
             * (mean[hulls.group] / curves.total(*names)[hulls.curve])

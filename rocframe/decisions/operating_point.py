@@ -259,7 +259,7 @@ def operating_point(
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
-# Metrics that describe the rows that rules choose.
+# Metrics in the column `value` of rules that are not metrics themselves.
 CLOSEST_DISTANCE = Rate(
     name="closest_top_left",
     label="Distance to (0, 1)",
@@ -299,7 +299,7 @@ CONSTRAINED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuleOptions:
-    """The options of `operating_point`: rules by the names in the column `rule`."""
+    """The options of `operating_point`; `rules` has the names in the column `rule` as keys."""
 
     rules: Mapping[str, str | pl.Expr]
     settings: Settings
@@ -346,7 +346,7 @@ class RuleOptions:
         return {*self.rules, *self.subject_to}
 
     def at_prevalence(self, prevalence: float | None) -> tuple[list[Rule], list[Constraint]]:
-        """Return rules and constraints at the prevalence option, else at this prevalence."""
+        """Return rules and constraints at the option `prevalence`, else at the given one."""
         settings = self.settings
         if settings.prevalence is None:
             settings = replace(settings, prevalence=prevalence)
@@ -558,7 +558,7 @@ def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
 
 
 def _rows_at_threshold(curves: Curves, threshold: float) -> NDArray[np.int64]:
-    """Return the row of each curve at a probability; -1 for curves without predictions."""
+    """Return the row of each curve at a probability threshold; -1 for curves without rows."""
     problem = score_outside_unit(curves)
     if problem is not None:
         hint = "Use calibrated probabilities, or rule='expected_cost', which accepts all scores."

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rocframe.rates import Rate
 
 
-NEAR_OPTIMUM = 1e-9  # relative distance from the optimum, larger than rounding errors
+NEAR_OPTIMUM = 1e-9  # values at a smaller relative distance from the best are compared exactly
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,7 +46,7 @@ class CurveRows:
 
     @classmethod
     def from_curves(cls, curves: Curves, selected: slice = slice(None)) -> CurveRows:
-        """Return the rows of all curves, or of a slice of the curves, which get numbers from 0."""
+        """Return the rows of the selected curves, which are numbered from 0."""
         first, last = curves.firsts[selected], curves.lasts[selected]
         curve = np.repeat(np.arange(len(first)), last - first + 1)
         start, end = (first[0], last[-1] + 1) if len(first) else (0, 0)
@@ -178,7 +178,7 @@ def best_rows(rows: CurveRows, rule: Rule, n_curves: int) -> Optimum:
             values == np.repeat(np.maximum.reduceat(values, starts), lengths), bool
         )
         index, curve = index[is_best], curve[is_best]
-        row[curve[::-1]] = index[::-1]  # the first row of each curve is assigned last
+        row[curve[::-1]] = index[::-1]  # the first row of each curve is assigned last and remains
     return Optimum(row, np.bincount(curve, minlength=n_curves))
 
 

@@ -136,7 +136,7 @@ class OtherFolds:
         first = self.pooled_starts[group]
         lengths = self.pooled_starts[group + 1] - first
         starts = np.append(0, np.cumsum(lengths))
-        # Steps that only the own curve has are removed. In its other steps, it is left out.
+        # Steps that only the own curve has are removed. Other steps do not count the own curve.
         own = slice(edges[0], edges[-1])
         index = self.pooled[own] + np.repeat(starts[:-1] - first, np.diff(edges))
         is_removed = self.n_curves[self.pooled[own]] == 1

@@ -469,7 +469,7 @@ def lc_index_table(
 def triangular_probability(
     value: NDArray[np.float64], low: float, mode: float, high: float
 ) -> NDArray[np.float64]:
-    """Return the distribution function of the triangular distribution."""
+    """Return the probability of values up to `value` in the triangular distribution."""
     x = np.clip(value, low, high)
     rising = (x - low) ** 2 / ((high - low) * (mode - low)) if mode > low else 0.0 * x
     falling = (high - x) ** 2 / ((high - low) * (high - mode)) if mode < high else 0.0 * x

@@ -195,7 +195,7 @@ def _repair_chosen(
         )
     repaired = _repaired_areas(rows, found, key_of[rows.curve], n_curves)
     n_concavities = np.bincount(found.group, minlength=distinct.height + 1)
-    # The last element is that of curves whose key is not in the table: key -1.
+    # The last element, with the index -1, is for curves whose key is not in the table.
     gain_chosen = np.bincount(found.group, 2 * found.area, distinct.height + 1).astype(np.float64)
     return _gain_columns(curves, repaired, gain_chosen[key_of], n_concavities[key_of])
 

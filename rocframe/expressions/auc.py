@@ -287,7 +287,7 @@ def partial_auc(rows: Rows, rate_range: RateRange) -> pl.Expr:
     area = pl.when(right > left).then((right - left) * height).otherwise(0).sum()
     if rate_range.mcclish:
         area = (area - rate_range.chance) * rate_range.slope + 0.5
-    # All values are null if a class has no rows.
+    # The rates of a class are null if the class has no rows.
     has_both_classes = x0.is_not_null().any() & y0.is_not_null().any()
     return _segment_rates(rows, rate_range).list.agg(pl.when(has_both_classes).then(area))
 

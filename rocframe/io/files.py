@@ -231,7 +231,7 @@ def _temporary_file(target: Path) -> Iterator[Path]:
 def _locked(path: Path, flags: int) -> Iterator[None]:
     """Open and lock a file; raise BlockingIOError if another writer has locked it."""
     descriptor = os.open(path, flags, 0o666)
-    if sys.platform == "win32":  # Windows cannot rename an open file
+    if sys.platform == "win32":  # not locked, because Windows cannot rename an open file
         os.close(descriptor)
         yield
         return

@@ -95,7 +95,7 @@ def open_logs(
     skip_unreadable: bool = False,
     on_file: Callable[[int], None] = lambda _: None,
 ) -> Logs:
-    """Check each file and read its schema, but no rows; `on_file` is called with its number."""
+    """Check each file and read its schema, but no rows; `on_file` gets the number of the file."""
     parts: dict[tuple[object, ...], LogPart] = {}
     skipped = {}
     for number, file in enumerate(files):

@@ -391,7 +391,7 @@ def _check_file(path: str | os.PathLike[str]) -> tuple[Path, FileFormat]:
         if not problem and file_format == "Parquet":
             from pyarrow.parquet import read_metadata
 
-            with suppress(NotImplementedError):  # such as 128-bit integers
+            with suppress(NotImplementedError):  # for dtypes such as 128-bit integers
                 read_metadata(local)
     except (*READ_ERRORS, ValueError) as error:  # pyarrow.ArrowInvalid is a ValueError
         strerror = error.strerror if isinstance(error, OSError) else None

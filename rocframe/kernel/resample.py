@@ -360,7 +360,7 @@ def resample_groups(
     groups = np.flatnonzero(both if selected is None else both & selected)
     n_values = draws.n_draws * sum(statistic.width for statistic in statistics)
     for chunk in _split_groups(scan, groups, n_values):
-        # A separate function, so that its local variables are freed before the next chunk.
+        # Each chunk has its own function call, so that its arrays are freed before the next chunk.
         yield from _resample_chunk(scan, statistics, draws, chunk)
 
 

@@ -100,7 +100,7 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
 
 
 def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl.DataFrame:
-    """Return the models by rank, with their area, position in `areas`, and best model."""
+    """Return the models by rank, with area, position in `areas`, and best model of the group."""
     number = pl.struct(map(column, groups)).rank("dense") if groups else pl.lit(1)
     ranks = areas.select(
         pl.int_range(pl.len()).alias("row"),
@@ -116,7 +116,7 @@ def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl
 
 
 def _with_differences(ranks: pl.DataFrame, comparison: pl.DataFrame | None) -> pl.DataFrame:
-    """Add differences, limits and p-values; null for models that are not compared."""
+    """Add the differences from the best model, with limits and p-values; null if not compared."""
     names = ["lower", "upper", "p"]
     if comparison is None:
         return ranks.with_columns(pl.lit(None, pl.Float64).alias(name) for name in names)

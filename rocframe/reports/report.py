@@ -293,7 +293,7 @@ class ReportOptions:
 
     @property
     def roles(self) -> dict[str, Any]:
-        """The arguments of all functions that read predictions."""
+        """The arguments that all functions of predictions have in common."""
         names = ("label", "score", "positive", "weight", "count", "missing")
         return {name: getattr(self, name) for name in names}
 
@@ -307,7 +307,7 @@ class ReportOptions:
         return [key for key in self.keys if key not in names] or None
 
     def unused_keys(self, available: Iterable[str]) -> list[str]:
-        """Return the columns of `USUAL_KEYS` in the table that no option contains."""
+        """Return the available columns of `USUAL_KEYS`, such as `fold`, that no option names."""
         several = isinstance(self.score, Mapping) or len(_as_list(self.score)) > 1
         count = [] if self.count is NOT_GIVEN else [self.count]
         roles = [self.label, self.weight, *count, *_as_list(self.id), *_as_list(self.score)]

@@ -104,7 +104,7 @@ class _Draws(NamedTuple):
 
 
 def _count_subsets(n_rows: int, n_drawn: int, n_perm: int) -> int:
-    """Return the number of subsets of this size, or `n_perm` + 1 if it is larger than `n_perm`."""
+    """Return the number of subsets of this size, or `n_perm` + 1 for larger numbers."""
     # At most half of the rows are drawn. The number of subsets is therefore at least 2^n_drawn.
     if n_drawn >= int(n_perm).bit_length():
         return n_perm + 1
@@ -166,7 +166,7 @@ def _count_sampled(
     np.add.at(n_extreme, np.array([task[0] for task in tasks], np.int64), counts)
 
 
-# Measured times in nanoseconds. Only the ratios of these times are used.
+# Measured times of the strategies of SubsetSampler, in nanoseconds. Only the ratios are used.
 SCORE_COST, ROW_COST, DRAW_COST, CALL_COST = 90, 4, 60, 10_000
 MIN_ROWS_PER_DRAW = 20  # if n_rows / n_drawn is larger, numpy draws rows without permuting all rows
 UINT16_VALUES = 1 << 16

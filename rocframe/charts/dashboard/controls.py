@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # the point instead of the data row. Parameters therefore read the threshold from the angle of the
 # mark, which does not change the look of a circle.
 THRESHOLD_PARAMETER, ANGLE = "rf_threshold", "angle"
-SIGNAL = "rf_threshold_angle"  # Vega-Lite joins both names to this name
+SIGNAL = "rf_threshold_angle"  # Vega-Lite creates this name from the two names above
 NEAREST, STEP = "rf_near", "step"
 SET_PREVALENCE, COSTS, LEGEND_SELECTION, LIST_SELECTION = (
     "rf_prevalence",

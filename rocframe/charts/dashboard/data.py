@@ -40,8 +40,8 @@ MAX_CURVES = 12  # the palette has 12 colors
 MAX_FLOAT = 1.7976931348623157e308  # replaces infinity, which JSON cannot represent
 SLIDER_STEPS = 1000
 MAX_LABEL_LENGTH = 32  # in characters
-ROWS = 2880  # approximate limit for all curves together
-MAX_CORNERS = 80  # of the ROC line, and of the precision-recall line
+ROWS = 2880  # approximate maximum number of rows of all curves together
+MAX_CORNERS = 80  # of each ROC line, and of each precision-recall line
 DASHBOARD_TOLERANCE = 1 / 1000  # fraction of an axis; larger if MAX_CORNERS are not enough
 MAX_INTERPOLATED = 60  # interpolated points per curve
 # Values of TPR and FPR. Of several rows between two neighbouring values, some are omitted.
@@ -216,7 +216,7 @@ def _threshold_slider(curves: Curves, bins: pl.DataFrame) -> Slider:
     threshold = curves.columns["threshold"]
     highest = float(threshold[np.isfinite(threshold)].max(initial=-inf))
     step = float(nice_step(max(high / SLIDER_STEPS - low / SLIDER_STEPS, ulp(high))))
-    # One step above the highest score, no row is predicted positive.
+    # The slider ends one step above the highest score, where no row is predicted positive.
     if high == highest:
         high = min(float(Decimal(repr(high)) + Decimal(repr(step))), MAX_FLOAT)
     top = min(max(high, nextafter(highest, inf)), MAX_FLOAT)
@@ -268,7 +268,7 @@ def _dashboard_points(
     ends = (recall[:-1], precision[:-1]), (recall[1:], precision[1:])
     is_curved = (across == 0) & (segment_distance(middles, *ends) > MIN_BEND)
     bend[is_curved] = up[is_curved]
-    # On a segment from (0, 0), precision is constant.
+    # Precision is constant on a segment from (0, 0), so no points are added.
     bend[(bend < MIN_BEND) | (tp[:-1] + fp[:-1] == 0)] = 0
     added = np.floor(bend / max(bend.sum(), MIN_BEND) * MAX_INTERPOLATED).astype(np.int64)
     first = np.repeat(np.arange(len(added)), added)

@@ -53,7 +53,7 @@ CLAMPED = f"clamp({SIGNAL}, datum.first, datum.last)"
 
 
 def row_thresholds(slider: Slider) -> dict[str, str]:
-    """Return expressions of the threshold of a row: as a number, and as a value of the slider."""
+    """Return Vega expressions of the threshold of a row: a number, and a value of the slider."""
     return {
         "hi": "isValid(datum.threshold) ? datum.threshold : MAX_VALUE",
         ANGLE: f"isValid(datum.threshold) ? datum.threshold : {slider.top!r}",
@@ -61,7 +61,7 @@ def row_thresholds(slider: Slider) -> dict[str, str]:
 
 
 def row_rates(initial: InitialValues) -> dict[str, str]:
-    """Return expressions of the rates and costs of a point, in order of computation.
+    """Return Vega expressions of the rates and costs of a point, in order of computation.
 
     `precision` is null if no row is predicted positive. `line_precision`, the field that is drawn,
     is the precision of the next point in this case.
@@ -93,7 +93,7 @@ def _ratio(numerator: str, denominator: str) -> str:
 
 
 def number_texts(data: DashboardData) -> dict[str, str]:
-    """Return expressions of the numbers of a row as text."""
+    """Return Vega expressions that format the numbers of a row as text."""
     number = "isValid(datum.{0}) ? format(datum.{0}, '{1}') : '" + UNDEFINED + "'"
     return {
         "threshold_text": "datum.hi == MAX_VALUE ? 'inf' : format(datum.hi, '.7~g')",
