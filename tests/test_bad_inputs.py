@@ -1101,7 +1101,7 @@ def test_a_hundred_bad_groups_cost_a_thousand_good_ones_nothing(good_and_bad, ve
     expected = verb(frame(good), by="g", missing="drop", **options).lazy().collect()
     actual = verb(frame(mixed), by="g", missing="drop", **options).lazy().collect()
     bad = actual.join(expected, on="g", how="anti", nulls_equal=True)
-    assert bad["g"].n_unique() == 100
+    assert bad["g"].n_unique() == mixed["g"].n_unique() - good["g"].n_unique() > 10
     healthy = actual.join(expected.select("g").unique(), on="g", how="semi", maintain_order="left")
     # Group by group, rows stand in another order in the two: weighted sums round anew.
     exact = {"rel_tol": 1e-12, "abs_tol": 1e-12} if options else {"check_exact": True}
