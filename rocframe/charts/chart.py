@@ -68,7 +68,8 @@ def chart(
     named `metric`.
 
     Tables of `band` become a line with a band per group. Tables of `at` become points, with a shape
-    for each value. Both can be layered over curves.
+    for each value. Both can be layered over curves. If several points of a group coincide, the
+    mark that is drawn last is the smallest one.
 
     Tables of `combine` become a panel per pair of models. Each operator has a rectangle of all
     possible points, the expected point of independent decisions, and the measured point. Tables of
@@ -191,11 +192,11 @@ def chart(
         A plain Altair chart; a FacetChart with `facet`. Its tooltips show rows of the table. The
         legend (without colors, the subtitle) shows the area under each curve, or the mean of
         the areas of one color: average precision (AP) for precision-recall, AUC for other kinds.
-        Charts that are added with `a + b` have the same axes, the same colors for equal values, and
-        one line of chance; `alt.layer(a, b)` draws the line of each chart. Concatenated charts
-        share colors and legend, unless you call `.resolve_scale(color="independent")`. Altair does
-        not escape markup in group values when it saves HTML. For untrusted values, use `save_chart`
-        instead.
+        Charts that are added with `a + b` have the same colors for equal values, and one line of
+        chance; `alt.layer(a, b)` draws the line of each chart. If `a` and `b` have different axes,
+        `a + b` raises an OptionValueError. Concatenated charts share colors and legend, unless you
+        call `.resolve_scale(color="independent")`. Altair does not escape markup in group values
+        when it saves HTML. For untrusted values, use `save_chart` instead.
 
     Raises
     ------

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from rocframe.errors import OptionValueError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
@@ -17,7 +19,8 @@ MOVED = ("params", "width", "height", "view")
 class LayerChart(alt.LayerChart):
     """An `alt.LayerChart` that copies its layers less often.
 
-    The operator `+` omits lines of chance that the chart already contains.
+    The operator `+` omits lines of chance that the chart already contains, and raises an error for
+    two charts of this class with different axes.
     """
 
     def __init__(self, data: Any = alt.Undefined, layer: Sequence[Any] = (), **kwargs: Any) -> None:
@@ -30,6 +33,8 @@ class LayerChart(alt.LayerChart):
 
     def __iadd__(self, other: alt.typing.ChartType) -> Self:
         # Altair's `+` and `add_layers` call this method.
+        if isinstance(other, LayerChart):
+            _check_axes(_axis_titles(self), _axis_titles(other))
         if isinstance(other, alt.LayerChart):
             fixed = [layer for layer in self.layer if _has_own_data(layer)]
             layers = [layer for layer in other.layer if layer not in fixed]
@@ -37,6 +42,26 @@ class LayerChart(alt.LayerChart):
                 other = other.copy(deep=False)
                 other.layer = layers
         return super().__iadd__(other)
+
+
+def _axis_titles(chart: Any) -> list[str]:
+    """Return the titles of the x and of the y axis; empty if no layer has both titles."""
+    for layer in chart.layer:
+        encoding = layer._get("encoding")
+        channels = [] if encoding is alt.Undefined else map(encoding._get, "xy")
+        titles = [part._get("title") for part in channels if part is not alt.Undefined]
+        if len(titles) == 2 and all(isinstance(title, str) for title in titles):
+            return titles
+    return []
+
+
+def _check_axes(own: Sequence[str], other: Sequence[str]) -> None:
+    """Raise an error if two charts with known axes have different axes."""
+    if own and other and own != other:
+        first, second = (" and ".join(map(repr, titles)) for titles in (own, other))
+        problem = f"chart + chart: the axes of the charts differ: {first}, but {second}"
+        hint = "Draw both with the same kind= or x= and y=, or side by side: chart | chart."
+        raise OptionValueError(f"{problem}.\n{hint}")
 
 
 def _has_nothing_to_move(layer: Any, data: Any) -> bool:

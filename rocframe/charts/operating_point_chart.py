@@ -25,7 +25,7 @@ from rocframe.charts.labels import (
 from rocframe.charts.style import BACKGROUND, MUTED, SYMBOLS
 from rocframe.curves.table import read_prevalence
 from rocframe.errors import MissingColumnError
-from rocframe.frames import column
+from rocframe.frames import column, number_distinct_rows
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import parse_names
 from rocframe.rates import CONFUSION, Settings
@@ -40,6 +40,8 @@ from rocframe.schemas import (
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from rocframe.charts.chart import ChartOptions
@@ -47,7 +49,10 @@ if TYPE_CHECKING:
     from rocframe.table_types import Table
 
 POINT_SIZE = 110  # square pixels
+# Relative growth of a mark for each mark that is drawn over it, and the largest number of steps.
+SIZE_STEP, MAX_SIZE_STEPS = 1.3, 4
 HULL_INDEX, ORDER = "hull", "order"  # fields of vertices: their hull, and their position in it
+SIZE = "size"  # the field of the area of a mark, if points of a group coincide
 CONDITION = "condition"  # the field of the condition of a point, such as "fpr 0.1"
 
 
@@ -91,6 +96,8 @@ def points_chart(
         is_first = table.get_column(THRESHOLD) == np.inf
         values[HULL_INDEX] = is_first.cum_sum().to_list()
         values[ORDER] = list(range(table.height))
+    else:
+        values |= _mark_sizes(table, by, x, y)
     plot = CurvePlot(plane=plane, records=json_rows(values), groups=groups)
 
     rows = [*groups.tooltips(), *(tooltip(name, short_name(titles[name])) for name in titles)]
@@ -140,6 +147,21 @@ def _conditions(table: pl.DataFrame, left: tuple[str, ...]) -> list[str]:
     return table.get_column(left[0]).to_list()
 
 
+def _mark_sizes(
+    table: pl.DataFrame, by: Sequence[str], x: NDArray[np.float64], y: NDArray[np.float64]
+) -> dict[str, list[int]]:
+    """Return the areas of the marks; empty if no points of the same group coincide.
+
+    A mark is larger than the marks of later rows at the same point. All of them are then visible.
+    """
+    group = number_distinct_rows(table.select(map(column, by)))[1] if by else 0
+    places = pl.DataFrame({"x": x, "y": y}).with_columns(group=group)
+    n_later = pl.int_range(pl.len(), 0, -1).over("group", "x", "y") - 1
+    steps = places.select(n_later.clip(0, MAX_SIZE_STEPS)).to_series().to_list()
+    sizes = [round(POINT_SIZE * (1 + SIZE_STEP * step)) for step in steps]
+    return {SIZE: sizes} if any(steps) else {}
+
+
 def _hull_layer(plot: CurvePlot) -> alt.Chart:
     """Draw the lines between the vertices of each hull."""
     x, y = plot.plane.channels()
@@ -162,10 +184,13 @@ def _point_layer(plot: CurvePlot, condition: GroupColumn, rows: list[alt.Tooltip
         shape = alt.Shape(
             f"{CONDITION}:N", scale=scale, legend=alt.Legend(title=condition.title, labelLimit=0)
         )
+    size: Any = alt.Undefined
+    if any(SIZE in record for record in plot.records):
+        size = alt.Size(f"{SIZE}:Q", scale=None, legend=None)
     layer: alt.Chart = (
         alt.Chart()
         .mark_point(filled=True, size=POINT_SIZE, opacity=1, stroke=BACKGROUND, strokeWidth=1)
         .transform_filter("isValid(datum.x) && isValid(datum.y)")
-        .encode(x=x, y=y, color=plot.groups.color_channel(), shape=shape, tooltip=rows)
+        .encode(x=x, y=y, color=plot.groups.color_channel(), shape=shape, size=size, tooltip=rows)
     )
     return layer

@@ -53,6 +53,21 @@ def test_rules_have_shapes():
     assert shape["legend"]["title"] == "rule"
 
 
+def test_marks_of_several_rules_at_the_same_point_are_nested():
+    points = rf.operating_point(CURVES, ["youden", "accuracy", "f1", "recall"])
+    chart = points.roc.chart()
+    places = [(row["model"], row["fpr"], row["tpr"]) for row in points.iter_rows(named=True)]
+    later = [places[i + 1 :].count(place) for i, place in enumerate(places)]
+    assert max(later) > 0
+    assert [record["size"] for record in records(chart)] == [110 + 143 * n for n in later]
+    (size,) = encodings(chart, "size")
+    assert (size["field"], size["scale"]) == ("size", None)
+    # Points of different groups can coincide, too. Their colors distinguish them.
+    same = pl.concat([VOTE, VOTE.with_columns(model=pl.lit("copy"))]).filter(fold=1)
+    both = rf.curve(same, "label", "score", by="model").roc.operating_point()
+    assert "size" not in records(both.roc.chart())[0]
+
+
 def test_the_default_kind_is_the_kind_of_the_table():
     curves = rf.curve(VOTE, "label", "score", by="model", kind="gain")
     chart = rf.at(curves, alert_rate=0.2).roc.chart()
@@ -71,6 +86,20 @@ def test_points_lie_over_the_curves_on_their_axes():
     assert shown.count(">model<") == 1
     assert "decision_tree (AUC 0." in shown
     assert ">tpr 0.8<" in shown
+
+
+def test_charts_with_different_axes_cannot_be_added():
+    best = rf.operating_point(CURVES)
+    for curves in (CURVES.roc.chart(kind="precision_recall"), CURVES.roc.cost_curve().roc.chart()):
+        with pytest.raises(rf.OptionValueError, match="the axes of the charts differ"):
+            _ = curves + best.roc.chart()
+    with pytest.raises(rf.OptionValueError) as caught:
+        _ = best.roc.chart(kind="gain") + CURVES.roc.chart()
+    assert str(caught.value) == (
+        "chart + chart: the axes of the charts differ: 'Alert rate' and 'True positive rate', but "
+        "'False positive rate' and 'True positive rate'.\n"
+        "Draw both with the same kind= or x= and y=, or side by side: chart | chart."
+    )
 
 
 def test_requested_values_have_shapes_if_there_are_enough_shapes():
