@@ -133,7 +133,7 @@ def decision_interval_columns(kind: str, model: pl.DataType) -> Schema:
     )
 
 
-# The axes of each kind of curve, and the column of the trivial decisions.
+# For each kind of curve: its two axes, and the column with the value of trivial decisions.
 INTERVAL_NAMES = {
     "decision": ("probability_threshold", "net_benefit", "treat_all"),
     "cost": ("probability_cost", "expected_cost", "trivial_cost"),

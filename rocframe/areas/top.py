@@ -60,7 +60,7 @@ class TopRange:
         return area
 
     def areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
-        """Return three areas of each group: with ties as straight lines, as 0 and as 1."""
+        """Return three areas of each group, in which a tied pair counts 1/2, 0 and 1."""
         totals = scan.totals
 
         def sums(block: Block) -> list[NDArray[Any]]:

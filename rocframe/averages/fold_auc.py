@@ -345,7 +345,10 @@ def _fold_auc_columns(folds: Folds, ci: FoldIntervalMethod | None, level: float)
 
 
 def _delong_mean_variance(folds: Folds) -> NDArray[np.float64]:
-    """Return the variance of each mean from DeLong's variances; folds are assumed independent."""
+    """Return the variance of the mean AUC of each group, from DeLong's variance of each fold.
+
+    The folds are assumed to be independent.
+    """
     scan = folds.scan
     variance = delong_variance(scan, count_pairs(scan))[folds.fold]
     values = folds.usable_values(variance)
@@ -356,7 +359,7 @@ def _delong_mean_variance(folds: Folds) -> NDArray[np.float64]:
 
 
 def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:
-    """Return the variance of each mean by the influence curve of LeDell et al. (2015)."""
+    """Return the variance of each mean AUC by the influence curve of LeDell et al. (2015)."""
     scan = folds.scan
     totals = scan.totals
     pos, neg = totals.pos_rows[folds.fold], totals.neg_rows[folds.fold]

@@ -215,7 +215,7 @@ class NewtonSearch:
         )
 
     def step(self) -> NewtonStep:
-        """Return Newton's step; the cutoffs are eliminated before a and b are solved for."""
+        """Return Newton's step. The cutoffs are eliminated first, to solve equations of a and b."""
         from scipy.linalg import solveh_banded
 
         lengths, cutoff = self.lengths, np.isfinite(self.x)

@@ -97,18 +97,18 @@ class DotPlot:
 
     @property
     def slot_height(self) -> float:
-        """The height of a slot."""
+        """The height of a slot in pixels."""
         height = SLOT_HEIGHT if self.dodged else LINE_HEIGHT
         return max(MIN_SLOT_HEIGHT, min(height, MAX_HEIGHT / max(1, self.n_lines * self.slots)))
 
     @property
     def gap(self) -> float:
-        """The distance between lines with several slots."""
+        """The distance between two lines in pixels; 0 if a line has one slot."""
         return min(LINE_GAP, self.slot_height) if self.dodged else 0
 
     @property
     def height(self) -> float:
-        """The height of a panel."""
+        """The height of a panel in pixels."""
         return round(self.n_lines * (self.slot_height * self.slots + self.gap), 1)
 
     @property
@@ -141,7 +141,7 @@ class DotPlot:
         return alt.X(f"{name}:Q", title=self.axis, scale=scale, axis=linear_axis())
 
     def line_channels(self) -> dict[str, Any]:
-        """Return the channels with the line of a mark and its slot."""
+        """Return the channels that set the line and the slot of each mark."""
         lines = self.groups.columns[LINE]
         step = self.slot_height * self.slots + self.gap
         scale = alt.Scale(
@@ -252,7 +252,7 @@ def mark_legend(names: Iterable[str]) -> alt.Legend:
 
 
 def _references(plot: DotPlot) -> list[alt.Chart]:
-    """Draw the dashed lines."""
+    """Draw a dashed line at each reference value, such as chance."""
     # Each line has its own data. With the data of the table, each row would draw the line again.
     lines = [
         one_row().mark_rule(**CHANCE_STROKE).encode(x=alt.XDatum(value))

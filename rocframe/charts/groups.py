@@ -237,7 +237,7 @@ class Groups:
         if not self.legend:
             _remove_legends(chart)
         if self.panel is None:
-            # .properties() would copy all layers.
+            # Attributes are set directly, because .properties() would copy all layers.
             for name, value in head.items():
                 setattr(chart, name, value)
             return chart

@@ -291,7 +291,7 @@ def _draw(
 
 
 def _add_limits(record: dict[str, Any]) -> None:
-    """Add the limits to draw to a record: both limits of its row, or None if one is infinite."""
+    """Add the drawn limits of a row to its record; both are None if one limit is infinite."""
     low, high = record.get("lower"), record.get("upper")
     record[LOW], record[HIGH] = (low, high) if len(finite([low, high])) == 2 else (None, None)
 

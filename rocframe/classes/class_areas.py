@@ -121,7 +121,7 @@ def replicate_averages(
     averages: Sequence[Average],
     classes: Iterable[ClassPlacements],
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the averages of the replicates of one group; NaN if there are fewer than 2 classes.
+    """Return the average AUCs of the replicates of one group; NaN for fewer than 2 classes.
 
     `rows` are sorted by class. `row_weight` has the weight of each row in each replicate.
     """
@@ -176,7 +176,7 @@ def _cumulated(row_weight: NDArray[Any], order: NDArray[np.int64]) -> NDArray[An
 def grouped_averages(
     rows: MulticlassRows, group: NDArray[np.int64], n_groups: int, averages: Sequence[Average]
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the averages of all groups; `rows` have no weights, sorted by group and class."""
+    """Return the average AUCs of all groups; `rows` are unweighted, sorted by group and class."""
     row_weight, n_classes = rows.count, len(rows.scores)
     # A cell is one class of one group.
     starts = np.flatnonzero(np.diff(group * n_classes + rows.code, prepend=-1))
@@ -265,7 +265,7 @@ def _divide_sums(
     total: NDArray[Any],
     n_classes: int,
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the averages from sums over classes; NaN if fewer than 2 classes are `used`."""
+    """Return the average AUCs from sums over classes; NaN if fewer than 2 classes are `used`."""
     divisors: dict[Average, Any] = {
         "hand_till": used * (used - 1),
         "macro": used,
@@ -280,7 +280,7 @@ def _divide_sums(
 def influences(
     rows: MulticlassRows, averages: Sequence[Average]
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the derivatives of each average with respect to the weights of rows.
+    """Return the derivatives of each average AUC with respect to the weights of rows.
 
     `rows` are sorted by class.
     """

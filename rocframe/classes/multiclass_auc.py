@@ -298,7 +298,7 @@ def _group_averages(
     starts: NDArray[np.int64],
     averages: Sequence[Average],
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the averages of each group; NaN if the group has fewer than 2 classes."""
+    """Return the average AUCs of each group; NaN if the group has fewer than 2 classes."""
     n_groups, total = len(starts) - 1, int(rows.count.sum())
     exact = rows.weight is None and total * total * len(rows.scores) <= MAX_EXACT_WINS
     if exact and len(rows.code) < MIN_ROWS_PER_GROUP * n_groups:
@@ -335,7 +335,7 @@ def _merge_identical(rows: MulticlassRows) -> MulticlassRows:
 def _average_intervals(
     rows: MulticlassRows, areas: dict[Average, float], confidence: Confidence, key: tuple[int, ...]
 ) -> list[dict[str, Any]]:
-    """Return standard error, limits and note of each average of one group."""
+    """Return standard error, limits and note of each average AUC of one group."""
     values, n_redrawn = _resampled_averages(rows, list(areas), confidence, key)
     influence = influences(rows, list(areas)) if confidence.ci == "bootstrap_bca" else {}
     intervals = []
@@ -370,7 +370,7 @@ def _average_intervals(
 def _resampled_averages(
     rows: MulticlassRows, averages: Sequence[Average], confidence: Confidence, key: tuple[int, ...]
 ) -> tuple[NDArray[np.float64], int]:
-    """Return the averages of each resample, and the number of resamples that were drawn again."""
+    """Return the average AUCs of each resample, and how many resamples were drawn again."""
     sampler, unit = RowSampler.from_counts(rows.count), None
     if rows.cluster is not None:
         clusters, unit = np.unique(rows.cluster, return_inverse=True)

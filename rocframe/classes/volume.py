@@ -468,7 +468,7 @@ class RankTable(NamedTuple):
         return cls(np.sort(differences[0]), np.sort(differences[1]), table)
 
     def below(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of rows below each pair of ranks."""
+        """Return the numbers of rows with a first rank below `i` and a second rank below `j`."""
         return self.table.ravel().take(i * len(self.table) + j)
 
 
@@ -514,7 +514,7 @@ def _nonempty(cuts: Sequence[NDArray[np.int64]]) -> list[int]:
 
 
 def _cuts(rising: NDArray[np.float64], a: BoundRanks, b: BoundRanks) -> list[NDArray[np.int64]]:
-    """Return the first ranks that tie with 2, 1 and 0 of both bounds, and the number of ranks."""
+    """Return the first ranks that are tied with 2, 1 and 0 bounds, and the number of ranks."""
     first = np.maximum(a.below, b.below)
     both = np.maximum(first, np.minimum(a.at_most, b.at_most))
     either = np.maximum(a.at_most, b.at_most)

@@ -312,7 +312,7 @@ class DecisionIntervalOptions(NamedTuple):
 
     @property
     def stratified(self) -> bool:
-        """Whether resamples have the class sizes of the data: if values depend only on rates."""
+        """Whether each resample has the class sizes of the data, because only rates matter."""
         return self.kind == "cost" or self.prevalence is not None
 
 

@@ -319,7 +319,7 @@ def _check_complete(curves: Curves) -> None:
     repeated = np.zeros(len(tp), bool)
     np.equal(threshold[1:], threshold[:-1], out=repeated[1:])
     repeated &= ~is_first
-    # If there are infinite scores, the first two rows have the threshold inf.
+    # With infinite scores, the first two rows have the threshold inf, which is not an error.
     second = np.minimum(curves.firsts + 1, curves.lasts)
     repeated[second[threshold[second] == np.inf]] = False
     check(repeated, "{group} has two rows with the same threshold", SEPARATE_CURVES)

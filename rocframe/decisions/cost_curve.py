@@ -219,7 +219,7 @@ class EnvelopeLines(NamedTuple):
         pos: NDArray[Any],
         neg: NDArray[Any],
     ) -> EnvelopeLines:
-        """Find the lines of curves with the rows `starts[i]` to `starts[i + 1]`."""
+        """Find the envelope lines; curve i has the rows `starts[i]` to `starts[i + 1] - 1`."""
         vertex = np.flatnonzero(hull_vertices(tp, fp, starts))
         owner = np.searchsorted(starts, vertex, "right") - 1
         first = np.searchsorted(owner, np.arange(len(pos)))
