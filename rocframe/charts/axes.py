@@ -40,7 +40,7 @@ LOG_STARTS = (0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 DEVIATE_TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2)
 LOG_TICKS = (*reversed(LOG_STARTS), 0.1, 1.0)
 # Rates above 99.9 % have five digits, because three digits would round 99.99 % to 100 %.
-PERCENT = "format(cumulativeNormal(datum.value), datum.value > 3.1 ? '.5~p' : '.3~p')"
+PERCENT_LABELS = "format(cumulativeNormal(datum.value), datum.value > 3.1 ? '.5~p' : '.3~p')"
 
 FREE = "free"  # the name of the kind for two metrics that are not the axes of another kind
 # Metrics that depend on costs or on the threshold are excluded: the counts of a point do not
@@ -137,7 +137,7 @@ class PlotAxis:
             rates = [*DEVIATE_TICKS, 0.5, *(1 - tick for tick in reversed(DEVIATE_TICKS))]
             values = [self.coordinate(rate) for rate in rates if self.low <= rate <= self.high]
             values = values if len(values) > 1 else domain
-            axis = alt.Axis(values=values, labelExpr=PERCENT, **AXIS_STYLE)
+            axis = alt.Axis(values=values, labelExpr=PERCENT_LABELS, **AXIS_STYLE)
         return {"type": "quantitative", "title": self.title, "scale": scale, "axis": axis}
 
 

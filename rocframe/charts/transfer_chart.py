@@ -74,7 +74,9 @@ def transfer_chart(
         free_axes=several,
     )
     names = groups.names(len(records))
-    texts = [f"{name}: {_row_text(record)}" for name, record in zip(names, records, strict=True)]
+    texts = [
+        f"{name}: {_transfer_text(record)}" for name, record in zip(names, records, strict=True)
+    ]
     return plot.layered(
         dot_layers(plot),
         title="Transferred thresholds",
@@ -95,7 +97,7 @@ def _rule_title(rule: str) -> str:
     return axis_title(KINDS["roc"], rule) if rule in NAMES else short_name(rule)
 
 
-def _row_text(record: Mapping[str, Any]) -> str:
+def _transfer_text(record: Mapping[str, Any]) -> str:
     """Describe one row: its values, or the reason why the value is undefined."""
     if record[REASON] is not None:
         return str(record[REASON])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Every n-th row is sampled, unless the mean number of rows of a curve is at most n.
 SAMPLED_EVERY = 64
 MAX_EXACT_PRODUCT = 2**61  # sums and differences of two products up to this limit fit into Int64
-ROUNDING_ERROR = 1e-13  # of sums of weights whose total is about 1
+HULL_ROUNDING = 1e-13  # larger than rounding errors of sums of weights whose total is about 1
 
 
 def hull_vertices(
@@ -93,7 +93,7 @@ def _hull_vertices(
         a, b = left[segment], right[segment]
         height, width = tp[b] - tp[a], fp[b] - fp[a]
         above = (tp[rows] - tp[a]) * width - (fp[rows] - fp[a]) * height
-        limit = 0 if is_exact else ROUNDING_ERROR * (height + width)
+        limit = 0 if is_exact else HULL_ROUNDING * (height + width)
         is_above = np.asarray(above > limit, bool)
         if not is_above.any():
             break

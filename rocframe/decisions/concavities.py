@@ -30,6 +30,8 @@ from rocframe.frames import (
 )
 from rocframe.inputs.roles import TYPE_CHECKS, resolve_column
 from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums
+from rocframe.kernel.groups import cumulative_sums
+from rocframe.kernel.sort import falling_ranks, sort_order
 from rocframe.options import check_choice, parse_integer, public
 
 if TYPE_CHECKING:
@@ -444,7 +446,8 @@ def doubled_wins(rows: CurveRows, scores: NDArray[np.float64], n_curves: int) ->
     pos, neg = (count[index] - count[index - 1] for count in rows.unit_counts[:2])
     curve, score = rows.curve[index], scores[index]
     if not ((score[1:] < score[:-1]) | (curve[1:] != curve[:-1])).all():
-        order = np.lexsort((-score, curve))
+        firsts, _ = runs(curve)
+        order = sort_order(falling_ranks(score), np.append(firsts, len(curve)))
         curve, score, pos, neg = curve[order], score[order], pos[order], neg[order]
     wins = np.zeros(n_curves, rows.tp.dtype)
     if not len(curve):
@@ -452,11 +455,9 @@ def doubled_wins(rows: CurveRows, scores: NDArray[np.float64], n_curves: int) ->
     is_new = (curve[1:] != curve[:-1]) | (score[1:] != score[:-1])
     ties = np.append(0, np.flatnonzero(is_new) + 1)
     curve, pos, neg = curve[ties], np.add.reduceat(pos, ties), np.add.reduceat(neg, ties)
-    cumulative = pl.DataFrame({"curve": curve, "pos": pos}).select(
-        pl.col("pos").cum_sum().over("curve")
-    )
     starts, _ = runs(curve)
-    sums = exact_sums(neg, 2 * cumulative.to_series().to_numpy() - pos, starts)
+    tp = cumulative_sums(pos.copy(), np.append(starts, len(curve)))
+    sums = exact_sums(neg, 2 * tp - pos, starts)
     wins = wins.astype(sums.dtype)
     wins[curve[starts]] = sums
     return wins

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.curves.locate import round_values
+from rocframe.curves.locate import grouped_bisect, round_values
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decision_tables import COST_CURVE, COST_CURVE_ACROSS
 from rocframe.decisions.hull import merge_groups
@@ -23,6 +23,7 @@ from rocframe.frames import (
 )
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
+from rocframe.kernel.sort import concatenated_ranges
 from rocframe.options import check_supported, parse_grid, public
 from rocframe.rates import TOTALS
 from rocframe.schemas import THRESHOLD
@@ -264,8 +265,10 @@ class EnvelopeLines(NamedTuple):
     def _position(
         self, curve: NDArray[np.int64], value: NDArray[np.float64], side: Literal["left", "right"]
     ) -> NDArray[np.int64]:
-        # Values are in [0, 1], so 2 · curve + value sorts crossings by curve and then by value.
-        return np.searchsorted(2 * self.owner + self.crossing, 2 * curve + value, side)
+        """Return the position of the first crossing of a curve that is not before a value."""
+        is_before = np.less if side == "left" else np.less_equal
+        first, end = (np.searchsorted(self.owner, curve, edge) for edge in ("left", "right"))
+        return grouped_bisect(lambda i: is_before(self.crossing[i], value), first, end - 1)
 
 
 def expand_ranges(
@@ -273,9 +276,7 @@ def expand_ranges(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the integers of all ranges, each with the index of its range."""
     sizes = ends - starts
-    number = np.repeat(np.arange(len(starts)), sizes)
-    before = np.cumsum(sizes) - sizes
-    return number, np.arange(sizes.sum()) + (starts - before)[number]
+    return np.repeat(np.arange(len(starts)), sizes), concatenated_ranges(starts, sizes)
 
 
 class Envelopes(NamedTuple):

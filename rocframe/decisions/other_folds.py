@@ -12,7 +12,7 @@ from rocframe.errors import BrokenCurveError
 from rocframe.frames import number_distinct_rows
 from rocframe.kernel.groups import cumulative_sums
 from rocframe.kernel.scan import BLOCK_ROWS
-from rocframe.kernel.sort import concatenated_ranges, sort_order
+from rocframe.kernel.sort import concatenated_ranges, falling_ranks, sort_order
 from rocframe.kernel.threads import split_groups
 from rocframe.rates import TOTALS
 from rocframe.schemas import THRESHOLD
@@ -91,7 +91,7 @@ class OtherFolds:
             change[first] = counts[first]
             changes.append(change)
         threshold = curves.columns[THRESHOLD][rows]
-        rank = _falling_ranks(threshold)
+        rank = falling_ranks(threshold)
         rank[first] = np.iinfo(np.int64).min
         group_starts = starts[curve_edges]
         by_rank = sort_order(rank, group_starts)
@@ -176,10 +176,3 @@ def sums_of_others(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[A
     last = np.roll(first, -1)
     result: NDArray[Any] = np.where(first, 0, before) + np.where(last, 0, after)
     return result
-
-
-def _falling_ranks(thresholds: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return integers that rise as thresholds fall; the smallest Int64 is not among them."""
-    bits = (0.0 - thresholds).view(np.int64)
-    ranks: NDArray[np.int64] = bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
-    return ranks

@@ -62,6 +62,13 @@ def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
     return order
 
 
+def falling_ranks(thresholds: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return integers that rise as thresholds fall; the smallest Int64 is not among them."""
+    bits = (0.0 - thresholds).view(np.int64)
+    ranks: NDArray[np.int64] = bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
+    return ranks
+
+
 def equal_size_groups(starts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     """Yield the positions of the rows of small groups, one matrix for each size of groups.
 
