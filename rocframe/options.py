@@ -233,6 +233,9 @@ def parse_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
     return tuple(names)
 
 
+DEFAULT_OVER = "fold"
+
+
 def check_group_columns(
     by: Sequence[str], available: Iterable[str], table: Sequence[str], argument: str = "by"
 ) -> None:
@@ -248,6 +251,15 @@ def check_group_columns(
             raise RepeatedNameError.compose(argument, name, by)
         if name in table:
             raise ReservedColumnError.compose(name, table, argument)
+
+
+def missing_over(
+    name: str, available: Iterable[str], *, noun: str = "column"
+) -> MissingColumnError:
+    """Return an error for a missing column `over`, which names the default of this argument."""
+    error = MissingColumnError.compose("over", name, available, noun=noun)
+    hint = '\nThe default is over="fold". Pass the column of the folds as over=.'
+    return MissingColumnError(f"{error}{hint if name == DEFAULT_OVER else ''}")
 
 
 def group_dtypes(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:

@@ -19,17 +19,17 @@ from rocframe.averages.curve_groups import (
     note_with_keys,
 )
 from rocframe.averages.means import CurveValues, mean_limits
-from rocframe.averages.options import default_over_hint, parse_average_options
+from rocframe.averages.options import parse_average_options
 from rocframe.averages.pooled import pooled_curves
 from rocframe.curves.locate import CurveAxis, find_curves_lacking_rows, interleave
 from rocframe.curves.table import curve_layout, read_curves
-from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
+from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, through_node
 from rocframe.inference.notes import counted_note, join_notes
 from rocframe.kernel.resample import stream_keys
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE, kind_of
-from rocframe.options import check_group_columns, public
+from rocframe.options import check_group_columns, missing_over, public
 from rocframe.rates import Settings
 from rocframe.schemas import CURVE_COLUMNS, POOLED_CURVE, SIMPLIFICATION, THRESHOLD
 from rocframe.text import format_list
@@ -397,8 +397,7 @@ def _check_key(name: str, table: CurveLayout) -> None:
     if name in table.row:
         keys = f"Its keys are: {format_list(table.by)}." if table.by else "The table has no keys."
         raise OptionValueError.compose("over", name, "this column is not a key of the table", keys)
-    error = MissingColumnError.compose("over", name, table.by, noun="key")
-    raise MissingColumnError(f"{error}{default_over_hint(name)}")
+    raise missing_over(name, table.by, noun="key")
 
 
 def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | None) -> None:

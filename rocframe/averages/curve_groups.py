@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.averages.options import default_over_hint
 from rocframe.curves.thinning import evenly_ranked_rows
-from rocframe.errors import MissingColumnError, OptionValueError
+from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, column, lazy_plan
 from rocframe.inference.notes import counted_note
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.sort import concatenated_ranges
-from rocframe.options import to_float
+from rocframe.options import missing_over, to_float
 from rocframe.text import format_values
 
 if TYPE_CHECKING:
@@ -343,8 +342,7 @@ def check_key_columns(
     def check(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         for name in over:
             if name not in schema:
-                error = MissingColumnError.compose("over", name, list(schema))
-                raise MissingColumnError(f"{error}{default_over_hint(name)}")
+                raise missing_over(name, list(schema))
         return plan
 
     return lazy_plan("predictions", predictions).pipe_with_schema(check)

@@ -53,8 +53,6 @@ CLASS_METHODS: dict[str, tuple[AverageMethod, str]] = {
     "micro": ("pooled", "equal"),
 }
 
-DEFAULT_OVER = "fold"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AverageOptions:
@@ -323,12 +321,6 @@ def parse_over(over: object) -> tuple[str, ...]:
             "over", over, "expected the name of one or more keys", 'Use, for example, over="fold".'
         )
     return parse_names(several)  # type: ignore[arg-type]
-
-
-def default_over_hint(name: str) -> str:
-    """Return a hint for a missing column `name`; empty unless it is the default of `over`."""
-    hint = '\nThe default is over="fold". Pass the column of the folds as over=.'
-    return hint if name == DEFAULT_OVER else ""
 
 
 def parse_test_per_train(given: object, over: Sequence[str], interval: str | None) -> float | None:

@@ -380,7 +380,7 @@ class Constraint(NamedTuple):
     high: float
 
 
-PERCENT = 100
+MAX_PERCENT = 100
 
 # Options with their defaults, and the rules and constraints that use them.
 OPTION_USERS = (
@@ -443,8 +443,8 @@ def _check_within_bounds(
             allowed = f"at least {low:g}" if high == inf else f"from {low:g} to {high:g}"
             problem = f"{number:g} is outside the range of this metric, {allowed}"
             hint = "Use limits within this range."
-            if high == 1 and 1 < number <= PERCENT:
-                hint += f" For {number:g} %, use {number / PERCENT:g}."
+            if high == 1 and 1 < number <= MAX_PERCENT:
+                hint += f" For {number:g} %, use {number / MAX_PERCENT:g}."
             raise OptionValueError.compose(argument, limits, problem, hint)
 
 

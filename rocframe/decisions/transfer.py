@@ -22,7 +22,7 @@ from rocframe.frames import (
 )
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.threads import run_parallel
-from rocframe.options import check_supported, public
+from rocframe.options import check_supported, missing_over, public
 from rocframe.rates import CONFUSION
 from rocframe.schemas import RULE, THRESHOLD, TRANSFER
 
@@ -77,7 +77,9 @@ def transfer(
         `chosen`.
     chosen : DataFrame, default None
         A table of `operating_point` with the chosen thresholds. Its group columns must be group
-        columns of `curves`. The rules and their options must be the same as in this table.
+        columns of `curves`. The rules and all options, such as `costs`, must be those with which
+        this table was computed. The table does not contain the options, so this is not checked:
+        with other costs, `optimism` is the difference of two different metrics.
     costs : mapping of str to float, default None
         Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
         are 0.
@@ -90,7 +92,9 @@ def transfer(
         else the prevalence of each curve. The counts do not change.
     subject_to : mapping of str to sequence, default None
         Constraints of the choice: the lowest and highest allowed value of metrics, as in
-        `operating_point`.
+        `operating_point`. They apply to the pooled rows of the other folds, so the numbers of rows
+        `"alerts"`, `"tp"`, `"fp"`, `"fn"` and `"tn"` raise an error. Use `"alert_rate"` to limit
+        the alerts.
     minimize : bool, default None
         Whether a metric or expression is minimized, as in `operating_point`.
     beta : float, default 1.0
@@ -132,6 +136,13 @@ def transfer(
     -----
     The scores of all folds are compared with the same threshold, so they must be on one scale, as
     probabilities usually are.
+
+    The constraints of the choice need not be met on the data of a row. For example, the precision
+    on these data is `tp / (tp + fp)`.
+
+    `optimism` compares two data sets with different numbers of rows. An expression as the rule must
+    therefore be a mean or a ratio, not a sum: use `(pl.col("tp") - pl.col("fp")) / n`, where `n` is
+    `pl.sum_horizontal("tp", "fp", "fn", "tn")`.
 
     References
     ----------
@@ -185,7 +196,9 @@ def transfer(
     )
     hint = "The threshold of this rule does not depend on data: use at(threshold=)."
     check_supported("rule", rule, "transfer", supported="bayes" not in options.rules, hint=hint)
-    if chosen is not None:
+    if chosen is None:
+        _check_no_counts(subject_to or {})
+    else:
         check_supported("subject_to", subject_to, "chosen=")
         _check_chosen(chosen, options)
 
@@ -227,7 +240,7 @@ def plan_transfer(
         new_columns = columns(schema.get("tp", pl.Int64()))
         table = curve_layout(schema, by, tuple(new_columns))
         if over is not None and over not in table.by:
-            raise MissingColumnError.compose("over", over, table.by)
+            raise missing_over(over, table.by)
         for name, dtype in keys.items():
             if name not in table.by:
                 raise MissingColumnError.compose("chosen", name, table.by)
@@ -335,6 +348,23 @@ def _choose(
     threshold, value = np.full((2, len(pos)), np.nan)
     threshold[exists], value[exists] = chosen.threshold, rule.value.evaluate(chosen.counts)
     return Choice(threshold, value, class_notes(pos, neg, no_solution=~exists))
+
+
+def _check_no_counts(subject_to: Mapping[str, Sequence[float | None]]) -> None:
+    """Raise an error for a constraint on a number of rows.
+
+    The pooled rows of the other folds are more than the rows of one fold.
+    """
+    rates = {"alerts": "alert_rate", "tp": "tpr", "fp": "fpr", "fn": "fnr", "tn": "tnr"}
+    for name, limits in subject_to.items():
+        if name in rates:
+            raise OptionValueError.compose(
+                f"subject_to[{name!r}]",
+                limits,
+                "the threshold is chosen on the pooled rows of all other folds, so a number of "
+                "rows is not a limit for one fold",
+                f'Use the proportion of rows: subject_to={{"{rates[name]}": …}}.',
+            )
 
 
 def _chosen_keys(chosen: pl.DataFrame) -> list[str]:

@@ -202,7 +202,34 @@ ERRORS = {
         "chosen": rf.operating_point(CURVES).drop("fold")
     },
     "costs={'fp': 1, 'fn': 3}: no rule uses it.": {"costs": COSTS},
+    "subject_to['alerts']=(0, 300): the threshold is chosen on the pooled rows of all other folds, "
+    "so a number of rows is not a limit for one fold.\n"
+    'Use the proportion of rows: subject_to={"alert_rate": …}.': {
+        "rule": "recall",
+        "subject_to": {"alerts": (0, 300)},
+    },
 }
+
+
+def test_a_curve_table_without_folds_names_the_default_of_over():
+    with pytest.raises(rf.MissingColumnError) as caught:
+        rf.transfer(rf.curve(TABLE, "label", "score", by="model"))
+    assert str(caught.value) == (
+        "over='fold': the frame has no column of this name.\nThe frame has: 'model'.\n"
+        'The default is over="fold". Pass the column of the folds as over=.'
+    )
+
+
+def test_a_rule_per_row_has_no_optimism_on_folds_with_the_same_rows():
+    fold = TABLE.filter(model="a", fold=0)
+    folds = pl.concat([fold.with_columns(fold=pl.lit(i)) for i in range(4)])
+    curves = rf.curve(folds, "label", "score", by="fold")
+    gain = pl.col("tp") - pl.col("fp")
+    per_row = gain / pl.sum_horizontal("tp", "fp", "fn", "tn")
+    applied = rf.transfer(curves, [gain.alias("sum"), per_row.alias("mean")])
+    pooled = applied.get_column("value_realised") * pl.Series([3, 1] * 4)
+    assert pooled.to_list()[::2] == applied.get_column("value_chosen").to_list()[::2]
+    assert applied.filter(rule="mean").get_column("optimism").unique().to_list() == [0]
 
 
 def test_the_difference_of_two_infinite_values_is_null():
