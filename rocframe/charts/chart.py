@@ -325,5 +325,5 @@ class ChartOptions:
                 f"a chart of this kind of table ({table})",
                 supported=option.name in options,
                 default=option.default,
-                hint=f"{available} Leave it out.",
+                hint=f"{available} Leave out {option.name}=.",
             )

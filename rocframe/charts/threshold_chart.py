@@ -73,8 +73,7 @@ def threshold_chart(
     function. It ends at the lowest and at the highest threshold at which the metric is defined.
     """
     for name, default in UNSUPPORTED.items():
-        hint = "Leave it out."
-        check_supported(name, getattr(options, name), "x='threshold'", default=default, hint=hint)
+        check_supported(name, getattr(options, name), "x='threshold'", default=default)
     metrics = _parse_metrics(options.y)
     points = points_of_counts(curves, np.ones(len(curves.firsts), bool))
     threshold = curves.columns[THRESHOLD][points.row].astype(np.float64)

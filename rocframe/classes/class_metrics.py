@@ -56,7 +56,7 @@ def class_metrics(
         For `"expected_cost"`: costs of pairs of classes, `{("a", "b"): 5}`, the cost of predicting
         b if the class is a. Errors without a cost cost 1. A matrix has a row for each true class
         and a column for each predicted class, in the order of `prior`. Or the costs of a `tp`,
-        `fp`, `fn` and `tn`, the same for all classes.
+        `fp`, `fn` and `tn`, which are then the same for all classes.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     by : str or sequence of str, default None
@@ -144,7 +144,7 @@ def class_metrics(
         check_new_columns(table, new, "class_metrics")
         check_class_key(table.by)
 
-        def run(frame: pl.DataFrame) -> pl.DataFrame:
+        def compute(frame: pl.DataFrame) -> pl.DataFrame:
             rows = _curve_rows(frame, table)
             index = private_names(["row"], rows.columns)["row"]
             parts = [
@@ -159,7 +159,7 @@ def class_metrics(
 
         return through_node(
             plan.select(table.all_columns),
-            run,
+            compute,
             schema={**table.keys, **table.row, **new},
             by=table.by,
             anchor=THRESHOLD,
@@ -169,7 +169,7 @@ def class_metrics(
 
 
 def _curve_rows(frame: pl.DataFrame, table: CurveLayout) -> pl.DataFrame:
-    """Return the checked and sorted rows of a curve table with the names of its columns."""
+    """Return the rows of a curve table, sorted, after a check that the curves are complete."""
     rows = read_curves(frame, table).table
     return rows.select(
         *(column(name) for name in table.by),

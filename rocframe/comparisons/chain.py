@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from rocframe.comparisons.paired_decisions import (
-    CLASSES,
+    RATE_NAMES,
     class_rates,
     class_sums,
     decide,
@@ -16,7 +16,7 @@ from rocframe.comparisons.paired_decisions import (
     null_where,
     parse_model_thresholds,
     row_counts,
-    row_masses,
+    row_weights,
 )
 from rocframe.comparisons.pairing import (
     PairingOptions,
@@ -147,9 +147,9 @@ def chain(
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. Also if the labels do not determine the positive class, values are
-        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
-        errors that depend on its columns or values are raised by `collect`. Also if a model has no
-        threshold or several thresholds, or if a decision is not 0 or 1.
+        missing with `missing="raise"`, a weight is negative or not finite, a model has no threshold
+        or several thresholds, or a decision is not 0 or 1. For a LazyFrame, errors that depend on
+        its columns or values are raised by `collect`.
 
     See Also
     --------
@@ -222,7 +222,7 @@ def chain_table(
     operator: Operator,
     count: pl.DataType,
 ) -> pl.DataFrame:
-    """Return a row for each group and stage of its chain."""
+    """Return a row for each group and each stage of the chain of the group."""
     instances = read_instances(frame, columns)
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
     thresholds = model_thresholds(given, instances, groups.keys, columns)
@@ -245,7 +245,7 @@ def chain_table(
     }
     table = build_table(groups.keys, result, schema, rows=result["group"])
     suffixes = ("", "_independent", "_alone")
-    names = [f"{rate}{suffix}" for rate in CLASSES for suffix in suffixes]
+    names = [f"{rate}{suffix}" for rate in RATE_NAMES for suffix in suffixes]
     return null_where(table, ~result["known"], [*CONFUSION, *names])
 
 
@@ -253,36 +253,35 @@ def _stages(
     instances: Instances, batch: ModelBatch, thresholds: NDArray[np.float64], operator: Operator
 ) -> list[dict[str, NDArray[Any]]]:
     """Return the columns of each stage of the chains of a batch, with an element per group."""
-    mass = row_masses(instances, batch)
+    weight = row_weights(instances, batch)
     n_pos, n_neg = class_sums(batch, row_counts(instances, batch))
-    total = class_sums(batch, mass)
+    total = class_sums(batch, weight)
     threshold = thresholds[np.array(batch.models)][:, batch.groups]
-    known = ~np.isnan(threshold)
+    has_threshold, is_or = ~np.isnan(threshold), operator == "or"
     decisions = np.stack(list(decide(instances, batch, thresholds)))
-    alone = np.stack([class_sums(batch, mass * decision) for decision in decisions])
-    tp, fp = alone.swapaxes(0, 1) if operator == "or" else -alone.swapaxes(0, 1)
+    alone = np.stack([class_sums(batch, weight * decision) for decision in decisions])
+    tp, fp = alone.swapaxes(0, 1) if is_or else -alone.swapaxes(0, 1)
     # The sort is stable, so models with equal counts are in the order of their names.
-    order = np.lexsort((tp, fp, ~known), axis=0)
+    order = np.lexsort((tp, fp, ~has_threshold), axis=0)
     group, row = np.arange(len(batch.groups)), np.arange(len(batch.rows))
-    is_or = operator == "or"
     combined = np.full(len(batch.rows), not is_or)
     expected = np.full(total.shape, 0.0 if is_or else 1.0)
     stages = []
     for stage, model in enumerate(order, start=1):
         decision = decisions[model[batch.group], row]
         combined = combined | decision if is_or else combined & decision
-        measured, rest = (class_sums(batch, mass * part) for part in (combined, ~combined))
+        measured, rest = (class_sums(batch, weight * part) for part in (combined, ~combined))
         rates = class_rates(alone[model, :, group].T, total)
         expected = independent_rates(expected, rates)[int(is_or)]
         parts = {"": class_rates(measured, measured + rest), "_independent": expected}
         columns: dict[str, NDArray[Any]] = {
             f"{rate}{suffix}": values[i]
-            for i, rate in enumerate(CLASSES)
+            for i, rate in enumerate(RATE_NAMES)
             for suffix, values in {**parts, "_alone": rates}.items()
         }
         for i, names in enumerate(TOTALS[:2]):
             columns |= dict(zip(names, (measured[i], rest[i]), strict=True))
-        is_known = known[model, group]
+        is_known = has_threshold[model, group]
         stages.append(
             {
                 **columns,

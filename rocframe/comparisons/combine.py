@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.comparisons.paired_decisions import (
-    CLASSES,
     OPERATORS,
+    RATE_NAMES,
     class_rates,
     class_sums,
     decide,
@@ -19,7 +19,7 @@ from rocframe.comparisons.paired_decisions import (
     parse_model_thresholds,
     possible_range,
     row_counts,
-    row_masses,
+    row_weights,
 )
 from rocframe.comparisons.pairing import (
     PairingOptions,
@@ -121,7 +121,7 @@ def combine(
         in the group, sorted by group, `model_a`, `model_b` and `operator`.
 
         `operator` (String) is `"and"` or `"or"`. `fpr` and `tpr` (Float64) are the measured rates
-        of the combination. `tp, fp, fn, tn` are its counts, Int64, or Float64 if rows are weighted.
+        of AND or OR. `tp, fp, fn, tn` are the counts, Int64, or Float64 if rows are weighted.
 
         `fpr_independent` and `tpr_independent` (Float64) are the expected rates if the decisions of
         both models are independent within each class: `tpr_a * tpr_b` for AND, and
@@ -147,9 +147,9 @@ def combine(
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. Also if the labels do not determine the positive class, values are
-        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
-        errors that depend on its columns or values are raised by `collect`. Also if a model has no
-        threshold or several thresholds, or if a decision is not 0 or 1.
+        missing with `missing="raise"`, a weight is negative or not finite, a model has no threshold
+        or several thresholds, or a decision is not 0 or 1. For a LazyFrame, errors that depend on
+        its columns or values are raised by `collect`.
 
     See Also
     --------
@@ -220,7 +220,7 @@ def combine(
 def combination_table(
     frame: pl.DataFrame, columns: PairingColumns, given: Thresholds, count: pl.DataType
 ) -> pl.DataFrame:
-    """Return two rows for each group and pair of its models: AND and OR."""
+    """Return two rows for each group and pair of models: AND and OR."""
     instances = read_instances(frame, columns)
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
     thresholds = model_thresholds(given, instances, groups.keys, columns)
@@ -228,7 +228,10 @@ def combination_table(
     for batch in model_batches(instances, groups, columns.options):
         known = ~np.isnan(thresholds[:, batch.groups])
         decisions = dict(zip(batch.models, decide(instances, batch, thresholds), strict=True))
-        mass, rows = row_masses(instances, batch), class_sums(batch, row_counts(instances, batch))
+        weight, rows = (
+            row_weights(instances, batch),
+            class_sums(batch, row_counts(instances, batch)),
+        )
         for a, b in combinations(batch.models, 2):
             shared = {
                 "group": batch.groups,
@@ -241,7 +244,7 @@ def combination_table(
                 "n_pos": rows[0],
                 "n_neg": rows[1],
             }
-            rates = _combined_columns(batch, mass, decisions[a], decisions[b])
+            rates = _combined_columns(batch, weight, decisions[a], decisions[b])
             parts += [
                 {"operator": np.full(len(batch.groups), i), **shared}
                 | {name: values[i] for name, values in rates.items()}
@@ -265,23 +268,23 @@ def combination_table(
     result["note"] = result["note"].tolist()
     table = build_table(groups.keys, result, schema, rows=result["group"])
     suffixes = ("", "_independent", "_min", "_max", "_a", "_b")
-    names = [f"{rate}{suffix}" for rate in CLASSES for suffix in suffixes]
+    names = [f"{rate}{suffix}" for rate in RATE_NAMES for suffix in suffixes]
     return null_where(table, ~result["known"], [*CONFUSION, *names])
 
 
 def _combined_columns(
-    batch: ModelBatch, mass: NDArray[Any], a: NDArray[np.bool_], b: NDArray[np.bool_]
+    batch: ModelBatch, weight: NDArray[Any], a: NDArray[np.bool_], b: NDArray[np.bool_]
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of two models, with a row for each operator."""
-    # Each cell is summed once, so that rounding errors of weights are the same in all counts.
+    """Return the rates and counts of two models, with a row for each operator."""
+    # All counts are sums of these four cells, so they have the same rounding errors of weights.
     both, only_a, only_b, neither = (
-        class_sums(batch, mass * cell) for cell in (a & b, a & ~b, ~a & b, ~a & ~b)
+        class_sums(batch, weight * cell) for cell in (a & b, a & ~b, ~a & b, ~a & ~b)
     )
     either = both + only_a + only_b
     total, measured = either + neither, np.stack([both, either])
     rest = np.stack([only_a + only_b + neither, neither])
     counts = both + only_a, both + only_b
-    # Rounding errors of weights can put a measured count outside the range, which is extended.
+    # Rounding errors of weights can put a measured count outside the range, so it is extended.
     lowest, highest = possible_range(*counts, total)
     lowest, highest = np.minimum(lowest, measured), np.maximum(highest, measured)
     rates = [class_rates(count, total) for count in counts]
@@ -295,7 +298,7 @@ def _combined_columns(
     }
     result = {
         f"{rate}{suffix}": values[:, i]
-        for i, rate in enumerate(CLASSES)
+        for i, rate in enumerate(RATE_NAMES)
         for suffix, values in parts.items()
     }
     for i, (name, other) in enumerate(TOTALS[:2]):

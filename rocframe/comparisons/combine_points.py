@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from rocframe.comparisons.paired_decisions import (
-    CLASSES,
     OPERATORS,
+    RATE_NAMES,
     independent_rates,
     possible_range,
 )
@@ -43,8 +43,8 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     ----------
     table : DataFrame or LazyFrame
         One row per group and model, with the columns `fpr` and `tpr` or with the counts
-        `tp, fp, fn, tn`. Tables of `operating_point`, `at` and `confusion_matrix` are accepted, and
-        tables of published rates.
+        `tp, fp, fn, tn`: a table of `operating_point`, `at` or `confusion_matrix`, or a table of
+        published rates.
     across : str, default "model"
         Column with the name of the model.
     by : str or sequence of str, default None
@@ -134,25 +134,25 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
 
 
 def _rates_of_points(schema: pl.Schema) -> dict[str, pl.Expr]:
-    """Return the rates of points, from the counts if the table has counts."""
+    """Return the rates of the points, computed from the counts if the table has counts."""
     if all(name in schema for name in CONFUSION):
         return {
             rate: (column(part) / (column(part) + column(rest))).fill_nan(None)
-            for rate, (part, rest) in zip(CLASSES, TOTALS[:2], strict=True)
+            for rate, (part, rest) in zip(RATE_NAMES, TOTALS[:2], strict=True)
         }
-    for rate in CLASSES:
+    for rate in RATE_NAMES:
         if rate not in schema:
             raise MissingColumnError.compose("table", rate, schema)
         if not schema[rate].is_numeric():
             hint = "Rates are numbers: cast the column first."
             raise ColumnTypeError.compose("table", rate, schema[rate], hint)
-    return {rate: column(rate).cast(pl.Float64).fill_nan(None) for rate in CLASSES}
+    return {rate: column(rate).cast(pl.Float64).fill_nan(None) for rate in RATE_NAMES}
 
 
 def point_combinations(
     frame: pl.DataFrame, n_keys: int, columns: dict[str, pl.DataType]
 ) -> pl.DataFrame:
-    """Return two rows for each group and pair of models of collected points."""
+    """Return two rows for each group and pair of models: AND and OR."""
     keys = frame.select(pl.nth(range(n_keys)))
     distinct, group = keys[:1], pl.Series([0]).new_from_index(0, frame.height)
     if n_keys:
@@ -162,7 +162,7 @@ def point_combinations(
     pairs = rows.join(rows, on="group", suffix="_b").filter(pl.col("rank") < pl.col("rank_b"))
     pairs = pairs.sort("group", "rank", "rank_b")
     a, b = (
-        np.stack([pairs.get_column(f"{rate}{side}").fill_null(np.nan) for rate in CLASSES])
+        np.stack([pairs.get_column(f"{rate}{side}").fill_null(np.nan) for rate in RATE_NAMES])
         for side in ("", "_b")
     )
     undefined = np.isnan(a + b)
@@ -176,7 +176,7 @@ def point_combinations(
     }
     result: dict[str, Any] = {
         f"{rate}{suffix}": values[:, i].T.ravel()
-        for i, rate in enumerate(CLASSES)
+        for i, rate in enumerate(RATE_NAMES)
         for suffix, values in parts.items()
     }
     note = first_notes(
@@ -200,12 +200,12 @@ def point_combinations(
 
 def _check_rates(frame: pl.DataFrame, n_keys: int) -> None:
     """Raise an error for rates outside [0, 1], and for several points of a model in a group."""
-    for rate in CLASSES:
+    for rate in RATE_NAMES:
         outside = frame.get_column(rate).drop_nulls()
         outside = outside.filter((outside < 0) | (outside > 1))
         if len(outside):
             problem = f"the column {rate!r} has the value {outside[0]:g}, which is not in [0, 1]"
-            raise OptionValueError(f"table: {problem}.\nRates are shares of a class.")
+            raise OptionValueError(f"table: {problem}.\nDivide percentages by 100.")
     repeated = frame.filter(frame.select(pl.nth(range(n_keys + 1))).is_duplicated())
     if repeated.height:
         problem = f"model {repeated.item(0, MODEL)!r} has several points in a group"

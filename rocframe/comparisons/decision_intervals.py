@@ -297,10 +297,10 @@ def decision_intervals(
 
 
 class DecisionIntervalOptions(NamedTuple):
-    """The options of `decision_intervals`; `axis` are the points of the curves.
+    """The options of `decision_intervals`.
 
-    `confidence` has the interval method of the curves, and `difference_method` is that of the
-    differences.
+    `axis` are the points of the curves. `confidence` has the interval method of the curves, and
+    `difference_method` is the interval method of the differences.
     """
 
     kind: DecisionKind
@@ -434,7 +434,10 @@ def _group_columns(
     draws: RandomDraws,
     group: int,
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of all models and points of a group; `baseline` is one of its models."""
+    """Return the columns of all models and points of a group.
+
+    `baseline` is the position of the baseline among the models of the group, or None.
+    """
     options = curves.options
     confidence = options.confidence
     _, y, trivial = INTERVAL_NAMES[options.kind]
@@ -457,10 +460,10 @@ def _group_columns(
             limits = limits._replace(lower=np.maximum(limits.lower, 0.0))
         if baseline is not None:
             compared = replicates[:, others] - replicates[:, [baseline]]
-            found = PointLimits.estimate(
+            estimated = PointLimits.estimate(
                 compared, difference[others], options.difference_method, confidence.level
             )
-            for values, new in zip(difference_limits, found, strict=True):
+            for values, new in zip(difference_limits, estimated, strict=True):
                 values[others] = new
     n_pos = int(sample.count[: sample.n_pos].sum())
     units_pos, units_neg = sample.units
@@ -487,7 +490,7 @@ def _group_columns(
 
 
 class PointLimits(NamedTuple):
-    """Standard errors and limits, which are NaN where all replicates are equal (`constant`)."""
+    """Limits and standard errors of values; NaN if all replicates are equal (`constant`)."""
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
@@ -524,11 +527,11 @@ def net_benefits(
 ) -> NDArray[np.float64]:
     """Return the net benefit of each resample (rows) at each threshold (columns).
 
-    A score is the number of thresholds that do not exceed it.
+    `codec` returns the scores of `_in_threshold_ranges`, which are numbers of thresholds.
     """
     tp, fp = scan.curve_counts()
-    reached = codec.decode(scan.population.codes)
-    n_steps = np.searchsorted(-reached, -np.arange(1, len(options.axis) + 1), "right")
+    scores = codec.decode(scan.population.codes)
+    n_steps = np.searchsorted(-scores, -np.arange(1, len(options.axis) + 1), "right")
     pos, neg = (np.asarray(total)[:, None] for total in (scan.totals.pos, scan.totals.neg))
     _, pos_total, neg_total = class_totals(pos, neg, options.prevalence)
     odds = options.axis / (1 - options.axis)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kernel.resample import ReplicateScan
 
-MAX_COMMON = 2.0**30  # products of two common denominators up to this one are exact in Int64
+MAX_DENOMINATOR = 2.0**30  # the product of two denominators up to this limit fits into Int64
 
 
 @public
@@ -73,7 +73,7 @@ def hull_shares(
     """Compute the share of bootstrap resamples in which each model is on the common convex hull.
 
     A model is on the hull if one of its thresholds is a vertex of the convex hull of the ROC curves
-    of all models. This threshold is then the best one for some costs. A model with a share near 0
+    of all models. This threshold is optimal for some costs. A model with a share near 0
     is not the best model for any costs.
 
     Parameters
@@ -133,8 +133,8 @@ def hull_shares(
         `share_on_hull` (Float64) is the share of the resamples in which the model has a vertex of
         the common hull. `n_vertices` (Int64) is the number of vertices of the model on the hull of
         the data. The thresholds at which no scored row, or every scored row, is predicted positive
-        are vertices for all models and are not counted. If several models have the same vertex, it
-        counts for each of them. `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of rows and
+        are vertices for all models and are not counted. A vertex of several models is counted for
+        each of these models. `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of rows and
         of resamples.
 
         `share_on_hull` is null if a class has fewer than two rows or clusters. `n_vertices` is null
@@ -165,8 +165,8 @@ def hull_shares(
     drawn. The random error of a share p has the standard deviation √(p(1 - p)/n_boot).
 
     Models with equal curves have equal shares. The share is not the probability that the model is
-    best: several models can be on the hull of the same resample, and one vertex that is optimal for
-    a small range of costs is enough.
+    best: several models can be on the hull of the same resample, and a model is on the hull even if
+    its only vertex is optimal for a small range of costs.
 
     Integer counts are compared exactly. With weights, and for independent models with large and
     different numbers of rows, rates are compared as floats.
@@ -237,7 +237,7 @@ def hull_shares(
 
 
 class ModelShares(NamedTuple):
-    """Columns of the result; `group` and `model` are positions in `keys` and `models`."""
+    """The columns of the result. `group` and `model` are indices into `keys` and `models`."""
 
     models: pl.Series
     keys: pl.DataFrame
@@ -371,7 +371,7 @@ def _resample_models(
 
 
 def vertex_counts(resamples: Sequence[ReplicateCounts]) -> NDArray[np.int64]:
-    """Return the number of vertices of each model on the common hull: a row per resample.
+    """Return the number of vertices of each model (columns) on the hull of each resample (rows).
 
     `resamples` has the counts of the same resamples for each model.
     """
@@ -419,7 +419,7 @@ def _common_denominators(totals: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     if totals[0].dtype.kind == "i":
         if all(np.array_equal(total, totals[0]) for total in totals):
             return [np.ones_like(totals[0])] * len(totals)
-        if np.prod(np.array(totals, float), axis=0).max() < MAX_COMMON:
+        if np.prod(np.array(totals, float), axis=0).max() < MAX_DENOMINATOR:
             common = np.lcm.reduce(totals)
             return [common // total for total in totals]
     return [1 / total for total in totals]

@@ -33,7 +33,7 @@ Thresholds: TypeAlias = "float | Mapping[Any, float] | pl.DataFrame | None"
 
 
 OPERATORS = ("and", "or")
-CLASSES = ("tpr", "fpr")  # the rate of each class: of the positives, then of the negatives
+RATE_NAMES = ("tpr", "fpr")  # the rate of the positives, and the rate of the negatives
 
 
 def parse_model_thresholds(threshold: object, between: object) -> Thresholds:
@@ -60,9 +60,10 @@ def parse_model_thresholds(threshold: object, between: object) -> Thresholds:
 def model_thresholds(
     given: Thresholds, instances: Instances, keys: pl.DataFrame, columns: PairingColumns
 ) -> NDArray[np.float64]:
-    """Return the threshold of each model (rows) in each group (columns); NaN if it has none.
+    """Return the threshold of each model (rows) in each group (columns), or NaN.
 
-    Without given thresholds, the scores must be decisions, and the thresholds are 1.
+    A threshold is NaN if the table `given` has no threshold for this model and group. If `given` is
+    None, the scores must be 0 or 1, and the thresholds are 1.
     """
     shape = len(instances.models), keys.height
     if given is None:
@@ -98,20 +99,20 @@ def _table_thresholds(
         if table.schema[name] != dtypes[name]:
             hint = f"The predictions have {dtypes[name]}. Cast one of the two columns."
             raise ColumnTypeError.compose(THRESHOLD, name, table.schema[name], hint)
-    found = table.select(
+    thresholds = table.select(
         *(column(name).alias(key) for name, key in names.items()),
         column(THRESHOLD).cast(pl.Float64),
     )
     on = list(names.values())
-    if found.select(on).is_duplicated().any():
+    if thresholds.select(on).is_duplicated().any():
         problem = "the table has several thresholds for a model"
         hint = f"Filter the table, or add its group columns to by=. Matched columns: {[*names]}."
         raise OptionValueError.compose(THRESHOLD, table.columns, problem, hint)
     shape = keys.height, len(models)
     group, model = (index.ravel() for index in np.indices(shape))
     rows = take_rows(keys, group).with_columns(models[model].alias(MODEL))
-    found = rows.join(found, on=on, how="left", nulls_equal=True, maintain_order="left")
-    values: NDArray[np.float64] = found.get_column(THRESHOLD).fill_null(np.nan).to_numpy()
+    rows = rows.join(thresholds, on=on, how="left", nulls_equal=True, maintain_order="left")
+    values: NDArray[np.float64] = rows.get_column(THRESHOLD).fill_null(np.nan).to_numpy()
     return values.reshape(shape).T
 
 
@@ -137,15 +138,15 @@ def row_counts(instances: Instances, batch: ModelBatch) -> NDArray[np.int64]:
     return instances.count[batch.rows]
 
 
-def row_masses(instances: Instances, batch: ModelBatch) -> NDArray[Any]:
+def row_weights(instances: Instances, batch: ModelBatch) -> NDArray[Any]:
     """Return the count of each row of a batch, multiplied by its weight."""
     count = row_counts(instances, batch)
     return count if instances.weight is None else count * instances.weight[batch.rows]
 
 
-def class_sums(batch: ModelBatch, mass: NDArray[Any]) -> NDArray[Any]:
-    """Return the sums of `mass` over the positives (row 0) and negatives (row 1) of each group."""
-    return segment_sums(mass, np.ones(len(mass), np.int64), batch.segment).reshape(-1, 2).T
+def class_sums(batch: ModelBatch, values: NDArray[Any]) -> NDArray[Any]:
+    """Return the sums of `values` over the positives (row 0) and negatives (row 1) of groups."""
+    return segment_sums(values, np.ones(len(values), np.int64), batch.segment).reshape(-1, 2).T
 
 
 def class_rates(counts: NDArray[Any], totals: NDArray[Any]) -> NDArray[np.float64]:
@@ -171,7 +172,7 @@ def independent_rates(a: Any, b: Any) -> NDArray[np.float64]:
 def null_where(
     table: pl.DataFrame, unknown: NDArray[np.bool_], names: Iterable[str]
 ) -> pl.DataFrame:
-    """Set the named columns to null in the rows where `unknown` is true."""
+    """Return the table with null in the named columns of the rows where `unknown` is true."""
     if not unknown.any():
         return table
     return table.with_columns(pl.when(pl.Series(~unknown)).then(pl.col(*names)))

@@ -40,7 +40,7 @@ class ClassCosts:
 
     @classmethod
     def parse(cls, prior: object, costs: Any) -> ClassCosts | None:
-        """Return the shares and costs of all classes; None if none of them is given by class."""
+        """Return the shares and costs of all classes; None without shares and costs of pairs."""
         by_pair = isinstance(costs, Mapping) and any(isinstance(key, tuple) for key in costs)
         if prior is None and not by_pair:
             return None
@@ -148,7 +148,7 @@ def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fracti
         )
         if key[0] == key[1] and pairs[key]:
             problem = "the cost of a correct prediction must be 0"
-            raise OptionValueError.compose(argument, cost, problem, "Leave it out.")
+            raise OptionValueError.compose(argument, cost, problem, "Leave out this pair.")
     return pairs
 
 
@@ -157,8 +157,8 @@ def _costs_against_rest(
 ) -> dict[Any, dict[str, float]]:
     """Return the mean costs of both errors of the curve of each class against the rest.
 
-    The means are weighted by the shares of the other classes. The cost of errors that are not given
-    is 1.
+    The means are weighted by the shares of the other classes. An error that is not in `pairs` costs
+    1.
     """
     shares = {name: exact_fraction(share) for name, share in prior.items()}
     total = sum(shares.values())

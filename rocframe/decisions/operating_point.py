@@ -332,7 +332,7 @@ class RuleOptions:
         for option, default, users in OPTION_USERS:
             value = benefits if option == "benefits" else settings[option]
             if value != default and not options.names & set(users):
-                hint = f"Use it with rule={users[0]!r}, or leave it out."
+                hint = f"Pass rule={users[0]!r}, or leave out {option}=."
                 raise OptionValueError.compose(option, value, "no rule uses it", hint)
         if "bayes" in options.rules:
             check_supported("subject_to", subject_to, "rule='bayes'")

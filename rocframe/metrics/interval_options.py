@@ -51,13 +51,13 @@ def _parse_metric(metric: object, settings: Settings) -> tuple[str, Statistic | 
     statistic = CURVE_STATISTICS[metric]
     if statistic.replicate.depends_on_prevalence and settings.prevalence is not None:
         problem = f"{metric!r} supports only the prevalence of the data"
-        hint = "Leave out prevalence= or this metric."
+        hint = f"Leave out prevalence=, or the metric {metric!r}."
         raise OptionValueError.compose("prevalence", settings.prevalence, problem, hint)
     return metric, statistic
 
 
 def check_points(metrics: Mapping[str, Statistic | Rate], points: Mapping[str, object]) -> None:
-    """Raise an error if a metric requires a point, such as a threshold, and none is given.
+    """Raise an error if a metric requires a point, such as a threshold, but no point is given.
 
     Also raise an error if a point is given and no metric requires a point.
     """
@@ -67,16 +67,17 @@ def check_points(metrics: Mapping[str, Statistic | Rate], points: Mapping[str, o
         raise OptionValueError.compose(
             "metrics",
             at_points[0],
-            "this metric requires an operating point, and none is given",
+            "this metric requires an operating point",
             f"Pass one of {', '.join(points)}, such as threshold=0.5.",
         )
     if given and not at_points:
         name, value = given[0]
-        hint = 'Use, for example, metrics=["tpr"], or leave this argument out.'
+        hint = f'Use, for example, metrics=["tpr"], or leave out {name}=.'
         raise OptionValueError.compose(name, value, "no metric uses this option", hint)
     if given and given[0][0] == THRESHOLD and THRESHOLD in at_points:
-        hint = "Leave this metric out, or pass rule= or a rate instead of threshold=."
-        raise OptionValueError.compose("metrics", THRESHOLD, "the threshold is given", hint)
+        hint = "Leave out this metric, or pass rule= or a rate instead of threshold=."
+        problem = "threshold= already determines the threshold"
+        raise OptionValueError.compose("metrics", THRESHOLD, problem, hint)
 
 
 def parse_points(points: dict[str, Any]) -> tuple[str | None, Sequence[float | None]]:
@@ -110,7 +111,7 @@ def check_method(
     is_estimated = axis not in {None, "threshold"}
     if ci == "bootstrap_bca" and is_estimated:
         problem = (
-            f"the acceleration is unknown, because the threshold of a given {axis} is estimated"
+            f"with {axis}= the threshold is estimated, so the acceleration constant is unknown"
         )
         raise OptionValueError.compose("ci", ci, problem, hint)
     if ci not in {"wilson", "clopper_pearson"}:
@@ -142,7 +143,7 @@ def default_method(metric: Statistic | Rate, axis: str | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IntervalOptions:
-    """The options of `intervals` after they were checked.
+    """The checked options of `intervals`.
 
     `axis` is the name of the argument that determines the points, such as "fpr", and `values` are
     its values. `rule` is the rule that determines the point, or None. `methods` has the interval

@@ -203,7 +203,10 @@ def test_numeric_classes_and_expressions_over_the_counts():
         ),
         (
             {"prior": PRIOR, "costs": {("a", "a"): 1}},
-            "costs[('a', 'a')]=1: the cost of a correct prediction must be 0.\nLeave it out.",
+            (
+                "costs[('a', 'a')]=1: the cost of a correct prediction must be 0.\n"
+                "Leave out this pair."
+            ),
         ),
         (
             {"prior": PRIOR, "costs": [[0] * 3] * 3},

@@ -335,7 +335,7 @@ def test_points_with_undefined_rates_have_a_note():
             {"model": ["a", "b"], "fpr": [0.5, 1.5], "tpr": [0.5, 0.5]},
             (
                 "table: the column 'fpr' has the value 1.5, which is not in [0, 1].\n"
-                "Rates are shares of a class."
+                "Divide percentages by 100."
             ),
         ),
         (

@@ -258,7 +258,7 @@ ERRORS = {
         "profit",
         {"benefits": {"tp": 0}},
     ),
-    "costs={'fp': 1}: no rule uses it.\nUse it with rule='expected_cost', or leave it out.": (
+    "costs={'fp': 1}: no rule uses it.\nPass rule='expected_cost', or leave out costs=.": (
         "youden",
         {"costs": {"fp": 1}},
     ),

@@ -655,7 +655,7 @@ WRONG = [
         {"metrics": "average_precision", "prevalence": 0.01},
         (
             "prevalence=0.01: 'average_precision' supports only the prevalence of the data.\n"
-            "Leave out prevalence= or this metric."
+            "Leave out prevalence=, or the metric 'average_precision'."
         ),
     ),
     (
@@ -665,7 +665,7 @@ WRONG = [
     (
         {"metrics": ["auc", "tpr"]},
         (
-            "metrics='tpr': this metric requires an operating point, and none is given.\n"
+            "metrics='tpr': this metric requires an operating point.\n"
             f"Pass one of {POINTS}, such as threshold=0.5."
         ),
     ),
@@ -673,7 +673,7 @@ WRONG = [
         {"metrics": "auc", "fpr": 0.1},
         (
             "fpr=0.1: no metric uses this option.\n"
-            'Use, for example, metrics=["tpr"], or leave this argument out.'
+            'Use, for example, metrics=["tpr"], or leave out fpr=.'
         ),
     ),
     (
@@ -695,8 +695,8 @@ WRONG = [
     (
         {"metrics": "tpr", "alert_rate": 0.1, "ci": "bootstrap_bca"},
         (
-            "ci='bootstrap_bca': the acceleration is unknown, because the threshold of a given "
-            'alert_rate is estimated.\nUse ci="bootstrap", or pass threshold=.'
+            "ci='bootstrap_bca': with alert_rate= the threshold is estimated, so the acceleration "
+            'constant is unknown.\nUse ci="bootstrap", or pass threshold=.'
         ),
     ),
     (

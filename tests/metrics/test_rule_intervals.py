@@ -153,8 +153,8 @@ def test_a_chart_names_the_metric_and_the_rule():
 
 ESTIMATED = "with rule= the threshold is estimated, which this method does not account for."
 ERRORS = {
-    "ci='bootstrap_bca': the acceleration is unknown, because the threshold of a given rule is "
-    'estimated.\nUse ci="bootstrap", or pass threshold=.': {"ci": "bootstrap_bca"},
+    "ci='bootstrap_bca': with rule= the threshold is estimated, so the acceleration constant is "
+    'unknown.\nUse ci="bootstrap", or pass threshold=.': {"ci": "bootstrap_bca"},
     f"ci='wilson': {ESTIMATED}\nUse ci=\"bootstrap\", or pass threshold=.": {"ci": "wilson"},
     "fpr=0.1: rule= is given as well.\nUse exactly one of threshold, fpr, tpr, alert_rate, rule, "
     "such as fpr=[0.01, 0.05].": {"fpr": 0.1},
@@ -167,13 +167,13 @@ ERRORS = {
         "threshold": 0.5,
         "minimize": True,
     },
-    "metrics='threshold': the threshold is given.\n"
-    "Leave this metric out, or pass rule= or a rate instead of threshold=.": {
+    "metrics='threshold': threshold= already determines the threshold.\n"
+    "Leave out this metric, or pass rule= or a rate instead of threshold=.": {
         "rule": None,
         "metrics": ["tpr", "threshold"],
         "threshold": 0.5,
     },
-    "benefits={'tp': 1}: no rule uses it.\nUse it with rule='profit', or leave it out.": {
+    "benefits={'tp': 1}: no rule uses it.\nPass rule='profit', or leave out benefits=.": {
         "benefits": {"tp": 1}
     },
     "costs={'fp': 1}: no metric uses this option.\n"
