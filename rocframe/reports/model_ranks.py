@@ -35,12 +35,20 @@ if TYPE_CHECKING:
     from rocframe.reports.report_tables import ReportTables
 
 
+COMMON_ROWS = (
+    "The column “below the best”, the test and the interval of the difference use only the rows "
+    "that both models scored. The AUC uses all rows of a model. For this reason, the difference "
+    "between two AUCs of this table can differ from the column “below the best”."
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The best model of each group and its differences from the others: sentences and a table."""
+    """The models of each group by rank: sentences, a table, and remarks about the table."""
 
     sentences: list[str]
     table: TextTable
+    remarks: list[str]
 
 
 def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None:
@@ -58,9 +66,6 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
     ranked_by = first if tables.folds is None or tables.comparison is None else "pooled_auc"
     ranks = _ranked_models(areas, [key for key in keys if key != MODEL], ranked_by)
     ranks = _with_differences(ranks, tables.comparison)
-    several_groups = len(keys) > 1
-    if several_groups:
-        ranks = ranks.filter(pl.col("rank") < 2)
     top = ranks.head(MAX_TABLE_ROWS)
     top_areas = areas[top.get_column("row")]
     alpha = 1 - options.level
@@ -96,6 +101,7 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
             tested=tables.comparison is not None,
         ),
         table=TextTable(columns=columns, omitted=omitted),
+        remarks=[] if tables.comparison is None else _remarks(ranks),
     )
 
 
@@ -116,10 +122,14 @@ def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl
 
 
 def _with_differences(ranks: pl.DataFrame, comparison: pl.DataFrame | None) -> pl.DataFrame:
-    """Add the differences from the best model, with limits and p-values; null if not compared."""
-    names = ["lower", "upper", "p"]
+    """Add the differences from the best model, with limits and p-values; null if not compared.
+
+    `unmatched` is true if the comparison leaves out rows that only one of the two models has.
+    """
     if comparison is None:
-        return ranks.with_columns(pl.lit(None, pl.Float64).alias(name) for name in names)
+        names = ["lower", "upper", "p"]
+        unknown = (pl.lit(None, pl.Float64).alias(name) for name in names)
+        return ranks.with_columns(*unknown, unmatched=False)
     groups = group_columns(comparison, "model_a")
     number = pl.struct(map(column, groups)).rank("dense") if groups else pl.lit(1)
     limits = ("difference", "lower", "upper")
@@ -129,6 +139,7 @@ def _with_differences(ranks: pl.DataFrame, comparison: pl.DataFrame | None) -> p
         pl.col("model_b").alias("model"),
         *limits,
         pl.col("p_adjusted").alias("p"),
+        pl.col("note").str.contains("unmatched:").alias("unmatched"),
     )
     swapped = pairs.select(
         "group",
@@ -138,6 +149,7 @@ def _with_differences(ranks: pl.DataFrame, comparison: pl.DataFrame | None) -> p
         (-pl.col("upper")).alias("lower"),
         (-pl.col("lower")).alias("upper"),
         "p",
+        "unmatched",
     )
     return ranks.drop("difference").join(
         pl.concat([pairs, swapped]),
@@ -184,12 +196,14 @@ def _summary_sentences(
     """Return sentences about the best model and about the tests of the differences from it.
 
     `ranked_by` is the name of the area that ranks the models. If there are several groups, the
-    first sentence states how often each model is the best.
+    first sentence states how often each model is the best. The number of differences includes all
+    tested models of all groups.
     """
     best = ranks.filter(pl.col("rank") == 0, pl.col("area").is_not_null())
     names = dict(zip(ranks["model"], format_values(ranks["model"]), strict=True))
+    n_groups = ranks["group"].n_unique()
     sentences = []
-    if best.height == 1:
+    if best.height == 1 and n_groups == 1:
         area = format_number(best["area"][0])
         sentences.append(f"Highest {ranked_by}: {names[best['model'][0]]}, {area}.")
     elif best.height:
@@ -201,22 +215,38 @@ def _summary_sentences(
         ]
         groups = format_count(best.height, "group")
         sentences.append(f"Models with the highest {ranked_by} in {groups}: {join_names(texts)}.")
+    if best.height < n_groups:
+        where = "" if n_groups == 1 else f" in {format_count(n_groups - best.height, 'group')}"
+        sentences.append(f"The AUC of all models is undefined{where}.")
     if not tested:
         sentences.append("The differences are not tested, because the rows are not paired.")
         return sentences
     others = ranks.filter(pl.col("rank") > 0, pl.col("p").is_not_null())
     n_significant = others.filter(pl.col("p") < alpha).height
     criterion = f"(adjusted p-value below {alpha:.4g})"
+    best_model = "best model" if n_groups == 1 else "best model of a group"
     if others.height == 1:
+        other = "other model" if n_groups == 1 else best_model
         negation = "" if n_significant else "not "
-        sentences.append(
-            f"The difference from the other model is {negation}significant {criterion}."
-        )
+        sentences.append(f"The difference from the {other} is {negation}significant {criterion}.")
     elif others.height:
         number = f"{n_significant:,}" if n_significant else "None"
         verb = "is" if n_significant < 2 else "are"
         sentences.append(
-            f"{number} of the {others.height:,} differences from the best model {verb} significant "
-            f"{criterion}."
+            f"{number} of the {others.height:,} differences from the {best_model} {verb} "
+            f"significant {criterion}."
         )
     return sentences
+
+
+def _remarks(ranks: pl.DataFrame) -> list[str]:
+    """Return sentences about the rows and the tests of the differences."""
+    one_group = ranks["group"].n_unique() == 1
+    pairs = f"all pairs of models{'' if one_group else ' of the same group'}"
+    tests = (
+        f"The p-values are adjusted for the comparison of {pairs} (Holm's method). The intervals "
+        "are not adjusted."
+    )
+    if (ranks["rank"] > 1).any():
+        tests += " The section “Comparison of models” contains the differences of all pairs."
+    return [tests, *([COMMON_ROWS] if ranks["unmatched"].any() else [])]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from collections import Counter
 from functools import cache
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -503,6 +504,86 @@ def test_differences_that_are_not_tested_are_stated_as_such():
         "because the rows are not paired."
     ) in read.text
     assert "Best model" not in Reader(write(log("a"))).text
+
+
+def segments():
+    """Return three models in four segments, of which the last has no positives."""
+    part = pl.select(id=pl.int_range(240)).with_columns(
+        segment=pl.lit(["east", "north", "south", "west"]).list.get(pl.col("id") % 4),
+        label=(pl.col("id").hash(1) % 3 == 0) & (pl.col("id") % 4 < 3),
+    )
+    # With a larger signal, the score has a higher AUC. The noise differs between the models.
+    signals = {"boost": 150, "logit": 110, "rules": 10}
+    return pl.concat(
+        part.with_columns(
+            model=pl.lit(name),
+            score=(pl.col("id").hash(seed) % 200).cast(pl.Int64) + signal * pl.col("label"),
+        )
+        for seed, (name, signal) in enumerate(signals.items())
+    )
+
+
+def test_the_best_model_of_each_group_is_compared_with_all_other_models():
+    rows = segments()
+    read = Reader(write(rows, by=["model", "segment"], id="id", kind="roc"))
+    areas = rf.auc(rows, "label", "score", by=["segment", "model"])
+    pairs = rf.compare(rows, "label", "score", id="id", by="segment")
+    defined = areas.drop_nulls("auc").sort("auc", descending=True)
+    best = dict(defined.unique("segment", keep="first").select("segment", "model").iter_rows())
+    from_best = [
+        row
+        for row in pairs.to_dicts()
+        if best.get(row["segment"]) in (row["model_a"], row["model_b"])
+    ]
+    significant = [row for row in from_best if row["p_adjusted"] < 0.05]
+    assert (len(pairs), len(best), len(from_best)) == (12, 3, 6)
+    assert 0 < len(significant) < 6
+    text = next(text for text in read.text if text.startswith("Models with the highest AUC"))
+    counts = Counter(best.values())
+    assert text == (
+        f"Models with the highest AUC in 3 groups: boost in {counts['boost']}"
+        f"{' and logit in 1' if counts['logit'] else ''}. The AUC of all models is undefined in 1 "
+        f"group. {len(significant)} of the 6 differences from the best model of a group are "
+        "significant (adjusted p-value below 0.05)."
+    )
+    # The table has a row for each model of each segment.
+    start = read.text.index("95 % interval of the difference") + 1
+    table = [read.text[start + 7 * i :][:7] for i in range(12)]
+    for row in areas.to_dicts():
+        (cells,) = (cells for cells in table if cells[:2] == [row["segment"], row["model"]])
+        if row["auc"] is None:
+            assert cells[2:] == ["–", "–", "–", "AUC undefined", "–"]
+            continue
+        assert cells[2] == f"{row['auc']:.4f}"
+        if best[row["segment"]] == row["model"]:
+            assert cells[4:] == ["–", "best", "–"]
+            continue
+        (pair,) = (
+            pair
+            for pair in from_best
+            if pair["segment"] == row["segment"]
+            and row["model"] in (pair["model_a"], pair["model_b"])
+        )
+        assert cells[4] == f"{abs(pair['difference']):.4f}"
+        assert cells[5].startswith("yes, p" if pair in significant else "no, p")
+    assert any(
+        text.endswith("The section “Comparison of models” contains the differences of all pairs.")
+        for text in read.text
+    )
+
+
+def test_differences_on_fewer_rows_than_the_areas_are_stated_as_such():
+    rows = segments().filter(pl.col("segment") != "west")
+    fewer = rows.filter((pl.col("model") != "logit") | (pl.col("id") > 60))
+    remark = "The column “below the best”, the test and the interval of the difference use only"
+    options = {"id": "id", "unmatched": "drop", "kind": "roc"}
+    assert not any(text.startswith(remark) for text in Reader(write(rows, **options)).text)
+    read = Reader(write(fewer, **options))
+    assert any(text.startswith(remark) for text in read.text)
+    (pair,) = rf.compare(fewer, "label", "score", id="id", unmatched="drop").filter(
+        model_a="boost", model_b="logit"
+    )["difference"]
+    assert f"{pair:.4f}" in read.text
 
 
 def test_lines_break_between_the_words_of_long_names_only():
