@@ -169,7 +169,7 @@ def average(
         `recall`, it is the highest threshold whose rate is at least the value; for a fixed `fnr`,
         the highest threshold whose rate is at most the value.
 
-        Standard deviations have the divisor n - 1. They are null for a single curve; limits except
+        Standard deviations have the divisor n - 1 and are null for a single curve; limits except
         binomial limits are then also null. If all curves have the same value, the standard error
         and the limits are null and the note is `zero_variance`. Binomial limits do not depend on
         differences between curves; their standard error is null for means of 0 and 1. Limits are

@@ -86,7 +86,7 @@ def pooling_gap(
         n_pos, n_neg, n_missing, note`; one row per group, sorted by group. Columns are Float64
         unless stated otherwise.
 
-        `gap` is `pooled_auc` minus `mean_auc`. It is the sum of `gap_between` and `gap_within`.
+        `gap` is `pooled_auc` minus `mean_auc`. `gap` is the sum of `gap_between` and `gap_within`.
         `gap_between`, the effect of pairs between folds, is `pooled_auc` minus `within_auc`.
         `gap_within`, the effect of unequal fold sizes, is `within_auc` minus `mean_auc`: a large
         fold has more pairs, but all folds have the same weight in the mean. `between_share` is the

@@ -296,8 +296,8 @@ class CutoffDerivatives:
     """Derivatives of the log-likelihood Σ count · log(Φ(upper) - Φ(lower)) by the cutoffs.
 
     `slope` contains the first derivatives, and `diagonal` the negative second derivatives. `next`
-    contains the negative mixed second derivatives by a cutoff and the next cutoff. They are 0 if
-    the two cutoffs belong to different groups.
+    contains the negative mixed second derivatives by a cutoff and the next cutoff. The mixed
+    derivatives are 0 if the two cutoffs belong to different groups.
     """
 
     slope: NDArray[np.float64]

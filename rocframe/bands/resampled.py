@@ -171,7 +171,7 @@ def _map_replicates(
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Yield the index of each group, and the values of `function` for all of its replicates.
 
-    `function` is called with batches of replicates. It returns `width` values for each replicate.
+    `function` is called with batches of replicates, and returns `width` values for each replicate.
     The replicates of a group are the same in every call.
     """
     statistic = ReplicateStatistic(

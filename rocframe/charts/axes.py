@@ -293,7 +293,7 @@ def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | Non
         check_choice(name, value, AXIS_METRICS)
     x, y = str(options.x), str(options.y)
     for kind in KINDS.values():
-        # The kind predictive_value has lines of chance. It is used for precision only if the user
+        # The kind predictive_value, with lines of chance, is used for precision only if the user
         # calls the metric `ppv`.
         is_same = kind.name != "predictive_value" or y == kind.y
         if is_same and _metric(kind.x) is _metric(x) and _metric(kind.y) is _metric(y):

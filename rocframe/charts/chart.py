@@ -164,7 +164,7 @@ def chart(
     areas : DataFrame, default None
         Areas with confidence limits, which the legend (without colors, the subtitle) shows in
         brackets. A table from `auc`; from `fold_auc`, if an entry of the legend stands for several
-        curves; or from `intervals`, for `average_precision` and `auc`. Its areas must be those that
+        curves; or from `intervals`, for `average_precision` and `auc`. The areas must be those that
         the legend shows.
     ties : bool, default False
         Draw the area between the best and the worst order of tied rows with a dotted outline, for
@@ -189,14 +189,14 @@ def chart(
     Returns
     -------
     altair.LayerChart or altair.FacetChart
-        A plain Altair chart; a FacetChart with `facet`. Its tooltips show rows of the table. The
-        legend (without colors, the subtitle) shows the area under each curve, or the mean of
-        the areas of one color: average precision (AP) for precision-recall, AUC for other kinds.
-        Charts that are added with `a + b` have the same colors for equal values, and one line of
-        chance; `alt.layer(a, b)` draws the line of each chart. If `a` and `b` have different axes,
-        `a + b` raises an OptionValueError. Concatenated charts share colors and legend, unless you
-        call `.resolve_scale(color="independent")`. Altair does not escape markup in group values
-        when it saves HTML. For untrusted values, use `save_chart` instead.
+        A plain Altair chart; a FacetChart with `facet`. Tooltips show rows of the table. The legend
+        (without colors, the subtitle) shows the area under each curve, or the mean of the areas of
+        one color: average precision (AP) for precision-recall, AUC for other kinds. Charts that are
+        added with `a + b` have the same colors for equal values, and one line of chance;
+        `alt.layer(a, b)` draws the line of each chart. If `a` and `b` have different axes, `a + b`
+        raises an OptionValueError. Concatenated charts share colors and legend, unless you call
+        `.resolve_scale(color="independent")`. Altair does not escape markup in group values when it
+        saves HTML. For untrusted values, use `save_chart` instead.
 
     Raises
     ------

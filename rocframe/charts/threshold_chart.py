@@ -70,7 +70,8 @@ def threshold_chart(
     """Draw metrics against the threshold, with a line for each curve and metric.
 
     The line has the metrics of `score >= threshold` for all thresholds, and is therefore a step
-    function. It ends at the lowest and at the highest threshold at which the metric is defined.
+    function. The line ends at the lowest and at the highest threshold at which the metric is
+    defined.
     """
     for name, default in UNSUPPORTED.items():
         check_supported(name, getattr(options, name), "x='threshold'", default=default)

@@ -359,8 +359,8 @@ class MulticlassRows:
     """Rows with a known class, and their scores of all classes.
 
     `code` is the number of the class of each row. `scored` has an array for each class: True for
-    rows that have a score of the class. It is None if all rows have a score of the class. `weight`
-    and `cluster` are None if they are not given.
+    rows that have a score of the class. The array is None if all rows have this score. `weight` and
+    `cluster` are None if they are not given.
     """
 
     code: NDArray[np.int32]

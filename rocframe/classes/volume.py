@@ -134,8 +134,8 @@ def volume(
     treated as equal.
 
     The variance is s₁²/n₁ + s₂²/n₂ + s₃²/n₃, where sᵢ² is the sample variance, over the rows of
-    class i, of the share of correct triples that contain a row. It is DeLong's variance for three
-    samples.
+    class i, of the share of correct triples that contain a row. This formula is DeLong's variance
+    for three samples.
 
     References
     ----------

@@ -172,10 +172,10 @@ def decision_intervals(
 
         The points, values and trivial values are those of `decision_curve` and `cost_curve`.
         `difference` is the value of the model less that of the baseline; a positive difference of
-        net benefits, and a negative difference of costs, is in favor of the model. It is null for
-        the baseline itself and without a baseline. All of these columns are Float64. `n_pos` and
-        `n_neg` (Int64) are the numbers of rows that all models of the group scored. `ci_method`
-        (String) is the method of `lower` and `upper`.
+        net benefits, and a negative difference of costs, is in favor of the model. `difference` is
+        null for the baseline itself and without a baseline. All of these columns are Float64.
+        `n_pos` and `n_neg` (Int64) are the numbers of rows that all models of the group scored.
+        `ci_method` (String) is the method of `lower` and `upper`.
 
         Limits and standard errors are null without `ci`, if a class has fewer than two rows or
         clusters, or if all resamples have the same value. `note` (String) is null, or the first of

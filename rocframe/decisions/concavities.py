@@ -413,7 +413,7 @@ class Intervals(NamedTuple):
         lower, upper, highest = (x[index] for x in (self.lower, self.upper, self.highest))
         exists &= ~(scores >= upper)
         with np.errstate(invalid="ignore", over="ignore"):
-            # Scores above `highest`, which only other data have, become the lowest ones.
+            # Scores above `highest`, which only other data have, become the lowest scores.
             reversed_scores = np.clip(highest - scores + lower, lower, highest)
         return np.where(exists, reversed_scores, scores)
 

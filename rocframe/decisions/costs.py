@@ -58,9 +58,9 @@ def cost_rule(settings: Settings) -> Rule:
 class LowestCost:
     """The row of lowest expected cost of each curve, its cost, and the slope of equal cost.
 
-    The slope in ROC coordinates is `rise` divided by `run`. Both are at least 0, and one of them
-    may be 0. `n_optima` is the number of rows with the lowest cost. Where a class is absent, `row`
-    is -1, `n_optima` is 0, and the other values are NaN.
+    The slope in ROC coordinates is `rise` divided by `run`. `rise` and `run` are at least 0, and
+    one of them may be 0. `n_optima` is the number of rows with the lowest cost. Where a class is
+    absent, `row` is -1, `n_optima` is 0, and the other values are NaN.
     """
 
     row: NDArray[np.int64]

@@ -75,7 +75,7 @@ def iso_lines(
         One row per group: `*by, slope, intercept, expected_cost`, then `threshold, tp, fp, fn, tn`
         and the two axes of the kind at the row of lowest cost, then `n_optima, note`.
 
-        `slope` (Float64) is 0 or greater. It is infinite for a vertical line. `intercept` (Float64)
+        `slope` (Float64) is 0 or greater, and infinite for a vertical line. `intercept` (Float64)
         is y at x = 0; null for a vertical line. `expected_cost` (Float64) is the cost per row at
         all points of the line. `n_optima` (Int64) is the number of rows with the lowest cost; of
         these, the row with the highest threshold is returned.

@@ -297,8 +297,8 @@ def draw_decisions(
 
         If the points are those of `mix(across="model")`, the predictions have a column `model` with
         one row per case and model. A case is decided by one model; `decision` is null in the rows
-        of the other models. It is also null if the score or the identifier is missing, and in
-        groups without a point.
+        of the other models. `decision` is also null if the score or the identifier is missing, and
+        in groups without a point.
 
     Raises
     ------

@@ -426,7 +426,7 @@ def _parse_ranges(subject_to: object) -> dict[str, tuple[float, float]]:
             problem = "expected a pair of numbers: the lowest and the highest allowed value"
             raise OptionValueError.compose(argument, limits, problem, hint)
         if low > high:
-            problem = "the lowest allowed value is above the highest one"
+            problem = "the lowest allowed value is above the highest allowed value"
             raise OptionValueError.compose(argument, limits, problem, hint)
         _check_within_bounds(argument, limits, (low, high), name)
         ranges[name] = low, high

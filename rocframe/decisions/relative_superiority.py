@@ -75,9 +75,10 @@ def relative_superiority(
 
         `largest_difference` (Float64) is the largest difference in the range between the lowest
         cost of all other curves and the cost of this curve, both as `expected_cost` of
-        `cost_curve`. It is null if there is no other curve. `n_best` (Int64) is the number of
-        curves that have the lowest cost in the range: more than 1 if they have the same best point,
-        such as the trivial classifier for extreme costs. Each of these curves has a row.
+        `cost_curve`. `largest_difference` is null if there is no other curve. `n_best` (Int64) is
+        the number of curves that have the lowest cost in the range: more than 1 if they have the
+        same best point, such as the trivial classifier for extreme costs. Each of these curves has
+        a row.
 
         A curve that never has the lowest cost has no row. A curve that lacks a class has one row,
         in which `n_best` is 0 and all limits are null. `note` (String) is null or `no_rows`,
@@ -185,9 +186,9 @@ def lc_index(
         indices of compared curves add up to 1. `cost_ratio_low`, `cost_ratio_mode` and
         `cost_ratio_high` are the values of `cost_ratio`.
 
-        A curve that lacks a class is not compared. Its index, its shares and its prevalence are
-        null. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive`
-        or `one_negative`.
+        A curve that lacks a class is not compared. The index, the shares and the prevalence of this
+        curve are null. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
+        `one_positive` or `one_negative`.
 
     Raises
     ------
@@ -204,10 +205,10 @@ def lc_index(
     -----
     The density of the relative cost c = c_fp / (c_fp + c_fn) is 0 at both ends of the range, and
     linear between the ends and its maximum at the most likely value. The ratio r corresponds to the
-    relative cost r / (1 + r). The difference of the indices of two models is between -1 and 1. It
-    is 1 if the first model has the lower cost in the complete range, and -1 if the second model has
-    the lower cost in the complete range. The LC index does not depend on the size of differences
-    between costs. `cost_curve` and `relative_superiority` return these differences.
+    relative cost r / (1 + r). The difference of the indices of two models is between -1 and 1. The
+    difference is 1 if the first model has the lower cost in the complete range, and -1 if the
+    second model has the lower cost in the complete range. The LC index does not depend on the size
+    of differences between costs. `cost_curve` and `relative_superiority` return these differences.
 
     References
     ----------
@@ -384,8 +385,8 @@ def largest_differences(curves: Curves, across: str, ranges: CostRanges) -> NDAr
     """Return the largest difference between the second lowest and the lowest cost of each range.
 
     The difference is 0 if several curves have the lowest cost, and NaN if there is no other curve.
-    It is linear between the crossings of the lines of the best curve, and of the lines of the
-    envelope of the other curves, so its maximum is at a crossing or at an end of the range.
+    The difference is linear between the crossings of the lines of the best curve, and of the lines
+    of the envelope of the other curves, so its maximum is at a crossing or at an end of the range.
     """
     result = np.where(ranges.n_best > 1, 0.0, np.nan)
     single = np.flatnonzero(ranges.n_best == 1)

@@ -62,7 +62,7 @@ def repaired_auc(
         Group column with the parts of the data. Curves with the same values of all other group
         columns are pooled, except for the curve that is repaired. Not used with `chosen`.
     chosen : DataFrame, default None
-        A table of `concavities`. Its group columns must be group columns of `curves`.
+        A table of `concavities`, whose group columns must be group columns of `curves`.
     which : {"largest", "all"}, default "largest"
         The concavities of each group that are repaired: the one with the largest area, or all. Of
         equal areas, the one with the highest scores is repaired.

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     """Return the scores of both positives and negatives, and how much their order changes the AUC.
 
-    A tie is a group of positives and negatives with the same score. It is a diagonal segment of the
-    ROC curve. The AUC counts half of the rectangle around this segment.
+    A tie is a group of positives and negatives with the same score, which form a diagonal segment
+    of the ROC curve. The AUC counts half of the rectangle around this segment.
 
     Parameters
     ----------

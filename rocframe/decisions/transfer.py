@@ -57,9 +57,9 @@ def transfer(
 ) -> FrameT:
     """Apply thresholds that are chosen on some data to other data.
 
-    The choice of a threshold is a part of training: its effect must be measured on data that did
-    not determine it. For each fold, the threshold is chosen on the pooled rows of all other folds,
-    and applied to the rows of this fold. With `chosen=`, the thresholds of another table are
+    The choice of a threshold is a part of training. The effect of the threshold must therefore be
+    measured on other data. For each fold, the threshold is chosen on the pooled rows of all other
+    folds, and applied to the rows of this fold. With `chosen=`, the thresholds of another table are
     applied, such as thresholds that were chosen on validation data.
 
     Parameters

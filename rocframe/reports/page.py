@@ -56,10 +56,10 @@ def report_page(
 ) -> str:
     """Return the page as HTML.
 
-    `provenance` is the result of `ReportOptions.provenance`. It can also contain the log `files`,
-    the `files_skipped` with the reasons, the `unused_keys`, and `about`, the entries of the user.
-    `files` are the names of the files with all curves and all areas. The page refers to them if it
-    does not show all curves or areas.
+    `provenance` is the result of `ReportOptions.provenance`. The mapping can also contain the log
+    `files`, the `files_skipped` with the reasons, the `unused_keys`, and `about`, the entries of
+    the user. `files` are the names of the files with all curves and all areas. The page refers to
+    them if it does not show all curves or areas.
     """
     from jinja2 import Environment, StrictUndefined  # a dependency of Altair
     from markupsafe import Markup

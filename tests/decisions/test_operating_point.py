@@ -268,7 +268,7 @@ ERRORS = {
     ),
     "subject_to['fpr']=0.05: expected a pair of numbers: the lowest and the highest allowed value."
     f"\n{RANGE_HINT}": ("youden", {"subject_to": {"fpr": 0.05}}),
-    "subject_to['fpr']=(0.5, 0.1): the lowest allowed value is above the highest one."
+    "subject_to['fpr']=(0.5, 0.1): the lowest allowed value is above the highest allowed value."
     f"\n{RANGE_HINT}": ("youden", {"subject_to": {"fpr": (0.5, 0.1)}}),
     "subject_to['fpr']=(0, 5): 5 is outside the range of this metric, from 0 to 1."
     f"\n{BOUNDS_HINT} For 5 %, use 0.05.": ("youden", {"subject_to": {"fpr": (0, 5)}}),

@@ -54,7 +54,7 @@ MIN_BEND = 1 / 200  # fraction of an axis; between closer rows, no points are in
 class Slider:
     """The values of the slider of thresholds.
 
-    `top` stands for the threshold `inf`. It is larger than every score, unless a score is the
+    `top` stands for the threshold `inf`, and is larger than every score, unless a score is the
     largest Float64.
     """
 

@@ -221,7 +221,7 @@ def _rate_axis() -> dict[str, Any]:
 
 
 def _color(data: DashboardData) -> Any:
-    """Return the color channel of the curves. Its legend selects curves."""
+    """Return the color channel of the curves; the legend selects curves."""
     groups = data.groups
     if groups.color is None:
         return groups.color_channel()
