@@ -121,7 +121,10 @@ REPAIRED_AUC = TableType(
 
 
 def decision_interval_columns(kind: str, model: pl.DataType) -> Schema:
-    """Return the columns of `decision_intervals`; `model` is the dtype of the models, or Null."""
+    """Return the columns of `decision_intervals`.
+
+    `model` is the dtype of the column `model`. If it is Null, the result has no such column.
+    """
     x, y, reference = INTERVAL_NAMES[kind]
     return (
         ({} if model == pl.Null else {"model": model})

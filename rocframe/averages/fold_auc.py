@@ -289,7 +289,7 @@ class Folds:
         return self.usable_values(self.area)
 
     def usable_values(self, values: NDArray[np.float64]) -> CurveValues:
-        """Return the values of all folds with equal weights; NaN for folds that are not usable."""
+        """Return one value per fold, each with weight 1; NaN for folds without an area."""
         column = np.where(self.usable, values, np.nan)[:, None]
         return CurveValues(values=column, weight=np.ones(len(column)), starts=self.starts[:-1])
 

@@ -109,7 +109,7 @@ class OverlayInput:
         ]
 
     def point_record(self, part: str, curve: int, points: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the record of points on one curve, with the totals that tooltips need."""
+        """Return the record of points on one curve, with the class sizes for tooltips."""
         return {
             "curve": curve,
             "part": part,

@@ -69,9 +69,10 @@ def multiclass_auc(
 ) -> FrameT:
     """Measure the area under the ROC curve over all classes of each group.
 
-    All averages count pairs of two rows of different classes. For class i, a pair counts 1 if its
-    row of class i has the higher score of class i, and 1/2 if the scores tie. The averages differ
-    in the weights of the pairs.
+    All averages except `"micro"` count pairs of two rows of different classes. For class i, a pair
+    counts 1 if its row of class i has the higher score of class i, and 1/2 if the scores tie. The
+    averages differ in the weights of the pairs. `"micro"` counts pairs of a score of the true class
+    and a score of another class, of the same row or of two rows.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def multiclass_auc(
     by : str or sequence of str, default None
         Group columns. Rows with a null key are a separate group.
     classes : sequence, default None
-        For lists: the classes, in the order of the lists.
+        For one column of lists: the classes, in the order of the elements of a list.
     average : str or sequence of str, optional
         One or several averages. `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs
         of classes. `"macro"`: the mean AUC over classes, each against all others. `"weighted"`: the
@@ -127,16 +128,16 @@ def multiclass_auc(
         of `average`. `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two
         classes. `lower`, `upper` and `se` (Float64) are null without an interval; the limits of
         `"bootstrap_bca"` are also null if the averages of all resamples are above the estimate, or
-        all are below it. `n_classes` (Int64) counts the classes with a score. `n_classes_used`
+        all are below it. `n_classes` (Int64) counts the classes in `scores`. `n_classes_used`
         (Int64) counts the classes that have rows in the group. Averages are over the classes that
         have rows in the group; `"micro"` also includes the scores of the other classes, as
         negatives.
 
         `n` (Int64) counts the rows that are used. `n_missing` (Int64) counts the rows without a
-        label or a score. With `missing="drop"`, a row without one of its scores is left out for all
-        classes. `note` (String) is null, or the first of these values that applies: `no_rows,
-        one_class, zero_variance, redrawn`. For example, `redrawn:12` means that 12 resamples had a
-        single class and were drawn again.
+        label or a score. With `missing="drop"`, a row in which at least one score is missing is
+        left out for all classes. `note` (String) is null, or the first of these values that
+        applies: `no_rows, one_class, zero_variance, redrawn`. For example, `redrawn:12` means that
+        12 resamples had a single class and were drawn again.
 
     Raises
     ------

@@ -56,8 +56,8 @@ def one_vs_one(
         instance and class: the column of scores, together with `classes` and `id`. Scores need not
         sum to 1.
     classes : sequence or str, default None
-        For lists: the classes, in the order of the lists. For a long table: the name of the column
-        with the class.
+        For one column of lists: the classes, in the order of the elements of a list. For a long
+        table: the name of the column with the class.
     id : str or sequence of str, default None
         Columns that identify instances, which are kept in the result. None: the rows are numbered
         in a new column `id`.

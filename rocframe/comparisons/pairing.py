@@ -111,9 +111,10 @@ class PairingOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairingColumns:
-    """The resolved columns of a comparison; `between` is None if models are side by side.
+    """The resolved columns of a comparison.
 
-    `model` is the dtype of the models, or Null if a single score column has no models.
+    `between` is None if each model has its own score column. `model` is the dtype of the models, or
+    Null if there is one score column and no column of models.
     """
 
     bound: BoundRoles

@@ -62,9 +62,10 @@ def simplify(
         Rows that are not removed, as one or more thresholds or as a table of operating points that
         `at` returned. A threshold selects the row that `at` returns for this threshold.
     scale : str, default None
-        Scale of the axes on which the error is measured: `"linear"`; `"log"`, of the x axis only,
-        for `roc`, `gain`, `lift` and `lift_chart`; `"normal_deviate"`, of both axes, for `roc` and
-        `det`. None means normal deviates for `det` and linear axes for all other kinds.
+        Scale of the axes on which the error is measured. `"linear"`: all kinds. `"log"`: a
+        logarithmic x axis, for `roc`, `gain`, `lift` and `lift_chart`. `"normal_deviate"`: both
+        axes are normal deviates, for `roc` and `det`. None means `"normal_deviate"` for `det` and
+        `"linear"` for all other kinds.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None
@@ -77,7 +78,8 @@ def simplify(
         the same in all rows of a group). `error` is an upper bound of the distance between the
         simplified and the full curve, and at most `max_error`. At every x, the y values of the two
         curves differ by at most `error`. At every y, the x values of the two curves differ by at
-        most `error`. On a vertical segment, the bound holds for both ends of the segment. For
+        most `error`. If a curve is vertical at some x, this holds for its lowest and highest y at
+        this x. For
         precision-recall and lift curves, the bound applies only to y values, because precision and
         lift are not monotone. `area_change` is the area under the simplified curve minus the area
         under the full curve: `pr_auc` for precision-recall, `auc` for all other kinds. `error` is
@@ -96,9 +98,9 @@ def simplify(
     The axes of rates have length 1. The length of the y axis is the largest lift of the curve for
     `lift`, and the number of positives for `lift_chart`. A log axis starts at the smallest x > 0 of
     the curve; x = 0 is drawn at this start. Normal-deviate axes extend from d to 1 - d, where d is
-    the smallest distance above 0 of a rate of the curve from 0 or 1. Rates of 0 and 1 are drawn at
-    the ends of the axis. If one of two neighbouring rows has such a rate and the other row has not,
-    neither of the two rows is removed.
+    the smallest nonzero difference between a rate of the curve and the nearer one of 0 and 1. Rates
+    of 0 and 1 are drawn at the ends of the axis. If one of two neighbouring rows has such a rate
+    and the other row has not, neither of the two rows is removed.
 
     The area under a simplified curve differs from the area under the full curve. For ROC curves on
     linear axes, the difference is less than `error`.

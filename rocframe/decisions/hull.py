@@ -261,7 +261,7 @@ def merge_groups(keys: pl.DataFrame, n_curves: int) -> tuple[pl.DataFrame, NDArr
 
 
 def _rates(count: NDArray[Any], total: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the rates of rows; with weights, rounding errors are removed."""
+    """Return count / total; 0 if the total is 0. Rates of weighted rows are rounded."""
     with np.errstate(divide="ignore", invalid="ignore"):
         rate: NDArray[np.float64] = np.nan_to_num(count / total)
     return round_values(rate, (0, 1)) if count.dtype.kind == "f" else rate

@@ -106,8 +106,8 @@ def operating_point(
     costs : mapping or square matrix, default None
         Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
         are 0. With `prior=`, also costs of pairs of classes, `{("a", "b"): 5}`: the cost of
-        predicting b if the class is a. Errors without a cost then cost 1. A matrix has a row for
-        each true class and a column for each predicted class, in the order of `prior`.
+        predicting b if the class is a. Errors that are not in the mapping then cost 1. A matrix has
+        a row for each true class and a column for each predicted class, in the order of `prior`.
     benefits : mapping of str to float, default None
         Benefits of a `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
         not given are 0.

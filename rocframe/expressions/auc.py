@@ -65,7 +65,8 @@ def auc(
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null for other labels.
+        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -130,7 +131,8 @@ def gini(
         `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null for other labels.
+        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -217,7 +219,8 @@ def auc_se(
         `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null for other labels.
+        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None

@@ -49,7 +49,8 @@ def tpr(
         `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null for other labels.
+        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -107,7 +108,8 @@ def fpr(
         `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null for other labels.
+        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -186,7 +188,8 @@ def placement(
         `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null for other labels.
+        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -290,7 +293,8 @@ def ks(
         `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null for other labels.
+        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None

@@ -25,7 +25,7 @@ def normal_p_value(
     alternative: Alternative,
     df: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return p-values of standard normal statistics, or of t statistics with `df` degrees."""
+    """Return p-values of standard normal statistics, or of t with `df` degrees of freedom."""
     from scipy.special import ndtr, stdtr
 
     def lower_tail(value: NDArray[np.float64]) -> NDArray[np.float64]:

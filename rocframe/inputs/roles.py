@@ -240,7 +240,7 @@ def _parse_scores(
 def _expand_scores(
     plan: pl.LazyFrame, roles: Roles, score: pl.Expr, schema: pl.Schema
 ) -> tuple[list[Column], tuple[str, ...]]:
-    """Return one expression for each column that a selector or an expression returns."""
+    """Split an expression of several columns into one per column; also return the model names."""
     names = output_columns(plan, schema, "score", score).names()
     if not names:
         raise OptionValueError.compose(

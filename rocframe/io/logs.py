@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LogFormat: TypeAlias = FileFormat | Literal["CSV"]
 LOG_FORMATS: dict[str, LogFormat] = {**FILE_FORMATS, ".csv": "CSV"}
 
-# First characters of files that are not data, such as _SUCCESS in the output of Spark.
+# Names of files that are not data begin with these characters, such as _SUCCESS of Spark.
 HIDDEN_PREFIXES = (".", "_")
 
 

@@ -141,8 +141,8 @@ def fit_codec(scores: Floats) -> Codec:
         return Codec(floats=floats, signed=True, top=top, least=least, infinity=infinity)
     if floats == np.float32:
         return fit_codec(scores.astype(np.float64))
-    # The largest magnitude is more than 2**1024 times the smallest, so the bit patterns are too far
-    # apart for the integer type.
+    # The largest magnitude is more than 2**1024 times the smallest nonzero one, so differences of
+    # bit patterns do not fit into the integer type. Codes are positions in a table of scores.
     table = np.unique(scores + 0)
     return Codec(floats=floats, signed=False, top=len(table) - 1, least=0, infinity=0, table=table)
 

@@ -60,7 +60,7 @@ def chart_bundle() -> str:
 
 
 def bundle_script() -> str:
-    """Return the script that `chart_bundle` puts into an element."""
+    """Return the JavaScript that draws the charts of a page, without `<script>` tags."""
     return f"{embed_script()}\n{DRAW_SCRIPT.read_text(encoding='utf-8').strip()}"
 
 

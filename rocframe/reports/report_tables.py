@@ -160,7 +160,7 @@ def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFra
 
 def _curve_metrics(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
     """Return metrics of whole curves as columns, in the order of the areas."""
-    # Group columns are renamed, because `intervals` may have columns with their names.
+    # A group column may have the name of a column of the result of `intervals`.
     private = private_names(options.keys, predictions.columns)
     rows = predictions.with_columns(column(name).alias(own) for name, own in private.items())
     result = intervals(

@@ -85,7 +85,7 @@ def areas_text(tables: ReportTables, file: str | None) -> TextTable:
 
 
 def folds_text(areas: pl.DataFrame, folds: pl.DataFrame, over: str) -> TextTable:
-    """Return the mean AUC over `over` as text; the notes name the values that are left out."""
+    """Return the mean areas over folds as text; the notes name the folds without an area."""
     top = folds.head(MAX_TABLE_ROWS)
     notes = []
     for group in top.iter_slices(1):

@@ -158,7 +158,7 @@ def _default_threshold(curves: Curves, defined: NDArray[np.int64], slider: Slide
         differences = points.evaluate(RATES["youden"])
     mean = differences.mean(axis=0)
     spread = np.ptp(differences, axis=0) if len(defined) > 1 else mean
-    # Values that differ only by rounding errors are equal.
+    # Values that differ only by rounding errors are treated as equal.
     keys = (np.abs(values - 0.5), -mean.round(12), -spread.round(12))
     return float(values[np.lexsort(keys)[0]])
 
