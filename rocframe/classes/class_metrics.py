@@ -54,9 +54,9 @@ def class_metrics(
         Share of each class: a mapping from classes to numbers that sum to 1.
     costs : mapping or square matrix, default None
         For `"expected_cost"`: costs of pairs of classes, `{("a", "b"): 5}`, the cost of predicting
-        b if the class is a. Errors without a cost cost 1. A matrix has a row for each true class
-        and a column for each predicted class, in the order of `prior`. Or the costs of a `tp`,
-        `fp`, `fn` and `tn`, which are then the same for all classes.
+        b if the class is a. Errors that are not in the mapping cost 1. A matrix has a row for each
+        true class and a column for each predicted class, in the order of `prior`. Or the costs of a
+        `tp`, `fp`, `fn` and `tn`, which are then the same for all classes.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     by : str or sequence of str, default None

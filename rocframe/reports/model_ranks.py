@@ -196,8 +196,8 @@ def _summary_sentences(
     """Return sentences about the best model and about the tests of the differences from it.
 
     `ranked_by` is the name of the area that ranks the models. If there are several groups, the
-    first sentence states how often each model is the best. The number of differences includes all
-    tested models of all groups.
+    first sentence states in how many groups each model is the best. The number of differences
+    includes all tested models of all groups.
     """
     best = ranks.filter(pl.col("rank") == 0, pl.col("area").is_not_null())
     names = dict(zip(ranks["model"], format_values(ranks["model"]), strict=True))
