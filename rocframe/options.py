@@ -335,7 +335,8 @@ ARGUMENT_ALIASES: dict[str, tuple[str, ...]] = {
         ("id",): "ids id_column pair_by",
         ("cluster",): "clusters user_id",
         ("metrics",): "metric",
-        ("thresholds", "threshold"): "threshold thresholds cutoff cutoffs",
+        ("thresholds", "threshold", "grid"): "threshold thresholds cutoff cutoffs",
+        ("thresholds",): "grid",
         ("fpr",): "max_fpr fpr_range partial_auc",
         ("tpr",): "min_tpr tpr_range recall sensitivity",
         ("max_error",): "drop_intermediate tolerance",
@@ -397,8 +398,8 @@ def _unknown_argument_hint(
         hint = f"Leave out {name}=: all three classes are compared. Use classes= for their order."
     elif function.__name__ == "at":
         hint = (
-            'For another metric, use operating_point("tpr", subject_to={"precision": (0.9, 1)}) or '
-            'average(fixed="precision").'
+            'For another metric, use operating_point("tpr", subject_to={"precision": (0.9, 1)}). '
+            'For means over folds, use average(fixed="precision").'
         )
     return hint
 

@@ -97,8 +97,22 @@ WRONG = [
         lambda: rf.at(CURVES, precision=0.8),
         (
             f"at: unexpected keyword argument 'precision'.\n{AT}\nFor another metric, use "
-            'operating_point("tpr", subject_to={"precision": (0.9, 1)}) or '
-            'average(fixed="precision").'
+            'operating_point("tpr", subject_to={"precision": (0.9, 1)}). '
+            'For means over folds, use average(fixed="precision").'
+        ),
+    ),
+    (
+        lambda: rf.decision_curve(CURVES, grid=[0.2]),
+        (
+            "decision_curve: unexpected keyword argument 'grid'.\n"
+            "Arguments: curves, thresholds, prevalence, by.\nUse thresholds= instead."
+        ),
+    ),
+    (
+        lambda: rf.cost_curve(CURVES, thresholds=[0.2]),
+        (
+            "cost_curve: unexpected keyword argument 'thresholds'.\n"
+            "Arguments: curves, grid, across, by.\nUse grid= instead."
         ),
     ),
     (

@@ -344,7 +344,7 @@ def decision_table(
     if options.baseline is not None and len(instances.models):
         baseline = model_position("baseline", options.baseline, instances.models.to_list())
     if options.kind == "decision":
-        instances = _in_threshold_ranges(instances, options.axis)
+        instances = _in_threshold_ranges(instances, options.axis, columns)
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
     confidence = options.confidence
     keys = [] if confidence.ci is None else stream_keys(groups.keys)
@@ -382,17 +382,26 @@ def decision_table(
     return build_table(groups.keys, result, schema, rows=result["group"])
 
 
-def _in_threshold_ranges(instances: Instances, axis: NDArray[np.float64]) -> Instances:
+def _in_threshold_ranges(
+    instances: Instances, axis: NDArray[np.float64], columns: PairingColumns
+) -> Instances:
     """Replace each score by the number of thresholds that do not exceed it.
 
     Rows with equal numbers have the same predictions at all thresholds, and can be merged.
     """
     scores = []
-    for score, state in zip(instances.score, instances.state, strict=True):
+    for model, score, state in zip(instances.models, instances.score, instances.state, strict=True):
         values = np.asarray(score, np.float64)
         outside = (state == RowState.USED) & ~((values >= 0) & (values <= 1))
         if outside.any():
-            problem = f"the score {values[outside][0]:g} is outside [0, 1]"
+            row = int(np.argmax(outside))
+            keys = instances.keys.row(row) if instances.keys.width else ()
+            key: dict[str, object] = dict(zip(columns.bound.keys, keys, strict=True))
+            if columns.model != pl.Null:
+                key |= {columns.options.between: model}
+            group = ", ".join(f"{name}={value!r}" for name, value in key.items())
+            subject = f"group {group}" if group else "a row"
+            problem = f"{subject} has the score {values[row]:g}, which is not a probability"
             hint = 'Use calibrated probabilities, or kind="cost", which accepts all scores.'
             raise ScoreError.no_probability("predictions", problem, hint)
         scores.append(np.searchsorted(axis, values, "right").astype(np.float64))

@@ -207,13 +207,32 @@ def test_unscored_positives_are_never_treated():
         ({"baseline": "other"}, rf.OptionValueError, "baseline='other': unknown model"),
         ({"ci": "wilson"}, rf.RocframeError, "ci='wilson'"),
         ({"score": "naive_bayes"}, rf.OptionValueError, "there is only one model in each group"),
-        ({"score": [pl.col("naive_bayes") * 2, *MODELS[:1]]}, rf.ScoreError, "is outside [0, 1]"),
+        ({"score": [pl.col("naive_bayes") * 2, *MODELS[:1]]}, rf.ScoreError, "model='naive_bayes'"),
     ],
 )
 def test_invalid_options_are_explained(options, error, message):
     with pytest.raises(error) as caught:
         intervals(**options)
     assert message in str(caught.value)
+
+
+def test_a_score_that_is_no_probability_names_its_model_or_group():
+    votes = rf.datasets.vote()
+    margins = [
+        ({"id": "id"}, "group model='linear_svm' has the score "),
+        ({"id": "id", "by": "fold"}, "group fold=6, model='linear_svm' has the score "),
+        ({"by": ["model", "fold"], "between": "m"}, "group model='linear_svm', fold=6 has"),
+    ]
+    for options, message in margins:
+        with pytest.raises(rf.ScoreError) as caught:
+            rf.decision_intervals(votes, "label", "score", grid=0.5, ci=None, **options)
+        assert message in str(caught.value)
+        assert str(caught.value).endswith(
+            ", which is not a probability.\n"
+            'Use calibrated probabilities, or kind="cost", which accepts all scores.'
+        )
+    with pytest.raises(rf.ScoreError, match=r"^predictions: a row has the score 3, which"):
+        rf.decision_intervals(pl.DataFrame({"y": [1, 0], "s": [3, 0]}), "y", "s")
 
 
 def test_a_long_table_needs_the_id_of_its_rows():
