@@ -64,10 +64,16 @@ class Figure:
         return f"{self.name}. {text}" if self.name else text
 
 
-def curve_caption(kind: KindName, averages: pl.DataFrame | None, over: str | None) -> str:
-    """Return the caption of charts of one kind; `averages` are the mean curves, or None."""
+def curve_caption(
+    kind: KindName, averages: pl.DataFrame | None, over: str | None, *, marked: bool = False
+) -> str:
+    """Return the caption of charts of one kind.
+
+    `averages` are the mean curves, or None. `marked` is True if the charts mark the recommended
+    thresholds.
+    """
     if averages is None:
-        return CAPTIONS[kind]
+        return f"{CAPTIONS[kind]} Points: recommended thresholds." if marked else CAPTIONS[kind]
     interval = interval_title(averages)
     shading = f"Shading, in charts of one mean: {interval}. " if interval else ""
     name = format_name(str(over))
@@ -79,16 +85,24 @@ def curve_caption(kind: KindName, averages: pl.DataFrame | None, over: str | Non
 
 
 def curve_figures(
-    curves: pl.DataFrame, averages: pl.DataFrame | None, kind: KindName, selection: CurveSelection
+    curves: pl.DataFrame,
+    averages: pl.DataFrame | None,
+    kind: KindName,
+    selection: CurveSelection,
+    points: pl.DataFrame | None = None,
 ) -> list[Figure]:
-    """Return the figures of one kind: one per panel, or one per mean curve if there are means."""
+    """Return the figures of one kind: one per panel, or one per mean curve if there are means.
+
+    `points` are rows of the curves to mark; charts of means have no marks.
+    """
     figures: list[Figure] = []
     color = selection.color
     for name, groups in selection.panels:
         if groups.is_empty():
             continue
         if averages is None:
-            lines = chart(rows_of_groups(curves, groups), kind=kind, color=color)
+            mark = None if points is None else rows_of_groups(points, groups)
+            lines = chart(rows_of_groups(curves, groups), kind=kind, color=color, mark=mark)
             figures.append(_curve_figure(_package_spec(lines), name, selection))
             continue
         if groups.height > 1:

@@ -67,6 +67,8 @@ def report_page(
     areas, averages = tables.areas, tables.averages
     curves_file, areas_file = files or (None, None)
     selection = select_curves(areas, options.averaged)
+    recommended = recommendations(tables, options)
+    points = None if recommended is None else recommended.points
     versions = _versions()
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters["breakable"] = _with_line_breaks
@@ -76,7 +78,7 @@ def report_page(
         title=title,
         version=versions["rocframe"],
         summary=_summary(areas, provenance),
-        recommended=recommendations(tables, options),
+        recommended=recommended,
         best=summary_text(tables, options),
         sheets={name: Markup(text) for name, text in style_sheets().items()},
         areas=areas_text(tables, areas_file),
@@ -89,8 +91,12 @@ def report_page(
         sections=[
             {
                 "title": kind_named(kind).title,
-                "caption": curve_caption(kind, averages.get(kind), options.averaged),
-                "figures": curve_figures(tables.curves, averages.get(kind), kind, selection),
+                "caption": curve_caption(
+                    kind, averages.get(kind), options.averaged, marked=points is not None
+                ),
+                "figures": curve_figures(
+                    tables.curves, averages.get(kind), kind, selection, points
+                ),
             }
             for kind in options.kinds
         ],

@@ -15,6 +15,8 @@ from rocframe.text import format_count, format_name, format_threshold, format_va
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import polars as pl
+
     from rocframe.reports.report import ReportOptions
     from rocframe.reports.report_tables import ReportTables
 
@@ -30,11 +32,16 @@ OUTCOMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recommendations:
-    """The costs in words, the recommended threshold of each group, and remarks."""
+    """The costs in words, the recommended threshold of each group, and remarks.
+
+    `points` are the rows of the drawn curves at the recommended thresholds. It is None if the
+    curves are averaged, because the rows of the pooled curves are not on the drawn curves.
+    """
 
     introduction: str
     groups: list[tuple[str, str]]
     remarks: list[str]
+    points: pl.DataFrame | None
 
 
 def recommendations(tables: ReportTables, options: ReportOptions) -> Recommendations | None:
@@ -85,6 +92,7 @@ def recommendations(tables: ReportTables, options: ReportOptions) -> Recommendat
         ),
         groups=list(zip(names, texts, strict=True)),
         remarks=remarks,
+        points=points if tables.pooled is None else None,
     )
 
 

@@ -64,7 +64,7 @@ def log(names=("a", "b")):
 def evaluate(predictions=None, by="model", **entries):
     """Return the tables of a page, the options and the other entries of its provenance."""
     predictions = log() if predictions is None else predictions
-    names = ("kind", "id", "over", "score", "missing", "unmatched", "ci")
+    names = ("kind", "id", "over", "score", "missing", "unmatched", "ci", "costs")
     options = {name: entries.pop(name) for name in names if name in entries}
     options = {"label": "label", "score": "score", "by": by, "missing": "drop", **options}
     options = ReportOptions(**options)
@@ -570,6 +570,31 @@ def test_the_best_model_of_each_group_is_compared_with_all_other_models():
         text.endswith("The section “Comparison of models” contains the differences of all pairs.")
         for text in read.text
     )
+
+
+def test_the_curves_mark_the_recommended_thresholds():
+    rows, costs = segments(), {"fp": 1, "fn": 5}
+    read = Reader(write(rows, by=["model", "segment"], kind="roc", costs=costs))
+    curves = rf.curve(rows, "label", "score", by=["segment", "model"])
+    best = rf.operating_point(curves, "expected_cost", costs=costs)
+    best = best.filter(pl.col("segment") != "west")  # without positives, the curve is not drawn
+    marks = [
+        record
+        for spec in read.curves()
+        for part in spec["datasets"].values()
+        if isinstance(part, str)
+        for record in json.loads(part)
+        if record.get("part") == "mark"
+    ]
+    assert [(record["tp"], record["fp"]) for record in marks] == [
+        ([tp], [fp]) for tp, fp in best.select("tp", "fp").iter_rows()
+    ]
+    assert len(marks) == 9
+    assert any(text.endswith("classifier. Points: recommended thresholds.") for text in read.text)
+    # The rows of pooled folds are not on the curves of the folds, and are not marked.
+    means = Reader(write(rows, by=["model", "segment"], over="segment", kind="roc", costs=costs))
+    assert not any('"part":"mark"' in str(spec["datasets"]) for spec in means.curves())
+    assert not any("Points: recommended" in text for text in means.text)
 
 
 def test_differences_on_fewer_rows_than_the_areas_are_stated_as_such():
