@@ -69,7 +69,7 @@ def chart(
 
     Tables of `band` become a line with a band per group. Tables of `at` become points, with a shape
     for each value. Both can be layered over curves. If several points of a group coincide, the
-    mark that is drawn last is the smallest one.
+    marks have different sizes, unless there are more than eight groups.
 
     Tables of `combine` become a panel per pair of models. Each operator has a rectangle of all
     possible points, the expected point of independent decisions, and the measured point. Tables of

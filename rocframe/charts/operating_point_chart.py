@@ -22,7 +22,14 @@ from rocframe.charts.labels import (
     short_name,
     tooltip,
 )
-from rocframe.charts.style import BACKGROUND, MUTED, SYMBOLS
+from rocframe.charts.style import (
+    BACKGROUND,
+    MAX_SIZE_STEPS,
+    MAX_SIZED_GROUPS,
+    MUTED,
+    SIZE_RATIO,
+    SYMBOLS,
+)
 from rocframe.curves.table import read_prevalence
 from rocframe.errors import MissingColumnError
 from rocframe.frames import column, number_distinct_rows
@@ -49,8 +56,6 @@ if TYPE_CHECKING:
     from rocframe.table_types import Table
 
 POINT_SIZE = 110  # square pixels
-# Relative growth of a mark for each mark that is drawn over it, and the largest number of steps.
-SIZE_STEP, MAX_SIZE_STEPS = 1.3, 4
 HULL_INDEX, ORDER = "hull", "order"  # fields of vertices: their hull, and their position in it
 SIZE = "size"  # the field of the area of a mark, if points of a group coincide
 CONDITION = "condition"  # the field of the condition of a point, such as "fpr 0.1"
@@ -150,15 +155,19 @@ def _conditions(table: pl.DataFrame, left: tuple[str, ...]) -> list[str]:
 def _mark_sizes(
     table: pl.DataFrame, by: Sequence[str], x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> dict[str, list[int]]:
-    """Return the areas of the marks; empty if no points of the same group coincide.
+    """Return the areas of the marks; empty if no points of a group coincide or for many groups.
 
     A mark is larger than the marks of later rows at the same point. All of them are then visible.
     """
-    group = number_distinct_rows(table.select(map(column, by)))[1] if by else 0
-    places = pl.DataFrame({"x": x, "y": y}).with_columns(group=group)
+    places = pl.DataFrame({"x": x, "y": y}).with_columns(group=0)
+    if by:
+        distinct, group = number_distinct_rows(table.select(map(column, by)))
+        if distinct.height > MAX_SIZED_GROUPS:
+            return {}
+        places = places.with_columns(group=group)
     n_later = pl.int_range(pl.len(), 0, -1).over("group", "x", "y") - 1
     steps = places.select(n_later.clip(0, MAX_SIZE_STEPS)).to_series().to_list()
-    sizes = [round(POINT_SIZE * (1 + SIZE_STEP * step)) for step in steps]
+    sizes = [round(POINT_SIZE * SIZE_RATIO**step) for step in steps]
     return {SIZE: sizes} if any(steps) else {}
 
 

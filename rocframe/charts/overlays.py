@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from json import dumps
 from math import inf, isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -32,7 +33,15 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.match_rows import CURVE_INDEX, match_rows
 from rocframe.charts.point_limits import has_limits, points_with_limits
-from rocframe.charts.style import BACKGROUND, MUTED, TIE_KEY, with_key
+from rocframe.charts.style import (
+    BACKGROUND,
+    MAX_SIZE_STEPS,
+    MAX_SIZED_GROUPS,
+    MUTED,
+    SIZE_RATIO,
+    TIE_KEY,
+    with_key,
+)
 from rocframe.curves.at import operating_points
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.table import TOTAL_ROUNDING
@@ -70,6 +79,7 @@ OVERLAY_KINDS = {
 TIE, HULL, EQUAL_COST, LOWEST_COST, MARK = "tie", "hull", "equal cost", "lowest cost", "mark"
 LIMITS = "limits"
 LIMIT_WIDTH = 1.5
+MARK_SIZE = 90  # square pixels
 TIE_OPACITY = 0.1
 MIN_TIE = 1 / 800  # share of an axis; the line of the curve hides a narrower rectangle
 # Corners of the rectangle of a tie: for tp and fp, 0 is the count before the tie, 1 the count after
@@ -454,15 +464,19 @@ def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
             plot, LOWEST_COST, size=50, strokeWidth=2, fill=BACKGROUND
         ).encode(tooltip=[*row_tooltips(plot), cost]),
         LIMITS: _limit_layer(plot, _limit_level(options)),
-        MARK: _point_overlay(plot, MARK, size=90, stroke=BACKGROUND, strokeWidth=1.5, filled=True),
+        MARK: _point_overlay(
+            plot, MARK, size=MARK_SIZE, stroke=BACKGROUND, strokeWidth=1.5, filled=True
+        ),
     }
     if names:
         symbols = alt.Scale(domain=names, range=list(MARK_SYMBOLS[: len(names)]))
-        legend = alt.Legend(title=None, labelLimit=0, symbolSize=90, symbolFillColor=MUTED)
+        legend = alt.Legend(title=None, labelLimit=0, symbolSize=MARK_SIZE, symbolFillColor=MUTED)
         layers[MARK] = layers[MARK].encode(
             shape=alt.Shape("mark:N", scale=symbols, legend=legend),
             tooltip=[tooltip("mark"), *row_tooltips(plot)],
         )
+        if _has_nested_marks(plot):
+            layers[MARK] = _nested(layers[MARK], names)
     limits = [
         tooltip(name, f"{axis.name} limits")
         for name, axis in (("x_limits", plot.plane.x), ("y_limits", plot.plane.y))
@@ -473,6 +487,34 @@ def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
     present = {record["part"] for record in plot.overlays}
     ties = _tie_layers(plot) if TIE in present else []
     return [*ties, *(layer for part, layer in layers.items() if part in present)]
+
+
+def _has_nested_marks(plot: CurvePlot) -> bool:
+    """Return whether a curve has several marks at the same point, and few curves have marks."""
+    places = [
+        (record["curve"], *point)
+        for record in plot.overlays
+        if record["part"] == MARK
+        for point in zip(record["x"], record["y"], strict=True)
+    ]
+    n_curves = len({curve for curve, *_ in places})
+    return n_curves <= MAX_SIZED_GROUPS and len(set(places)) < len(places)
+
+
+def _nested(marks: Any, names: Sequence[str]) -> Any:
+    """Enlarge marks below other marks of the same curve at the same point."""
+    return (
+        marks.transform_calculate(order=f"indexof({dumps(names)}, datum.{MARK})")
+        .transform_window(
+            later="row_number()",
+            groupby=["curve", "x", "y"],
+            sort=[alt.SortField("order", order="descending")],
+        )
+        .transform_calculate(
+            size=f"{MARK_SIZE} * pow({SIZE_RATIO}, min({MAX_SIZE_STEPS}, datum.later - 1))"
+        )
+        .encode(size=alt.Size("size:Q", scale=None, legend=None))
+    )
 
 
 def _limit_layer(plot: CurvePlot, level: str) -> Any:

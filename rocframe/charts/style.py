@@ -96,6 +96,10 @@ SYMBOLS = (
     *("circle", "diamond", "square", "triangle-up"),
     *("cross", "triangle-down", "triangle-right", "triangle-left"),
 )
+# Ratio of the areas of two marks at the same point, and the largest number of these steps. With a
+# ratio below 2, a square hides the circle below it. The large marks of many groups would hide the
+# marks of other groups.
+SIZE_RATIO, MAX_SIZE_STEPS, MAX_SIZED_GROUPS = 2.2, 3, 8
 
 
 def color_scale(domain: Sequence[str], *, ordered: bool = False) -> alt.Scale:

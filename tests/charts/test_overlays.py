@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from statistics import NormalDist
 
@@ -195,6 +196,17 @@ def test_names_of_marks_have_shapes_in_a_legend(table):
         "range": ["circle", "square"],
     }
     assert {"model's own", "chosen", "a (AUC"} & set(texts(chart)) == {"model's own", "chosen"}
+
+
+def test_marks_with_several_names_at_the_same_point_are_nested(table):
+    best = rf.operating_point(table, "youden")
+    chart = rf.chart(table, mark={"first": best, "second": best, "third": best})
+    # The circle of the first name is below a square and a diamond. Each area is 2.2 times the next.
+    (radius,) = set(re.findall(r'mark: first;[^>]*? d="M([\d.]+),0A', svg(chart)))
+    assert float(radius) == pytest.approx((90 * 2.2**2) ** 0.5 / 2, abs=0.001)
+    assert "size" in strict(chart)["layer"][-1]["encoding"]
+    single = rf.chart(table, mark={"first": best})
+    assert "size" not in strict(single)["layer"][-1]["encoding"]
 
 
 @pytest.mark.parametrize("kind", ["roc", "gain", "lift_chart"])

@@ -59,9 +59,12 @@ def test_marks_of_several_rules_at_the_same_point_are_nested():
     places = [(row["model"], row["fpr"], row["tpr"]) for row in points.iter_rows(named=True)]
     later = [places[i + 1 :].count(place) for i, place in enumerate(places)]
     assert max(later) > 0
-    assert [record["size"] for record in records(chart)] == [110 + 143 * n for n in later]
+    assert [record["size"] for record in records(chart)] == [round(110 * 2.2**n) for n in later]
     (size,) = encodings(chart, "size")
     assert (size["field"], size["scale"]) == ("size", None)
+    # The large marks of many groups would hide other points.
+    many = rf.curve(VOTE, "label", "score", by=["model", "fold"])
+    assert "size" not in records(many.roc.operating_point(["youden", "f1"]).roc.chart())[0]
     # Points of different groups can coincide, too. Their colors distinguish them.
     same = pl.concat([VOTE, VOTE.with_columns(model=pl.lit("copy"))]).filter(fold=1)
     both = rf.curve(same, "label", "score", by="model").roc.operating_point()
