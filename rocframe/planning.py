@@ -546,11 +546,14 @@ class PlannedTest:
 
 
 def planned_binormal_variance(area: float, n_pos: int, n_neg: int) -> float:
-    """Return the variance of an estimated area for ratings of normal scores of equal variance."""
-    # The formula omits the covariance of the two parameters of the binormal curve. Its value is
-    # therefore larger than the variance of the nonparametric area, except for areas near 1/2 and
-    # near 1. The rounded constants, 0.0099 for 1/(32π) and 1.414 for √2, are those of the paper and
-    # of other programs.
+    """Return the variance of an estimated area for normal scores with equal variances.
+
+    The formula is Obuchowski's.
+    """
+    # The formula omits the covariance of the two parameters of the binormal curve. The variance is
+    # therefore larger than that of the nonparametric area, except for areas near 1/2 and near 1.
+    # The rounded constants, 0.0099 for 1/(32π) and 1.414 for √2, are those of the paper and of
+    # other programs.
     a = 1.414 * STANDARD_NORMAL.inv_cdf(area)
     factor = (5 * a**2 + 8) / n_pos + (a**2 + 8) / n_neg
     return 0.0099 * exp(-(a**2) / 2) * factor

@@ -183,7 +183,7 @@ def summary_table(cases: Cases) -> pl.DataFrame:
 def probability_losses(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the Brier score and the logarithmic loss of each group.
 
-    Both are NaN for a group with a score that is missing or outside [0, 1].
+    Both losses are NaN for a group with a score that is missing or outside [0, 1].
     """
 
     def losses(block: Block) -> list[NDArray[np.float64]]:

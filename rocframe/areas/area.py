@@ -85,9 +85,9 @@ def area(
         positives or without negatives.
 
         `lift_area` and `lift_area_step` are numbers of positives, between 0 and the number of all
-        positives. They are null if the group has no rows. `lift_area_step` is the mean number of
-        positives that have a higher score than a row of the group. In `lift_area`, positives with
-        the same score as the row, including the row itself, count one half.
+        positives. Both areas are null if the group has no rows. `lift_area_step` is the mean number
+        of positives that have a higher score than a row of the group. In `lift_area`, positives
+        with the same score as the row, including the row itself, count one half.
 
         If the table was computed with `prevalence=`, all areas except `auc` are the areas at that
         prevalence, and they are null without positives or without negatives.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @public
 def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
-    """Return the scores of both positives and negatives, and how much their order changes the AUC.
+    """Return the tied scores of each curve, and how much the order of tied rows can change the AUC.
 
     A tie is a group of positives and negatives with the same score, which form a diagonal segment
     of the ROC curve. The AUC counts half of the rectangle around this segment.

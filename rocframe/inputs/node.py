@@ -37,7 +37,7 @@ def plan_table(
     last `over` group columns are not in the result, because `compute` combines the groups that
     differ only in these columns.
 
-    `finish` is applied to the table of all models. It may combine values of several groups.
+    `finish` is applied to the table of all models. `finish` may combine values of several groups.
     Therefore, with `finish`, polars must not apply filters on group columns before the computation.
     """
 

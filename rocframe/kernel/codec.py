@@ -1,9 +1,9 @@
 """Encode scores and labels as sortable integers, and decode scores.
 
-The code of a row is an unsigned integer. Its lowest bit is the label: 1 for negatives. The other
-bits encode the score: a higher score has a smaller code. If the codes are sorted, the rows are
-sorted by falling score, with the positives of a tie first. Two rows are tied if their codes are
-equal except for the lowest bit.
+The code of a row is an unsigned integer. The lowest bit of the code is the label: 1 for negatives.
+The other bits encode the score: a higher score has a smaller code. If the codes are sorted, the
+rows are sorted by falling score, with the positives of a tie first. Two rows are tied if their
+codes are equal except for the lowest bit.
 
 Scores are not rounded. Nonnegative IEEE floats have the same order as their bit patterns. Scores of
 both signs and labels would need more codes than there are bit patterns. Therefore the bit patterns
