@@ -153,7 +153,7 @@ class RepeatedNameError(RocframeError, ValueError):
         return cls(
             f"{argument}={format_value(expr)}: the expression is named {name!r}, which is a column "
             f"of the result.\nColumns of the result: {format_list(table, most=30)}.\n"
-            'Give it another name with .alias("…").'
+            'Give the expression another name with .alias("…").'
         )
 
 

@@ -143,7 +143,7 @@ def scale_of(kind: Kind, scale: Scale | None) -> Scale:
             "scale",
             scale,
             f"{kind.title} charts do not have this scale",
-            f"It is available for kind={', '.join(map(repr, axes_by_kind))}.",
+            f"The scale is available for kind={', '.join(map(repr, axes_by_kind))}.",
         )
     return scale
 

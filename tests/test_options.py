@@ -214,7 +214,7 @@ WRONG = [
         lambda: curve(metrics=pl.col("tp") * 2),
         (
             "metrics=[(col(\"tp\")) * (dyn int: 2)]: the expression is named 'tp', which is a "
-            f'column of the result.\n{TABLE}\nGive it another name with .alias("…").'
+            f'column of the result.\n{TABLE}\nGive the expression another name with .alias("…").'
         ),
     ),
     (

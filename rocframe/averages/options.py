@@ -263,7 +263,7 @@ def parse_average_options(
     limits = not (classes or pooled or over is None)
     if over is None and (classes or pooled):
         problem = f"method={method!r} combines several curves"
-        hint = 'Pass their key, such as over="class".'
+        hint = 'Pass the key of these curves, such as over="class".'
         raise OptionValueError.compose("over", over, problem, hint)
     for option, value, used in (
         ("grid", grid, not pooled),

@@ -154,8 +154,7 @@ def _check_same_thresholds(
     if different.any():
         raise BrokenCurveError.compose(
             "curves: curves with different thresholds= cannot be pooled",
-            "Compute them without thresholds=, or with the same thresholds. Do not filter the rows "
-            "of curves.",
+            "Compute curves without thresholds=, or with the same thresholds, and keep all rows.",
         )
 
 

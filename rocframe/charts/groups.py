@@ -314,7 +314,11 @@ def choose_channels(
             continue
         if name not in columns:
             raise MissingColumnError.compose(argument, name, by or columns)
-        hint = f"Its group columns are: {format_list(by)}." if by else "It has no group columns."
+        hint = (
+            f"Group columns of the table: {format_list(by)}."
+            if by
+            else "The table has no group columns."
+        )
         raise OptionValueError.compose(argument, name, "expected a group column of the table", hint)
     names = [name for _, name in column_options]
     for name in details:

@@ -266,7 +266,7 @@ def _binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
             raise LabelError(
                 f"label={name!r}: labels of one class must be Boolean, or 0 and 1.\n"
                 f"Found: {others[0]!r}.\n"
-                f"Convert them first, for example with pl.col({name!r}) == {others[0]!r}."
+                f"Convert the labels first, for example with pl.col({name!r}) == {others[0]!r}."
             )
 
     return with_check(nan_as_null(expr, dtype), check, dtype) == 1

@@ -293,7 +293,7 @@ def _check_metadata(about: object) -> dict[str, object]:
         except (TypeError, ValueError) as error:
             problem = f"JSON does not support this value: {error}"
             raise OptionValueError.compose(
-                f"about[{name!r}]", value, problem, "Convert it to a string."
+                f"about[{name!r}]", value, problem, "Convert the value to a string."
             ) from None
         if size > MAX_METADATA_SIZE:
             problem = f"the metadata have more than {MAX_METADATA_SIZE:,} characters"

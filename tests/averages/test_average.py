@@ -613,8 +613,7 @@ def test_pooling_curves_at_different_thresholds_raises():
         rf.average(pl.concat([one, two]), method="pooled")
     assert str(caught.value) == (
         "curves: curves with different thresholds= cannot be pooled.\n"
-        "Compute them without thresholds=, or with the same thresholds. Do not filter the rows "
-        "of curves."
+        "Compute curves without thresholds=, or with the same thresholds, and keep all rows."
     )
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.average(one, method="pooled", ranks="within")

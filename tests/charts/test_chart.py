@@ -716,7 +716,7 @@ def test_the_error_for_a_channel_without_a_group_column_lists_the_group_columns(
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(by_model, color="tpr")
     assert str(caught.value) == (
-        "color='tpr': expected a group column of the table.\nIts group columns are: 'model'."
+        "color='tpr': expected a group column of the table.\nGroup columns of the table: 'model'."
     )
 
 

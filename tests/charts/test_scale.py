@@ -140,7 +140,7 @@ def test_the_error_for_an_unsupported_scale_lists_the_kinds_that_support_it(
         rf.chart(table, kind=kind, scale=scale)
     assert str(caught.value) == (
         f"scale={scale!r}: {title} charts do not have this scale.\n"
-        f"It is available for kind={having}."
+        f"The scale is available for kind={having}."
     )
 
 

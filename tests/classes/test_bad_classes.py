@@ -168,7 +168,7 @@ REST = [
      f"score='p': Int64 {INEXACT}"),
     (WIDE, ({"a": "bits", "b": "bits"}, ["a", "b"]), {}, rf.LabelError,
      ("label='bits': labels of one class must be Boolean, or 0 and 1.\nFound: 2.\n"
-     "Convert them first, for example with pl.col('bits') == 2.")),
+     "Convert the labels first, for example with pl.col('bits') == 2.")),
     (WIDE, ({"a": "text"}, ["a"]), {}, rf.ColumnTypeError,
      ("label='text': the column has type String.\n"
      "Labels of one class must be Boolean, or 0 and 1: convert them first.")),
