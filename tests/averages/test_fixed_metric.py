@@ -547,8 +547,8 @@ def test_without_a_key_each_curve_has_its_own_values():
         (
             {"method": "micro"},
             (
-                "over=None: method='micro' combines several curves.\nPass the key of these curves, such as "
-                'over="class".'
+                "over=None: method='micro' combines several curves.\n"
+                'Pass the key of these curves, such as over="class".'
             ),
         ),
         (
