@@ -61,15 +61,48 @@ def number_distinct_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
     table = rows.clone()
     table.columns = names = [str(i) for i in range(rows.width)]
     distinct = table.unique().sort(names)
-    numbered = table.join(
-        distinct.with_row_index("number"),
-        on=names,
+    distinct.columns = rows.columns
+    return distinct, find_keys(rows, distinct)
+
+
+def select_keys(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Return some columns of a table; without columns, the result has as many rows as the table."""
+    if not names:
+        return pl.DataFrame(height=frame.height)
+    return frame.select(column(name) for name in names)
+
+
+def find_keys(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.Series:
+    """Return, for each row, the position of the row of `keys` with equal values; null if none.
+
+    Both tables have the same columns, and `keys` has distinct rows. Nulls are equal to each other.
+    """
+    if not keys.width:
+        position = pl.Series("number", [0 if keys.height else None], pl.Int64)
+        return position.new_from_index(0, rows.height)
+    rows, keys = rows.clone(), keys.clone()
+    rows.columns = keys.columns = names = [str(i) for i in range(keys.width)]
+    numbered = keys.with_row_index("number")
+    found = rows.join(numbered, on=names, how="left", nulls_equal=True, maintain_order="left")
+    return found.get_column("number").cast(pl.Int64)
+
+
+def join_keys(
+    plan: pl.LazyFrame, schema: pl.Schema, table: pl.DataFrame, by: Sequence[str]
+) -> pl.LazyFrame:
+    """Add the columns of the row of `table` that has the same key, or nulls, to each row of a plan.
+
+    `schema` is that of the plan. The keys of `table` are distinct. Nulls are equal to each other.
+    """
+    names = private_names(map(str, range(len(by))), [*schema, *table.columns])
+    return plan.join(
+        table.rename(dict(zip(by, names.values(), strict=True))).lazy(),
+        left_on=[column(name) for name in by],
+        right_on=list(names.values()),
         how="left",
         nulls_equal=True,
         maintain_order="left",
     )
-    distinct.columns = rows.columns
-    return distinct, numbered.get_column("number")
 
 
 def build_table(
@@ -125,16 +158,30 @@ def through_node(
     schema: dict[str, Any],
     by: Sequence[str],
     anchor: str,
+    compared: str | None = None,
 ) -> pl.LazyFrame:
     """Return a query plan that applies `function` to the collected rows of `plan`.
 
     `by` are the group columns. Filters on these columns of the result may be applied to the rows of
-    `plan` before the computation. `anchor` is a column of the result that is never null. The plan
-    has a filter `anchor is not null`, which does not remove rows. Without this filter, polars would
-    apply `head` and `slice` to the rows of `plan`, although `slice_pushdown` is False.
+    `plan` before the computation. `compared` is another column that `plan` and the result have,
+    such as the column of the models that are compared within a group. Filters on this column are
+    applied to the result only, because its values within a group affect each other.
+
+    `anchor` is a column of the result that is never null. The plan has a filter `anchor is not
+    null`, which does not remove rows. Without this filter, polars would apply `head` and `slice` to
+    the rows of `plan`, although `slice_pushdown` is False.
     """
+    apply = function
+    if compared is not None:
+        # Filters are moved to the rows of `plan` by the names of columns.
+        private = private_names(["compared"], [*by, compared])["compared"]
+        plan = plan.rename({compared: private})
+
+        def apply(frame: pl.DataFrame) -> pl.DataFrame:
+            return function(frame.rename({private: compared}))
+
     result = plan.map_batches(
-        function,
+        apply,
         predicate_pushdown=bool(by),
         projection_pushdown=False,
         slice_pushdown=False,

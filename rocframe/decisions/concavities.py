@@ -23,6 +23,7 @@ from rocframe.frames import (
     as_input_frame,
     build_table,
     column,
+    join_keys,
     lazy_plan,
     number_distinct_rows,
     private_names,
@@ -311,9 +312,7 @@ def repair_scores(
         number = pl.lit(0, pl.Int64).alias(names["group"])
         if by:
             numbered = keys.with_columns(pl.int_range(pl.len()).alias(names["group"]))
-            rows = rows.join(
-                numbered.lazy(), on=list(by), how="left", nulls_equal=True, maintain_order="left"
-            )
+            rows = join_keys(rows, schema, numbered, by)
             number = column(names["group"]).fill_null(-1)
 
         def repair(values: pl.Series) -> pl.Series:

@@ -193,6 +193,7 @@ def cost_curve(
             schema={**{name: table.keys[name] for name in keys}, **columns, **last},
             by=keys,
             anchor="probability_cost",
+            compared=across,
         )
 
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))

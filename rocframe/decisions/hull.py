@@ -153,6 +153,7 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
             },
             by=keys,
             anchor="threshold",
+            compared=across,
         )
 
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))

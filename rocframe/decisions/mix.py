@@ -17,8 +17,10 @@ from rocframe.frames import (
     as_input_frame,
     build_table,
     column,
+    join_keys,
     lazy_plan,
     private_names,
+    select_keys,
     through_node,
 )
 from rocframe.inputs.roles import TYPE_CHECKS, resolve_column
@@ -379,7 +381,7 @@ def _parse_mixtures(points: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
             problem = f"the table has no column {name!r}"
             raise OptionValueError.compose("points", points.columns, problem, hint)
     by = tuple(points.columns[: points.columns.index("at")])
-    if points.select(by).is_duplicated().any() if by else points.height > 1:
+    if select_keys(points, by).is_duplicated().any() if by else points.height > 1:
         problem = "a group has several points"
         hint = "Select one value, for example with .filter(value=0.1)."
         raise OptionValueError.compose("points", points.columns, problem, hint)
@@ -403,12 +405,10 @@ def _with_decisions(
     """Return the plan of the predictions with their decisions."""
     added = [*MIX, *(f"{name}_{side}" for name in across for side in ("above", "below"))]
     names = private_names([*added, "score", "case"], list(schema))
-    sides = points.select(*by, *(column(name).alias(names[name]) for name in added))
+    sides = points.select(*map(column, by), *(column(name).alias(names[name]) for name in added))
     rows = plan.with_columns(score.alias(names["score"]), case.alias(names["case"]))
     if by:
-        rows = rows.join(
-            sides.lazy(), on=list(by), how="left", nulls_equal=True, maintain_order="left"
-        )
+        rows = join_keys(rows, schema, sides, by)
     else:
         values = sides.row(0, named=True) if sides.height else dict.fromkeys(sides.columns)
         rows = rows.with_columns(

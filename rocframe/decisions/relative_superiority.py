@@ -286,6 +286,7 @@ def _compare_costs(
             schema={**table.keys, **schema},
             by=tuple(name for name in table.by if name != across),
             anchor=anchor,
+            compared=across,
         )
 
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))

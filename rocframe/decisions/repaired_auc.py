@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
-import polars as pl
 
 from rocframe.curves.table import check_ends
 from rocframe.decision_tables import REPAIRED_AUC
@@ -21,12 +20,13 @@ from rocframe.decisions.concavities import (
 from rocframe.decisions.optimum import CurveRows
 from rocframe.decisions.other_folds import pooled_other_curves
 from rocframe.decisions.transfer import plan_transfer
-from rocframe.frames import build_table, column
+from rocframe.frames import build_table, find_keys, select_keys
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import exact_quotient
 from rocframe.options import check_choice, check_supported, parse_integer, public
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.curves.table import Curves
@@ -183,24 +183,12 @@ def _repair_chosen(
     rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
     distinct, group = number_keys(chosen, keys)
     found = Intervals.from_table("chosen", chosen, group, which)
-    key_of = np.zeros(n_curves, np.int64)
-    if keys:
-        numbered = distinct.with_columns(pl.int_range(pl.len()).alias(NUMBER))
-        key_of = (
-            curves.keys.select(column(name) for name in keys)
-            .join(numbered, on=list(keys), how="left", nulls_equal=True, maintain_order="left")
-            .get_column(NUMBER)
-            .fill_null(-1)
-            .to_numpy()
-        )
+    key_of = find_keys(select_keys(curves.keys, keys), distinct).fill_null(-1).to_numpy()
     repaired = _repaired_areas(rows, found, key_of[rows.curve], n_curves)
     n_concavities = np.bincount(found.group, minlength=distinct.height + 1)
     # The last element, with the index -1, is for curves whose key is not in the table.
     gain_chosen = np.bincount(found.group, 2 * found.area, distinct.height + 1).astype(np.float64)
     return _gain_columns(curves, repaired, gain_chosen[key_of], n_concavities[key_of])
-
-
-NUMBER = "(number)"
 
 
 def _gain_columns(

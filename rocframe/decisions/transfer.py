@@ -16,8 +16,9 @@ from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueErro
 from rocframe.frames import (
     as_input_frame,
     build_table,
+    find_keys,
     lazy_plan,
-    private_names,
+    select_keys,
     through_node,
 )
 from rocframe.inference.notes import class_notes
@@ -247,22 +248,13 @@ def plan_transfer(
             if dtype != table.keys[name]:
                 hint = f"The curves have {table.keys[name]}. Cast one of the two columns."
                 raise ColumnTypeError.compose("chosen", name, dtype, hint)
-
-        # A filter on the folds of the result must not remove the rows of other folds, so the column
-        # is renamed.
-        (private,) = private_names(["over"], table.by).values()
-        names = {} if over is None else {over: private}
-
-        def read(frame: pl.DataFrame) -> pl.DataFrame:
-            renamed = frame.rename({new: name for name, new in names.items()})
-            return compute(read_curves(renamed, table), new_columns)
-
         return through_node(
-            plan.select(table.count_columns).rename(names),
-            read,
+            plan.select(table.count_columns),
+            lambda frame: compute(read_curves(frame, table), new_columns),
             schema={**table.keys, **new_columns},
-            by=[name for name in table.by if name not in names],
+            by=[name for name in table.by if name != over],
             anchor=anchor,
+            compared=over,
         )
 
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
@@ -385,7 +377,7 @@ def _check_chosen(chosen: object, options: RuleOptions) -> None:
             given = ", ".join(map(repr, available))
             raise OptionValueError.compose("rule", name, problem, f"Its rules are: {given}.")
     keys = [*_chosen_keys(chosen), "rule"]
-    if chosen.select(keys).is_duplicated().any():
+    if select_keys(chosen, keys).is_duplicated().any():
         problem = "chosen: the table has several thresholds for the same group and rule"
         raise OptionValueError(f"{problem}.\n{hint}")
 
@@ -393,21 +385,11 @@ def _check_chosen(chosen: object, options: RuleOptions) -> None:
 def _read_choice(curves: Curves, chosen: pl.DataFrame, rule: str) -> Choice:
     """Return the threshold of each curve from a table of operating points."""
     keys = _chosen_keys(chosen)
-    found = chosen.filter(pl.col("rule") == rule).select(*keys, "value", THRESHOLD)
-    names = {name: f"({i})" for i, name in enumerate(keys)}
-    found = found.rename(names).cast({THRESHOLD: pl.Float64, "value": pl.Float64})
-    # With a constant key, tables without group columns are joined in the same way.
-    constant, rows = pl.lit(0).alias("()"), curves.keys.select(keys).rename(names)
-    rows = pl.DataFrame({"()": np.zeros(len(curves.firsts), np.int32)}).hstack(rows)
-    found = rows.join(
-        found.with_columns(constant),
-        on=rows.columns,
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
-    )
+    found = chosen.filter(pl.col("rule") == rule)
+    row = find_keys(select_keys(curves.keys, keys), select_keys(found, keys))
     threshold, value = (
-        found.get_column(name).fill_null(np.nan).to_numpy() for name in (THRESHOLD, "value")
+        found.get_column(name).cast(pl.Float64).gather(row).fill_null(np.nan).to_numpy()
+        for name in (THRESHOLD, "value")
     )
     note = np.full(len(threshold), None, object)
     note[np.isnan(threshold)] = "no_solution"

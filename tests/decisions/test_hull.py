@@ -179,3 +179,31 @@ def test_slopes_of_large_counts_are_correctly_rounded():
         1 / (total - 4),
         0.0,
     ]
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda curves: rf.hull(curves, across="model"),
+        lambda curves: rf.cost_curve(curves, across="model", grid=7),
+        lambda curves: rf.relative_superiority(curves, across="model"),
+        lambda curves: rf.lc_index(curves, across="model", cost_ratio=(0.1, 0.5, 2)),
+        lambda curves: rf.transfer(curves, over="model"),
+        lambda curves: rf.repaired_auc(curves, over="model"),
+    ],
+    ids=["hull", "cost_curve", "relative_superiority", "lc_index", "transfer", "repaired_auc"],
+)
+def test_a_filter_on_the_compared_column_of_a_lazy_table_does_not_change_the_comparison(verb):
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame(
+        {
+            "model": np.repeat(["a", "b", "c"], 30),
+            "label": rng.integers(0, 2, 90),
+            "score": rng.random(90),
+        }
+    )
+    curves = rf.curve(table, "label", "score", by="model")
+    expected = verb(curves)
+    for model in "abc":
+        selected = verb(curves.lazy()).filter(model=model).collect()
+        assert_frame_equal(selected, expected.filter(model=model))

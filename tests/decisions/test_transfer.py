@@ -266,3 +266,31 @@ def test_heavy_weights_of_one_fold_do_not_change_the_choice_on_other_folds():
     assert applied["threshold"].to_list() == own["threshold"].to_list()
     np.testing.assert_allclose(applied["value_chosen"], own["value"], rtol=1e-12)
     assert applied["note"].null_count() == 2
+
+
+@pytest.mark.parametrize("name", ["(number)", "number", "0", "(0)", "()", "^k.*$", "*"])
+def test_group_columns_may_have_any_name(name):
+    table = pl.DataFrame(
+        {
+            "key": [None, None, None, "b", "b", "b"] * 4,
+            "g": [1, 2, 3] * 8,
+            "label": [1, 0, 0, 1, 0, 1, 0, 1] * 3,
+            "score": [i * 7 % 11 for i in range(24)],
+            "id": range(24),
+        }
+    )
+
+    def results(table: pl.DataFrame, key: str) -> list[pl.DataFrame]:
+        curves = rf.curve(table, "label", "score", by=[key, "g"])
+        found = rf.concavities(curves)
+        return [
+            rf.transfer(curves, chosen=rf.operating_point(curves)),
+            rf.transfer(curves, over="g"),
+            rf.repaired_auc(curves, chosen=found, which="all"),
+            rf.repair_scores(table, "score", found),
+            rf.draw_decisions(table, "score", rf.mix(curves, fpr=0.3), id="id", seed=1),
+        ]
+
+    renamed = results(table.rename({"key": name}), name)
+    for result, expected in zip(renamed, results(table, "key"), strict=True):
+        assert_frame_equal(result.rename({name: "key"}), expected)
