@@ -136,7 +136,7 @@ def build_column(name: str, values: Any, dtype: pl.DataType, height: int) -> pl.
 
 
 def fill_nulls(column: pl.Series, value: float) -> pl.Series:
-    """Replace null by a value; `Series.fill_null` takes as long as a short scan."""
+    """Replace null by a value; columns without nulls are not copied."""
     return column.fill_null(value) if column.null_count() else column
 
 

@@ -122,7 +122,7 @@ def test_a_folder_is_not_a_target(tmp_path):
     with pytest.raises(rf.StorageError) as caught:
         check_target(tmp_path)
     assert str(caught.value) == (
-        f"path={str(tmp_path)!r}: it is a folder.\nPass the name of a file in it."
+        f"path={str(tmp_path)!r}: it is a folder.\nPass the name of a file in this folder."
     )
 
 

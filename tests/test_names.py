@@ -270,7 +270,7 @@ def test_an_expression_that_makes_two_columns_of_one_name_raises(frame):
         rf.auc(like(frame, PREDICTIONS), "label", pl.col("score", "w").alias("s")).lazy().collect()
     assert text_of(caught).endswith(
         ": the expression returns two columns with the same name.\n"
-        'Rename one, for example with .name.suffix(), or pass {"a": …, "b": …}.'
+        'Rename one column, for example with .name.suffix(), or pass {"a": …, "b": …}.'
     )
 
 

@@ -118,7 +118,7 @@ def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
 
 
 def _merge_order(threshold: NDArray[np.float64], is_first: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the order of rows by falling threshold; first rows of curves precede scores of inf."""
+    """Return the order of rows by falling threshold; first rows of curves precede the score inf."""
     scored = np.flatnonzero(~is_first)
     # A stable sort is fast here, because each curve is already sorted.
     order: NDArray[np.int64] = scored[np.argsort(-threshold[scored], kind="stable")]

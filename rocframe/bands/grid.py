@@ -101,7 +101,7 @@ class BandCurves:
 
     @classmethod
     def from_trace(cls, curves: CurveArrays) -> BandCurves:
-        """Compute the rates of full curves."""
+        """Convert the counts of full curves to rates."""
         tp, fp, fn, tn = curves.counts.values()
         with np.errstate(invalid="ignore"):
             fpr, tpr = fp / (fp + tn), tp / (tp + fn)

@@ -233,7 +233,7 @@ class RotatedCurves:
     def from_scales(
         cls, fpr: NDArray[np.float64], tpr: NDArray[np.float64], x_max: float, y_max: float
     ) -> RotatedCurves:
-        """Return curves that are rotated with given scales of the axes."""
+        """Rotate curves, after fpr is multiplied by `x_max` and tpr by `y_max`."""
         ends = [(0, 0)] * (fpr.ndim - 1) + [(1, 1)]
         x, y = (
             size * np.pad(rate, ends, constant_values=(0.0, 1.0))

@@ -514,7 +514,10 @@ def _nonempty(cuts: Sequence[NDArray[np.int64]]) -> list[int]:
 
 
 def _cuts(rising: NDArray[np.float64], a: BoundRanks, b: BoundRanks) -> list[NDArray[np.int64]]:
-    """Return the first ranks that are tied with 2, 1 and 0 bounds, and the number of ranks."""
+    """Return four ranks for each pair of bounds: three first ranks and the number of values.
+
+    The first ranks are those of values that are tied with both bounds, with one, and with none.
+    """
     first = np.maximum(a.below, b.below)
     both = np.maximum(first, np.minimum(a.at_most, b.at_most))
     either = np.maximum(a.at_most, b.at_most)

@@ -165,7 +165,7 @@ def possible_range(a: Any, b: Any, total: Any) -> tuple[NDArray[Any], NDArray[An
 
 
 def independent_rates(a: Any, b: Any) -> NDArray[np.float64]:
-    """Return the rates of independent decisions for AND (row 0) and OR (row 1)."""
+    """Return the rates of AND (row 0) and OR (row 1) if the two models decide independently."""
     return np.stack([a * b, a + b - a * b])
 
 

@@ -221,7 +221,7 @@ def venkatraman_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
 
 
 def error_difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
-    """Return the absolute differences of the numbers of errors, summed over all ranks."""
+    """Return the absolute differences of the error counts of both models, summed over ranks."""
     # At a rank, the errors are the positives with later ranks and the negatives up to this rank.
     # Therefore the numbers of errors of two models differ by twice the difference of their numbers
     # of true positives.

@@ -197,7 +197,7 @@ def _gain_columns(
     gain_chosen: NDArray[np.float64],
     n_concavities: NDArray[np.int64],
 ) -> dict[str, Any]:
-    """Return the columns of the result."""
+    """Return the gains, the optimism and the areas of each curve as columns."""
     auc, auc_repaired, gain = repaired
     note = class_notes(curves.total("tp", "fn"), curves.total("fp", "tn"))
     return {

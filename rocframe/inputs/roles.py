@@ -346,7 +346,7 @@ def output_columns(
         problem = "the expression returns two columns with the same name"
         hint = "Pass an expression that returns one column."
         if argument == "score":
-            hint = 'Rename one, for example with .name.suffix(), or pass {"a": …, "b": …}.'
+            hint = 'Rename one column, for example with .name.suffix(), or pass {"a": …, "b": …}.'
         raise OptionValueError.compose(argument, source, problem, hint) from None
 
 

@@ -149,7 +149,9 @@ def check_target(path: str | os.PathLike[str]) -> Path:
             path_text, "it is not a local file", "Write to a local file, then copy it."
         )
     if target.is_dir():
-        raise StorageError.compose(path_text, "it is a folder", "Pass the name of a file in it.")
+        raise StorageError.compose(
+            path_text, "it is a folder", "Pass the name of a file in this folder."
+        )
     # A device, such as /dev/null, must not be replaced by a file.
     if target.exists() and not target.is_file():
         raise StorageError.compose(

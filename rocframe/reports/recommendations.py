@@ -34,7 +34,7 @@ OUTCOMES = {
 class Recommendations:
     """The costs in words, the recommended threshold of each group, and remarks.
 
-    `points` are the rows of the drawn curves at the recommended thresholds. It is None if the
+    `points` are the rows of the drawn curves at the recommended thresholds. `points` is None if the
     curves are averaged, because the rows of the pooled curves are not on the drawn curves.
     """
 
