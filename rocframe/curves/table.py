@@ -307,6 +307,7 @@ def _check_complete(curves: Curves) -> None:
         if invalid.any():
             group = int(np.searchsorted(curves.starts, np.argmax(invalid), "right")) - 1
             problem = problem.format(group=curves.name_group(group))
+            hint = _common_hull_hint(curves.layout) or hint
             raise BrokenCurveError.compose(f"curves: {problem}", hint)
 
     no_top = np.zeros(len(tp), bool)
@@ -346,6 +347,18 @@ def _check_complete(curves: Curves) -> None:
         decreases &= ~is_first
         problem = f"{name} decreases with falling thresholds in {{group}}"
         check(decreases, problem, SEPARATE_CURVES)
+
+
+def _common_hull_hint(table: CurveLayout) -> str:
+    """Return a hint for a table of `hull(across=)`; empty for other tables."""
+    across = list(table.row)[-1]
+    if "slope_low" not in table.row or across == "note":
+        return ""
+    return (
+        "The table is a common hull of several curves. It can be evaluated if all these curves "
+        "have the same numbers of positives and negatives, and if by= does not contain the column "
+        f"of these curves, {across!r}."
+    )
 
 
 def check_ends(curves: Curves, consequence: str, hint: str) -> None:

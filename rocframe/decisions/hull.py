@@ -91,6 +91,11 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     isotonic regression. Integer counts are compared exactly, and the slopes between them are
     correctly rounded. For curves with different numbers of rows, rates are compared as floats.
 
+    The counts of a vertex are those of its curve. If the curves of a common hull have different
+    numbers of positives or negatives, the common hull is not a complete curve table, and `area` and
+    other functions raise an error for it. The area under the common hull is then the sum of the
+    trapezoids between its rates, `fpr` and `tpr`.
+
     References
     ----------
     F. Provost, T. Fawcett (2001), "Robust classification for imprecise environments", Machine
