@@ -133,5 +133,5 @@ def check_area_exists(columns: Sequence[str]) -> None:
     if average is not None:
         raise BrokenCurveError.compose(
             f"curves: no area is defined for averages at fixed values of {average.fixed}",
-            "Average the curves along an axis instead, without metrics=.",
+            "Use average without metrics=, which averages an axis of the curves.",
         )

@@ -52,7 +52,7 @@ class TopRange:
 
     @property
     def slope(self) -> float:
-        """1, because `areas` returns standardized areas, so that intervals need no conversion."""
+        """Derivative of the standardized area with respect to the result of `areas`."""
         return 1.0
 
     def standardize(self, area: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -82,11 +82,11 @@ class TopRange:
         neg: NDArray[Any],
         prevalence: float | None = None,
     ) -> list[NDArray[Any]]:
-        """Return numbers of pairs whose positive is at the top and has a higher score.
+        """Return numbers of pairs in which the positive is at the top and has the higher score.
 
-        The first two arrays are the pairs of scores that are completely at the top: without ties,
-        and with ties. The other three arrays are the pairs of the score that contains the end of
-        the range: with its tie as a straight line, as 0 and as 1. `prevalence` is the prevalence of
+        The first two arrays count pairs of scores that are completely at the top: without tied
+        pairs, and with tied pairs. The other three arrays count pairs of the score that contains
+        the end of the range: with a tied pair as 1/2, 0 and 1. `prevalence` is the prevalence of
         the alert rates; None for the prevalence of each group.
         """
         lengths = np.diff(starts)

@@ -47,7 +47,7 @@ RANGE_ENDS = {"x": "fpr_min", "x2": "fpr_max", "y": "tpr_min", "y2": "tpr_max"}
 def combination_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw each pair of models, with a rectangle and two points for AND and for OR."""
+    """Draw the combinations of each pair: for AND and for OR, a rectangle and two points."""
     pair = "models"
     while pair in table.columns:
         pair = f"({pair})"

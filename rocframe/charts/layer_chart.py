@@ -36,7 +36,7 @@ class LayerChart(alt.LayerChart):
         if isinstance(other, LayerChart):
             _check_axes(_axis_titles(self), _axis_titles(other))
         if isinstance(other, alt.LayerChart):
-            fixed = [layer for layer in self.layer if _has_own_data(layer)]
+            fixed = [layer for layer in self.layer if _has_data(layer)]
             layers = [layer for layer in other.layer if layer not in fixed]
             if len(layers) < len(other.layer):
                 other = other.copy(deep=False)
@@ -55,11 +55,11 @@ def _axis_titles(chart: Any) -> list[str]:
     return []
 
 
-def _check_axes(own: Sequence[str], other: Sequence[str]) -> None:
-    """Raise an error if two charts with known axes have different axes."""
-    if own and other and own != other:
-        first, second = (" and ".join(map(repr, titles)) for titles in (own, other))
-        problem = f"chart + chart: the axes of the charts differ: {first}, but {second}"
+def _check_axes(first: Sequence[str], second: Sequence[str]) -> None:
+    """Raise an error if the axes of two charts have different titles; charts can lack titles."""
+    if first and second and first != second:
+        names, others = (" and ".join(map(repr, titles)) for titles in (first, second))
+        problem = f"chart + chart: the axes of the charts differ: {names}, but {others}"
         hint = "Draw both with the same kind= or x= and y=, or side by side: chart | chart."
         raise OptionValueError(f"{problem}.\n{hint}")
 
@@ -69,10 +69,10 @@ def _has_nothing_to_move(layer: Any, data: Any) -> bool:
     has_other_data = data is not alt.Undefined and layer._get("data") is not data
     return (
         type(layer) is alt.Chart
-        and (has_other_data or not _has_own_data(layer))
+        and (has_other_data or not _has_data(layer))
         and all(layer._get(name) is alt.Undefined for name in MOVED)
     )
 
 
-def _has_own_data(layer: Any) -> bool:
+def _has_data(layer: Any) -> bool:
     return layer._get("data") is not alt.Undefined

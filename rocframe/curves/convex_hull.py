@@ -27,8 +27,8 @@ def hull_vertices(
 
     The rows of curve i are `starts[i]:starts[i + 1]`. Each curve has at least one row. The first
     and the last row of a curve are marked. Other points on an edge of the hull are not marked.
-    Integer counts are compared exactly. Sums of weights are on an edge if they are above it by less
-    than a rounding error.
+    Integer counts are compared exactly. With weights, a point that is above an edge by less than a
+    rounding error is not marked.
     """
     if tp.dtype.kind == "f" or fp.dtype.kind == "f":
         lengths, lasts = np.diff(starts), starts[1:] - 1
@@ -126,7 +126,7 @@ def _hull_candidates(
     tp1, fp1 = tp[vertices], fp[vertices]
     if tp.dtype.kind == "i" and int(tp1.max()) * int(fp1.max()) > MAX_EXACT_PRODUCT:
         tp1, fp1 = tp1.astype(object), fp1.astype(object)
-    # Differences between the last row of a curve and the next curve have no effect.
+    # The last row of a curve is a vertex, so the difference to the next curve has no effect.
     height, width = (np.append(np.diff(part), part[:1]) for part in (tp1, fp1))
     is_candidate = np.zeros(len(tp), bool)
 

@@ -31,11 +31,13 @@ if TYPE_CHECKING:
 
 
 SIMPLIFIED_BATCH_ROWS = 1 << 18  # rows of curves that are simplified together
-# Largest distance of two examined rows that are not adjacent, relative to the error.
+# Largest distance of two examined rows that are not adjacent, relative to `max_error`.
 ROW_STEP = 1 / 8
-CURVED_STEP = 1 / 4  # largest distance of points on a curved line, relative to the error
+CURVED_STEP = 1 / 4  # largest distance of points on a curved line, relative to `max_error`
 MIN_CURVED_STEP = 1e-5  # smallest distance of points on a curved line, in lengths of an axis
-MAX_CORNER_PRODUCT = 2**40  # below it, rounding errors of deviations are negligible
+# If a curve has fewer pairs of a positive and a negative, rounding errors of deviations are
+# negligible.
+MAX_CORNER_PRODUCT = 2**40
 SHORT_CURVE_ROWS = 32  # if lines are curved, all rows of curves with fewer rows are selected
 
 
@@ -63,7 +65,8 @@ def simplified_rows(
 def _simplify_batch(
     counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    is_long = len(counts.tp) > 2 * SIMPLIFIED_BATCH_ROWS  # only part of its rows are examined
+    # A curve that is longer than a batch is faster to simplify if not all rows are examined.
+    is_long = len(counts.tp) > 2 * SIMPLIFIED_BATCH_ROWS
     if is_long or counts.tp.dtype.kind != "i" or kind.x != "fpr" or scale != "linear":
         return _examine_curves(counts, kind, scale, max_error)
     corners, is_regular = _find_corners(counts)
@@ -129,7 +132,7 @@ def _examine_curves(
     if axes.curved:
         required |= np.repeat(sizes < SHORT_CURVE_ROWS, sizes)
     counts = replace(counts, required=required)
-    # The error of curves whose rows are all required is 0 without an examination of their points.
+    # If all rows of a curve are required, the error of the curve is 0.
     is_complete = np.logical_and.reduceat(required | ~candidates, counts.starts[:-1])
     if not is_complete.any():
         return _select_rows(counts, axes, max_error, candidates)
@@ -176,7 +179,7 @@ def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> NDArray[np.bool_]:
     """Mark the two rows at each jump of a curve.
 
     A curve jumps from its first row to the second if y is precision or lift, which are undefined in
-    the first row. On scaled axes, it also jumps where a rate changes from or to 0 or 1.
+    the first row. On scaled axes, a curve also jumps where a rate changes from or to 0 or 1.
     """
     marked = np.zeros(len(counts.tp), bool)
     if not axes.monotone:  # the first point at which precision or lift is defined
@@ -184,14 +187,14 @@ def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> NDArray[np.bool_]:
     if axes.scale == "linear":
         return marked
     x_count, other_count = axes.axis_counts(counts.tp, counts.fp)
-    beyond = [x_count > 0]
+    conditions = [x_count > 0]
     if axes.scale == "normal_deviate":
         sizes = np.diff(counts.starts)
-        beyond += [other_count > 0, other_count >= np.repeat(counts.pos, sizes)]
-        beyond += [x_count >= np.repeat(axes.x_total, sizes)]
-    for side in beyond:
-        marked[1:] |= side[1:] != side[:-1]
-        marked[:-1] |= side[1:] != side[:-1]
+        conditions += [other_count > 0, other_count >= np.repeat(counts.pos, sizes)]
+        conditions += [x_count >= np.repeat(axes.x_total, sizes)]
+    for condition in conditions:
+        marked[1:] |= condition[1:] != condition[:-1]
+        marked[:-1] |= condition[1:] != condition[:-1]
     return marked
 
 

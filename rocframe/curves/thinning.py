@@ -63,7 +63,7 @@ def column_extremes(
 ) -> NDArray[np.bool_]:
     """Mark the first, last, lowest and highest point of each line in each column of the chart.
 
-    A column is an interval of x with the length `width`. `x` must not decrease along a line.
+    A column is an interval of x with the length `width`. `x` must not decrease within a line.
     """
     is_first: NDArray[np.bool_] = np.diff(np.floor(x / width), prepend=-1).astype(bool)
     is_first[starts[:-1][starts[1:] > starts[:-1]]] = True
@@ -195,10 +195,10 @@ def evenly_spaced_points(
     *,
     corners: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Mark about `most` points of each line at even distances; all points of shorter lines.
+    """Mark about `most` points of each line at equal distances; all points of shorter lines.
 
     The distances are lengths of the straight lines between `corners`, which include the ends of the
-    line. Therefore, oscillations that are smaller than the tolerance of the corners do not count.
+    line. Oscillations between two corners therefore do not increase the distances.
     """
     sizes = np.diff(starts)
     line = np.repeat(np.arange(len(sizes)), sizes)
@@ -224,7 +224,7 @@ def evenly_spaced_points(
 def evenly_ranked_rows(
     starts: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return at most `most` rows of each line, evenly by rank, and the new start of each line.
+    """Return at most `most` rows of each line, in equal steps, and the new start of each line.
 
     `most` is at least 2. The first and the last row of a line are always returned.
     """
@@ -246,8 +246,8 @@ class LinePoints:
     """The points of the lines of curves: rows of the table, and points between two rows.
 
     The points are sorted by curve. `row` is `BETWEEN` for points between two rows. `pos` and `neg`
-    are the totals of each curve. `prevalence` is the prevalence of the rates in the table; None if
-    each curve has its own.
+    are the totals of each curve. `prevalence` is the prevalence of the rates in the table; None for
+    the prevalence of each curve.
     """
 
     curve: NDArray[np.int64]
@@ -277,7 +277,8 @@ class LinePoints:
     def between(self, ends: LinePoints, fraction: float | NDArray[np.float64]) -> LinePoints:
         """Return points between each point and the same element of `ends`.
 
-        Counts are interpolated linearly; `fraction` is 0 at the point and 1 at its end.
+        Counts are interpolated linearly. `fraction` is 0 at the point and 1 at the element of
+        `ends`.
         """
         tp = interpolated_values(self.tp, ends.tp, fraction)
         fp = interpolated_values(self.fp, ends.fp, fraction)
@@ -294,9 +295,9 @@ def insert_points(
 ) -> LinePoints:
     """Insert points in the middle of segments until `needs_point` is False for all segments.
 
-    Segment i goes from the point `left[i]` to the next point. `needs_point(start, end)` has the
-    ends of segments as arguments. A segment is not divided if there is no Float64 number between
-    the counts of its ends.
+    Segment i goes from the point `left[i]` to the next point. The arguments of `needs_point` are
+    the starts and the ends of segments. A segment is not divided if there is no Float64 number
+    between the counts of its ends.
     """
     low, high = np.zeros(len(left)), np.ones(len(left))
     lefts, fractions = [left[:0]], [low[:0]]

@@ -76,10 +76,10 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
         `area` (Float64) is the area between the hull and the curve. `threshold_above` and
         `threshold_below` (Float64) are the thresholds of the two vertices. The concavity consists
         of the rows with `threshold_below <= score < threshold_above`. `score_max` (Float64) is the
-        highest of their scores; `threshold_below` is the lowest. `fpr_above`, `tpr_above`,
-        `fpr_below` and `tpr_below` (Float64) are the rates of the two vertices. `n_pos` and `n_neg`
-        are the numbers of rows in the concavity (Int64), or the sums of weights (Float64). `auc`
-        (Float64) is the area under the whole curve.
+        highest score of these rows; `threshold_below` is the lowest score. `fpr_above`,
+        `tpr_above`, `fpr_below` and `tpr_below` (Float64) are the rates of the two vertices.
+        `n_pos` and `n_neg` are the numbers of rows in the concavity (Int64), or the sums of weights
+        (Float64). `auc` (Float64) is the area under the complete curve.
 
     Raises
     ------
@@ -354,7 +354,7 @@ class Intervals(NamedTuple):
     """Intervals of scores whose order is reversed, sorted by group and score.
 
     An interval consists of the scores from `lower` to below `upper`, or of all scores from `lower`
-    if `upper` is NaN. `highest` is the highest score of the data of the concavity in it.
+    if `upper` is NaN. `highest` is the highest score in the data that determined the concavity.
     """
 
     group: NDArray[np.int64]
@@ -385,9 +385,9 @@ class Intervals(NamedTuple):
         return cls(found.curve, lower, upper, highest, found.area)._select("curves", which)
 
     def _select(self, argument: str, which: Which) -> Intervals:
-        """Sort the intervals; with `"largest"`, keep one of each group.
+        """Return the sorted intervals; with `"largest"`, one interval of each group.
 
-        Of equal areas, the one with the highest scores is kept.
+        This interval has the largest area and, of equal areas, the highest scores.
         """
         order = np.lexsort((self.lower, self.group))
         if which == "largest":
@@ -418,7 +418,7 @@ class Intervals(NamedTuple):
 
 
 def _upper_limits(threshold: NDArray[np.float64], tp: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the limits of concavities below these thresholds; NaN for the row above all scores.
+    """Return the upper limits of concavities; NaN if the vertex is the row above all scores.
 
     The first row of a curve and the row of the score inf have the same threshold. Only the row of
     the score inf has true positives if it is a vertex of the hull.
@@ -429,7 +429,7 @@ def _upper_limits(threshold: NDArray[np.float64], tp: NDArray[Any]) -> NDArray[n
 def doubled_pairs(rows: CurveRows, n_curves: int) -> NDArray[Any]:
     """Return twice the number of pairs of a positive and a negative of each curve.
 
-    Pairs of weights are divided by the same number as those of `doubled_wins`.
+    With weights, both results are divided by the same number as the results of `doubled_wins`.
     """
     pos, neg = np.zeros((2, n_curves), rows.pos.dtype)
     *_, pos[rows.curve], neg[rows.curve] = rows.unit_counts

@@ -40,8 +40,8 @@ class OtherFolds:
     """The steps of curves from row to row, and the pooled steps of all curves of each group.
 
     Curves of a group have the same values of all group columns except for that of the folds. The
-    curves are sorted by group; curve i is the curve `order[i]` of the table. It belongs to the
-    group `group[i]` and has the steps `starts[i]` to `starts[i + 1]`, of which the first one is its
+    curves are sorted by group. Curve i is the curve `order[i]` of the table, belongs to the group
+    `group[i]` and has the steps `starts[i]` to `starts[i + 1]`. The first step of a curve is the
     first row. `pooled` is the position of the pooled step with the same threshold, and `other_tp`
     and `other_fp` are the changes of the counts of all other curves in that step. All other curves
     of the group together have `pos[i]` positives and `neg[i]` negatives.
@@ -136,10 +136,11 @@ class OtherFolds:
         first = self.pooled_starts[group]
         lengths = self.pooled_starts[group + 1] - first
         starts = np.append(0, np.cumsum(lengths))
-        # Steps that only the own curve has are removed. Other steps do not count the own curve.
-        own = slice(edges[0], edges[-1])
-        index = self.pooled[own] + np.repeat(starts[:-1] - first, np.diff(edges))
-        is_removed = self.n_curves[self.pooled[own]] == 1
+        # Steps that only the omitted curve has are removed. All other steps have the changes of the
+        # other curves.
+        omitted = slice(edges[0], edges[-1])
+        index = self.pooled[omitted] + np.repeat(starts[:-1] - first, np.diff(edges))
+        is_removed = self.n_curves[self.pooled[omitted]] == 1
         removed, index = index[is_removed], index[~is_removed]
         step = np.delete(concatenated_ranges(first, lengths), removed)
         index -= np.searchsorted(removed, index)
@@ -147,7 +148,7 @@ class OtherFolds:
         counts = []
         for pooled, others in ((self.pooled_tp, self.other_tp), (self.pooled_fp, self.other_fp)):
             change = pooled[step]
-            change[index] = others[own][~is_removed]
+            change[index] = others[omitted][~is_removed]
             counts.append(cumulative_sums(change, starts))
         lengths = np.diff(starts)
         return CurveRows(

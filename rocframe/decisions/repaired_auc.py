@@ -46,7 +46,7 @@ def repaired_auc(
     min_rows: int = 1,
     by: By = None,
 ) -> FrameT:
-    """Measure how the repair of concavities that are found on some data changes the AUC on others.
+    """Measure how the repair of the concavities of some data changes the AUC on other data.
 
     For each fold, concavities are found on the pooled rows of all other folds, and the order of the
     scores in them is reversed in this fold. With `chosen=`, the concavities of another table are
@@ -79,8 +79,8 @@ def repaired_auc(
         per curve.
 
         `auc` is the AUC of the curve, and `auc_repaired` its AUC after the repair. `gain_realised`
-        is the difference, `auc_repaired - auc`. `gain_chosen` is the same difference on the data
-        of the concavities, where it is never negative. `optimism` is `gain_chosen - gain_realised`.
+        is `auc_repaired - auc`. `gain_chosen` is this difference on the data that determined the
+        concavities; it is never negative. `optimism` is `gain_chosen - gain_realised`.
         `n_concavities` (Int64) is the number of repaired concavities. If it is 0, both gains are 0.
         All other numbers are Float64.
 
@@ -102,8 +102,8 @@ def repaired_auc(
 
     Notes
     -----
-    The scores of all folds are compared with the same thresholds, so they must be on one scale, as
-    probabilities usually are.
+    The scores of all folds are compared with the same thresholds. Therefore, all scores must be on
+    the same scale, such as probabilities.
 
     A concavity that is due to chance does not exist in other data: the repair then reverses scores
     that are in the correct order, and `gain_realised` is negative. Repair scores only if the gain
@@ -177,7 +177,7 @@ def _repair_over_folds(curves: Curves, over: str, which: Which, min_rows: int) -
 def _repair_chosen(
     curves: Curves, chosen: pl.DataFrame, keys: tuple[str, ...], which: Which
 ) -> dict[str, Any]:
-    """Repair each curve in the chosen concavities of its key."""
+    """Repair each curve in the concavities of `chosen` that have the same key."""
     hint = "Compute the curve without thresholds=, and do not filter its rows."
     check_ends(curves, "its area cannot be computed", hint)
     rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
