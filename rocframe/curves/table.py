@@ -355,9 +355,9 @@ def _common_hull_hint(table: CurveLayout) -> str:
     if "slope_low" not in table.row or across == "note":
         return ""
     return (
-        "The table is a common hull of several curves. It can be evaluated if all these curves "
-        "have the same numbers of positives and negatives, and if by= does not contain the column "
-        f"of these curves, {across!r}."
+        "The table is a common hull: its thresholds and counts are those of several curves, which "
+        f"the column {across!r} names. Compute the area from the columns fpr and tpr, or use "
+        "hull() without across=."
     )
 
 

@@ -91,10 +91,9 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     isotonic regression. Integer counts are compared exactly, and the slopes between them are
     correctly rounded. For curves with different numbers of rows, rates are compared as floats.
 
-    The counts of a vertex are those of its curve. If the curves of a common hull have different
-    numbers of positives or negatives, the common hull is not a complete curve table, and `area` and
-    other functions raise an error for it. The area under the common hull is then the sum of the
-    trapezoids between its rates, `fpr` and `tpr`.
+    The thresholds and counts of a common hull are those of several curves. A common hull is
+    therefore not a curve table, and `area` and other functions can raise an error for it. The area
+    under the common hull is the sum of the trapezoids between its rates, `fpr` and `tpr`.
 
     References
     ----------

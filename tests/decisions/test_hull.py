@@ -209,26 +209,22 @@ def test_a_filter_on_the_compared_column_of_a_lazy_table_does_not_change_the_com
         assert_frame_equal(selected, expected.filter(model=model))
 
 
-def test_a_common_hull_of_curves_with_different_rows_has_no_area():
+def test_a_common_hull_is_no_curve_and_its_area_is_that_of_its_rates():
     rows = pl.DataFrame(
         {"model": list("aaabbbb"), "label": [1, 0, 0, 1, 0, 1, 0], "score": [1, 2, 0, 3, 2, 1, 0]}
     )
-    curves = rf.curve(rows, "label", "score", by="model")
-    common = curves.roc.hull(across="model")
-    hint = (
-        "The table is a common hull of several curves. It can be evaluated if all these curves "
-        "have the same numbers of positives and negatives, and if by= does not contain the column "
-        "of these curves, 'model'."
-    )
+    common = rf.curve(rows, "label", "score", by="model").roc.hull(across="model")
     for by, problem in (
         (None, "curves: tp + fn is not the same in all rows of the curve"),
         ("model", "curves: group model='b' has no row above all scores (threshold inf, tp 0)"),
     ):
         with pytest.raises(rf.BrokenCurveError) as caught:
             common.roc.area(by=by)
-        assert str(caught.value) == f"{problem}.\n{hint}"
-    votes = rf.curve(rf.datasets.vote(), "label", "score", by="model")
-    of_same_rows = votes.roc.hull(across="model")
+        assert str(caught.value) == (
+            f"{problem}.\nThe table is a common hull: its thresholds and counts are those of "
+            "several curves, which the column 'model' names. Compute the area from the columns "
+            "fpr and tpr, or use hull() without across=."
+        )
+    # From (0, 0) to (0, 1/2), (1/2, 1) and (1, 1).
     steps, heights = pl.col("fpr").diff(), pl.col("tpr") + pl.col("tpr").shift()
-    area = of_same_rows.select((steps * heights).sum() / 2).item()
-    assert of_same_rows.roc.area().item(0, "auc") == pytest.approx(area, rel=1e-12)
+    assert common.select((steps * heights).sum() / 2).item() == 0.875
