@@ -101,6 +101,7 @@ def combination_chart(
         plot,
         layers,
         title="Combined decisions",
+        subtitle="Shaded: all possible points" if len(missing) < table.height else "",
         missing=missing,
         description=[
             f"Chart of combined decisions, {pairs} of models: {plane.axis_names}",
@@ -259,10 +260,11 @@ def _titled(
     title: str,
     missing: Sequence[str],
     description: Sequence[str],
+    subtitle: str = "",
 ) -> alt.LayerChart | alt.FacetChart:
     return plot.groups.with_titles(
         plot.layered(layers, alt.Chart()),
         title=title,
-        subtitle=not_drawn(missing, MAX_IN_SUBTITLE),
+        subtitle=sentences(subtitle, not_drawn(missing, MAX_IN_SUBTITLE), end=""),
         description=sentences(*description, not_drawn(missing)),
     )

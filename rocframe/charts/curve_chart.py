@@ -21,6 +21,7 @@ from rocframe.charts.curve_layers import (
     PREVALENCE_KINDS,
     ROW_FIELDS,
     CurvePlot,
+    chance_key,
     chance_layers,
     chance_text,
     curve_stroke,
@@ -43,6 +44,7 @@ from rocframe.charts.labels import sentences
 from rocframe.charts.overlays import (
     TIE,
     OverlayInput,
+    overlay_key,
     overlay_layers,
     overlay_records,
     overlay_texts,
@@ -122,10 +124,11 @@ def curve_chart(
     area = "" if groups.captioned_column else total_area(areas, kind, groups)
     area = " ".join(filter(None, (area, limits.texts.get(""))))
     prevalence = _prevalence_text(curves, kind)
+    keys = (chance_key(plane), overlay_key(overlays)) if options.legend else ()
     return groups.with_titles(
         plot.layered(layers, one_point_per_row(plane, [*POINTS, "box"] if has_ties else POINTS)),
         title=kind.title,
-        subtitle=JOINT.join(filter(None, (area, limits.caption, prevalence))),
+        subtitle=JOINT.join(filter(None, (area, limits.caption, prevalence, *keys))),
         description=sentences(
             f"{plane.name}, {format_count(len(records), 'curve')}: {plane.axis_names}",
             chance_text(plane, of_curves=True),
@@ -176,6 +179,11 @@ def _add_chance_levels(records: list[dict[str, Any]], plane: Plane) -> None:
     levels = [record[total] if record["x"] else None for record in records]
     for record, level in zip(records, merge_levels(levels, plane.y.high), strict=True):
         record["level"] = level
+    if plane.kind.name == "lift_chart":
+        # The lines of perfect scores end at the prevalence. The chart does not show the prevalence.
+        corners = [record["prevalence"] if record["x"] else None for record in records]
+        for record, corner in zip(records, merge_levels(corners, 1), strict=True):
+            record["prevalence"] = corner
 
 
 def _notes(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rocframe.charts.groups import Groups
 
 MANY_CURVES = 20  # a panel with more curves has thin lines
-NEAR_LEVELS = 1 / 200  # share of an axis; closer lines of chance are merged
+NEAR_LEVELS = 1 / 100  # share of an axis; closer lines of chance are merged
 LOG_STEPS = 48  # segments of a line of chance on logarithmic axes
 MEANS = "means"  # the name of the kind for means of metrics at fixed values of a metric
 ONE_LINE = "The dashed line shows chance"
@@ -151,6 +151,12 @@ def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
         perfect = f". {PERFECT}" if plane.kind.name == "lift_chart" else ""
         return f"{ONE_PER_PREVALENCE}{perfect}" if of_curves else ""
     return ONE_LINE
+
+
+def chance_key(plane: Plane) -> str:
+    """Return the meaning of the lines of a lift chart, which differ from those of other charts."""
+    is_drawn = plane.kind.name == "lift_chart" and plane.diagonal
+    return "dashed: chance, dotted: perfect scores" if is_drawn else ""
 
 
 def chance_layers(plane: Plane, *, of_curves: bool = False) -> list[alt.Chart]:

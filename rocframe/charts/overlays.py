@@ -78,6 +78,11 @@ OVERLAY_KINDS = {
 # The values of the field `part` in the records of overlays.
 TIE, HULL, EQUAL_COST, LOWEST_COST, MARK = "tie", "hull", "equal cost", "lowest cost", "mark"
 LIMITS = "limits"
+LINE_KEYS = {
+    HULL: "thin dashed: convex hull",
+    EQUAL_COST: "thin: equal expected cost",
+    LOWEST_COST: "ring: lowest cost",
+}
 LIMIT_WIDTH = 1.5
 MARK_SIZE = 90  # square pixels
 TIE_OPACITY = 0.1
@@ -179,6 +184,12 @@ def overlay_texts(
         if level:
             texts.append(f"Bars are {level} confidence limits")
     return texts
+
+
+def overlay_key(records: Sequence[Mapping[str, Any]]) -> str:
+    """Return the meaning of the lines and rings that are drawn, for the subtitle."""
+    present = {record["part"] for record in records}
+    return ", ".join(text for part, text in LINE_KEYS.items() if part in present)
 
 
 def _limit_level(options: ChartOptions) -> str:

@@ -57,7 +57,9 @@ def test_several_pairs_have_panels_and_undefined_pairs_are_listed():
     table = rf.combine(DECISIONS, "label", ["a", "b", "c"], by="g")
     chart = table.roc.chart()
     assert chart.to_dict()["facet"]["sort"] == ["a and b", "a and c", "b and c"]
-    assert chart.title.subtitle.startswith("Not drawn: v · a and b · and, v · a and b · or")
+    assert chart.title.subtitle.startswith(
+        "Shaded: all possible points. Not drawn: v · a and b · and, v · a and b · or"
+    )
     assert len(points(chart, "measured")) == 6
     assert table.filter(g="u", model_b="c").roc.chart(facet="g").to_dict()["facet"]["sort"] == ["u"]
 

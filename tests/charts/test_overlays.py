@@ -46,6 +46,33 @@ def svg(chart):
     return render(json.dumps(strict(chart)))
 
 
+def test_the_subtitle_names_the_lines_and_rings_that_are_drawn(table):
+    lines, rings = "thin: equal expected cost", "ring: lowest cost"
+    assert rf.chart(table, costs=COSTS).title.subtitle == f"{lines}, {rings}"
+    assert rf.chart(table, hull=True).title.subtitle == "thin dashed: convex hull"
+    lift = rf.chart(table, kind="lift_chart", costs=COSTS)
+    assert lift.title.subtitle == f"dashed: chance, dotted: perfect scores · {lines}, {rings}"
+    # An empty curve has no line, and charts without legends have no keys.
+    without = rf.chart(table.clear(), costs=COSTS)
+    assert "subtitle" not in without.to_dict()["title"]
+    assert "subtitle" not in rf.chart(table, costs=COSTS, legend=False).to_dict()["title"]
+    no_lines = rf.chart(table, kind="lift_chart", diagonal=False)
+    assert "subtitle" not in no_lines.to_dict()["title"]
+
+
+def test_nearly_equal_lines_of_a_lift_chart_are_drawn_once():
+    # 355 and 357 positives: the two lines are 2 pixels apart.
+    rows = pl.concat(
+        pl.select(label=pl.int_range(1000) < n, score=pl.int_range(1000).hash() % 100).with_columns(
+            model=pl.lit(name)
+        )
+        for name, n in (("a", 355), ("b", 357))
+    )
+    chart = rf.curve(rows, "label", "score", by="model").roc.chart(kind="lift_chart")
+    values = json.loads(chart.data.values)
+    assert {(one["level"], one["prevalence"]) for one in values} == {(356, 0.356)}
+
+
 def test_the_specification_of_a_chart_with_all_options_is_unchanged(table, assert_golden):
     points = table.roc.at(fpr=0.1)
     chart = rf.chart(
