@@ -53,7 +53,7 @@ def check_choice(argument: str, value: object, choices: Iterable[str | None]) ->
 def check_flag(argument: str, value: object) -> None:
     """Raise an error if the value of an option is not True or False."""
     if not isinstance(value, bool):
-        hint = f"Use {argument}=True, or leave this option out."
+        hint = f"Use {argument}=True, or leave out {argument}=."
         raise OptionValueError.compose(argument, value, "expected True or False", hint)
 
 

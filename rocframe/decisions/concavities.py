@@ -11,7 +11,7 @@ from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.locate import grouped_bisect
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decision_tables import CONCAVITIES, concavity_columns
-from rocframe.decisions.optimum import CurveRows, runs
+from rocframe.decisions.optimum import CurveRows, curve_ranges
 from rocframe.errors import (
     ColumnTypeError,
     MissingColumnError,
@@ -109,8 +109,8 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 0, 1, 1, 0], "score": [6, 5, 4, 3, 2, 1]})
-    >>> found = rf.curve(predictions, "label", "score").roc.concavities()
-    >>> found.select("area", "threshold_above", "threshold_below", "n_pos", "n_neg", "auc")
+    >>> parts = rf.curve(predictions, "label", "score").roc.concavities()
+    >>> parts.select("area", "threshold_above", "threshold_below", "n_pos", "n_neg", "auc")
     shape: (1, 6)
     ┌──────────┬─────────────────┬─────────────────┬───────┬───────┬──────────┐
     │ area     ┆ threshold_above ┆ threshold_below ┆ n_pos ┆ n_neg ┆ auc      │
@@ -129,11 +129,11 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
         def find(frame: pl.DataFrame) -> pl.DataFrame:
             curves = read_curves(frame, table)
             rows = CurveRows.from_curves(curves)
-            found = find_concavities(rows, fewest)
+            parts = find_concavities(rows, fewest)
             pairs = doubled_pairs(rows, len(curves.firsts))
             auc = exact_quotient(doubled_wins(rows, rows.threshold, len(pairs)), pairs)
-            result = _vertex_columns(rows, found) | {"area": found.area, "auc": auc[found.curve]}
-            return build_table(curves.keys, result, columns, rows=found.curve)
+            result = _vertex_columns(rows, parts) | {"area": parts.area, "auc": auc[parts.curve]}
+            return build_table(curves.keys, result, columns, rows=parts.curve)
 
         return through_node(
             plan.select(table.count_columns),
@@ -157,7 +157,7 @@ class Concavities(NamedTuple):
 
 def find_concavities(rows: CurveRows, min_rows: int) -> Concavities:
     """Find the concavities of all curves, in the order of the rows."""
-    starts, _ = runs(rows.curve)
+    starts, _ = curve_ranges(rows.curve)
     is_vertex = hull_vertices(rows.tp, rows.fp, np.append(starts, len(rows.curve)))
     vertices = np.flatnonzero(is_vertex)
     above, below = vertices[:-1], vertices[1:]
@@ -182,13 +182,13 @@ def find_concavities(rows: CurveRows, min_rows: int) -> Concavities:
     return Concavities(rows.curve[above], above, below, area[chosen])
 
 
-def _vertex_columns(rows: CurveRows, found: Concavities) -> dict[str, Any]:
+def _vertex_columns(rows: CurveRows, parts: Concavities) -> dict[str, Any]:
     """Return thresholds, rates and numbers of rows of concavities."""
-    above, below = rows.take(found.above), rows.take(found.below)
+    above, below = rows.take(parts.above), rows.take(parts.below)
     return {
         "threshold_above": above.threshold,
         "threshold_below": below.threshold,
-        "score_max": rows.threshold[found.above + 1],
+        "score_max": rows.threshold[parts.above + 1],
         "fpr_above": above.fp / above.neg,
         "tpr_above": above.tp / above.pos,
         "fpr_below": below.fp / below.neg,
@@ -261,8 +261,8 @@ def repair_scores(
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 0, 1, 1, 0], "score": [6, 5, 4, 3, 2, 1]})
-    >>> found = rf.curve(predictions, "label", "score").roc.concavities()
-    >>> repaired = predictions.roc.repair_scores("score", found)
+    >>> parts = rf.curve(predictions, "label", "score").roc.concavities()
+    >>> repaired = predictions.roc.repair_scores("score", parts)
     >>> repaired
     shape: (6, 3)
     ┌───────┬───────┬────────────────┐
@@ -376,13 +376,13 @@ class Intervals(NamedTuple):
         return cls(group, lower, upper, highest, area)._select(argument, which)
 
     @classmethod
-    def from_rows(cls, rows: CurveRows, found: Concavities, which: Which) -> Intervals:
-        """Return the intervals of concavities that were found in rows of curves."""
+    def from_rows(cls, rows: CurveRows, parts: Concavities, which: Which) -> Intervals:
+        """Return the intervals of concavities; `rows` are the rows of the curves."""
         lower, upper, highest = (
-            rows.threshold[index] for index in (found.below, found.above, found.above + 1)
+            rows.threshold[index] for index in (parts.below, parts.above, parts.above + 1)
         )
-        upper = _upper_limits(upper, rows.tp[found.above])
-        return cls(found.curve, lower, upper, highest, found.area)._select("curves", which)
+        upper = _upper_limits(upper, rows.tp[parts.above])
+        return cls(parts.curve, lower, upper, highest, parts.area)._select("curves", which)
 
     def _select(self, argument: str, which: Which) -> Intervals:
         """Return the sorted intervals; with `"largest"`, one interval of each group.
@@ -445,7 +445,7 @@ def doubled_wins(rows: CurveRows, scores: NDArray[np.float64], n_curves: int) ->
     pos, neg = (count[index] - count[index - 1] for count in rows.unit_counts[:2])
     curve, score = rows.curve[index], scores[index]
     if not ((score[1:] < score[:-1]) | (curve[1:] != curve[:-1])).all():
-        firsts, _ = runs(curve)
+        firsts, _ = curve_ranges(curve)
         order = sort_order(falling_ranks(score), np.append(firsts, len(curve)))
         curve, score, pos, neg = curve[order], score[order], pos[order], neg[order]
     wins = np.zeros(n_curves, rows.tp.dtype)
@@ -454,7 +454,7 @@ def doubled_wins(rows: CurveRows, scores: NDArray[np.float64], n_curves: int) ->
     is_new = (curve[1:] != curve[:-1]) | (score[1:] != score[:-1])
     ties = np.append(0, np.flatnonzero(is_new) + 1)
     curve, pos, neg = curve[ties], np.add.reduceat(pos, ties), np.add.reduceat(neg, ties)
-    starts, _ = runs(curve)
+    starts, _ = curve_ranges(curve)
     tp = cumulative_sums(pos.copy(), np.append(starts, len(curve)))
     sums = exact_sums(neg, 2 * tp - pos, starts)
     wins = wins.astype(sums.dtype)

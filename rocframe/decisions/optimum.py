@@ -126,7 +126,7 @@ class CountPolynomial:
             return self.function(*arrays), None
         total = (rows.pos + rows.neg).astype(np.float64)
         values = self.function(*(array / total for array in arrays))
-        starts, lengths = runs(rows.curve)
+        starts, lengths = curve_ranges(rows.curve)
         best, scale = (
             np.repeat(np.maximum.reduceat(part, starts), lengths) for part in (values, abs(values))
         )
@@ -172,7 +172,7 @@ def best_rows(rows: CurveRows, rule: Rule, n_curves: int) -> Optimum:
         index = index if near is None else index[near]
     curve = rows.curve[index]
     row = np.full(n_curves, -1)
-    starts, lengths = runs(curve)
+    starts, lengths = curve_ranges(curve)
     if len(starts):
         is_best = np.asarray(
             values == np.repeat(np.maximum.reduceat(values, starts), lengths), bool
@@ -182,7 +182,7 @@ def best_rows(rows: CurveRows, rule: Rule, n_curves: int) -> Optimum:
     return Optimum(row, np.bincount(curve, minlength=n_curves))
 
 
-def runs(curve: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def curve_ranges(curve: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first row and the number of rows of each curve that has rows."""
     starts = np.flatnonzero(np.diff(curve, prepend=-1))
     return starts, np.diff(starts, append=len(curve))

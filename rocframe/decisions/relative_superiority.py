@@ -394,10 +394,10 @@ def largest_differences(curves: Curves, across: str, ranges: CostRanges) -> NDAr
     best, winner = np.unique(ranges.curve[single], return_inverse=True)
     pos, neg = (curves.total(*names) for names in TOTALS[:2])
     tp, fp = curves.columns["tp"], curves.columns["fp"]
-    own = EnvelopeLines.find(tp, fp, curves.starts, pos, neg)
-    curve = np.searchsorted(curves.starts, own.row, "right") - 1
+    all_lines = EnvelopeLines.find(tp, fp, curves.starts, pos, neg)
+    curve = np.searchsorted(curves.starts, all_lines.row, "right") - 1
     with np.errstate(divide="ignore", invalid="ignore"):
-        fpr, tpr = fp[own.row] / neg[curve], tp[own.row] / pos[curve]
+        fpr, tpr = fp[all_lines.row] / neg[curve], tp[all_lines.row] / pos[curve]
     keys = curves.keys.select(column(name) for name in curves.layout.by if name != across)
     _, group = merge_groups(keys, len(pos))
     # The points of all other curves of the group of each best curve.
@@ -417,17 +417,18 @@ def largest_differences(curves: Curves, across: str, ranges: CostRanges) -> NDAr
     other = EnvelopeLines.find(tpr[point], fpr[point], edges, ones, ones)
 
     single, winner = (values[np.isin(winner, compared)] for values in (single, winner))
-    low, high, owner = ranges.low[single], ranges.high[single], best[winner]
+    low, high, best_curve = ranges.low[single], ranges.high[single], best[winner]
     index = np.searchsorted(compared, winner)
     parts = [(np.arange(len(single)), low), (np.arange(len(single)), high)]
     parts += [
-        lines.crossings_between(of, low, high) for lines, of in ((own, owner), (other, index))
+        lines.crossings_between(of, low, high)
+        for lines, of in ((all_lines, best_curve), (other, index))
     ]
     row, value = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    at_own = own.lines_at(owner[row], value)
+    at_best = all_lines.lines_at(best_curve[row], value)
     at_other = point[other.row[other.lines_at(index[row], value)]]
     cost, second = (
-        fpr[line] * (1 - value) + (1 - tpr[line]) * value for line in (at_own, at_other)
+        fpr[line] * (1 - value) + (1 - tpr[line]) * value for line in (at_best, at_other)
     )
     result[single] = 0.0
     np.maximum.at(result, single[row], second - cost)

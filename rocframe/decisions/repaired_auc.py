@@ -167,10 +167,10 @@ def _repair_over_folds(curves: Curves, over: str, which: Which, min_rows: int) -
     """Repair each curve in the concavities of the pooled other curves of its group."""
     rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
     others = pooled_other_curves(curves, over)
-    found = Intervals.from_rows(others, find_concavities(others, min_rows), which)
-    _, _, gain_chosen = _repaired_areas(others, found, others.curve, n_curves)
-    repaired = _repaired_areas(rows, found, rows.curve, n_curves)
-    n_concavities = np.bincount(found.group, minlength=n_curves)
+    intervals = Intervals.from_rows(others, find_concavities(others, min_rows), which)
+    _, _, gain_chosen = _repaired_areas(others, intervals, others.curve, n_curves)
+    repaired = _repaired_areas(rows, intervals, rows.curve, n_curves)
+    n_concavities = np.bincount(intervals.group, minlength=n_curves)
     return _gain_columns(curves, repaired, gain_chosen, n_concavities)
 
 
@@ -182,12 +182,14 @@ def _repair_chosen(
     check_ends(curves, "its area cannot be computed", hint)
     rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
     distinct, group = number_keys(chosen, keys)
-    found = Intervals.from_table("chosen", chosen, group, which)
+    intervals = Intervals.from_table("chosen", chosen, group, which)
     key_of = find_keys(select_keys(curves.keys, keys), distinct).fill_null(-1).to_numpy()
-    repaired = _repaired_areas(rows, found, key_of[rows.curve], n_curves)
-    n_concavities = np.bincount(found.group, minlength=distinct.height + 1)
+    repaired = _repaired_areas(rows, intervals, key_of[rows.curve], n_curves)
+    n_concavities = np.bincount(intervals.group, minlength=distinct.height + 1)
     # The last element, with the index -1, is for curves whose key is not in the table.
-    gain_chosen = np.bincount(found.group, 2 * found.area, distinct.height + 1).astype(np.float64)
+    gain_chosen = np.bincount(intervals.group, 2 * intervals.area, distinct.height + 1).astype(
+        np.float64
+    )
     return _gain_columns(curves, repaired, gain_chosen[key_of], n_concavities[key_of])
 
 

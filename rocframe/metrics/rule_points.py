@@ -117,7 +117,7 @@ def parse_rule(
     if rule is None:
         for name in ("benefits", "subject_to", "minimize"):
             if options[name] is not None:
-                hint = f'Pass a rule as well, such as rule="youden", or leave {name}= out.'
+                hint = f'Pass a rule as well, such as rule="youden", or leave out {name}=.'
                 raise OptionValueError.compose(name, options[name], "no rule is given", hint)
         return None
     names = {str(rule), *(options["subject_to"] or ())}

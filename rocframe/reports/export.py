@@ -119,7 +119,7 @@ def save_chart(
 
 def _check_image_option(name: str, value: object, suffix: str) -> None:
     formats = [one for one, options in CHART_FORMATS.items() if name in options]
-    hint = f"Leave {name}= out, or use one of these formats: {format_list(formats)}."
+    hint = f"Leave out {name}=, or use one of these formats: {format_list(formats)}."
     check_supported(name, value, f"the format {suffix!r}", supported=suffix in formats, hint=hint)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e4:
         hint = f"Use, for example, {name}=2."

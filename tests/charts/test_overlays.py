@@ -371,5 +371,5 @@ def test_hull_and_ties_must_be_true_or_false(table, option):
         rf.chart(table, **{option: "yes"})
     assert (
         str(caught.value)
-        == f"{option}='yes': expected True or False.\nUse {option}=True, or leave this option out."
+        == f"{option}='yes': expected True or False.\nUse {option}=True, or leave out {option}=."
     )

@@ -162,7 +162,7 @@ ERRORS = {
     "rule='bayes': the costs determine the threshold, so it does not vary between samples.\n"
     "Use threshold=0.25.": {"rule": "bayes", "costs": COSTS},
     "minimize=True: no rule is given.\n"
-    'Pass a rule as well, such as rule="youden", or leave minimize= out.': {
+    'Pass a rule as well, such as rule="youden", or leave out minimize=.': {
         "rule": None,
         "threshold": 0.5,
         "minimize": True,

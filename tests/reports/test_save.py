@@ -95,7 +95,7 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
             {"scale": 2},
             (
                 "scale=2: the format '.svg' does not support this option.\n"
-                "Leave scale= out, or use one of these formats: '.png', '.pdf'."
+                "Leave out scale=, or use one of these formats: '.png', '.pdf'."
             ),
         ),
         (
@@ -103,7 +103,7 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
             {"ppi": 300},
             (
                 "ppi=300: the format '.pdf' does not support this option.\n"
-                "Leave ppi= out, or use one of these formats: '.png'."
+                "Leave out ppi=, or use one of these formats: '.png'."
             ),
         ),
         (
