@@ -10,6 +10,7 @@ import numpy as np
 
 from rocframe.bands.grid import BandLimits
 from rocframe.inference.notes import first_notes
+from rocframe.kernel.groups import cumulative_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -165,8 +166,7 @@ class NewtonSearch:
         last = firsts + lengths - 1
 
         def shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
-            cumulative = np.cumsum(values)
-            cumulative -= np.repeat(cumulative[firsts] - values[firsts], lengths)
+            cumulative = cumulative_sums(values.copy(), np.append(firsts, len(values)))
             shared: NDArray[np.float64] = cumulative / np.repeat(cumulative[last], lengths)
             return shared
 

@@ -160,3 +160,15 @@ def test_the_chart_can_be_drawn_over_curves_and_shows_the_areas_of_the_table():
     title = layered["title"]["text"] if "title" in layered else layered["layer"][0]["title"]["text"]
     assert title == "ROC"
     assert "AUC 0.833" in rf.theoretical_curve(beta(2, 1), beta(1, 2)).roc.chart().description
+
+
+def test_large_counts_of_one_group_do_not_change_the_fit_of_another():
+    small = pl.DataFrame(
+        {"group": "b", "label": [1, 0, 1, 0, 1, 0], "score": [6, 5, 4, 3, 2, 1], "count": [1] * 6}
+    )
+    large = small.with_columns(pl.lit("a").alias("group"), pl.lit(2**58, pl.Int64).alias("count"))
+    options = {"by": "group", "count": "count", "grid": 5}
+    both = rf.smooth(pl.concat([large, small]), "label", "score", **options)
+    alone = rf.smooth(small, "label", "score", **options)
+    assert alone["tpr"].null_count() == 0
+    assert_frame_equal(both.filter(group="b"), alone)
