@@ -242,7 +242,7 @@ WRONG = [
         lambda: rf.auc(PREDICTIONS, "label", "score", ci="wilson"),
         (
             "ci='wilson': this method is for proportions of rows, such as the TPR at a threshold.\n"
-            "For these, use rf.intervals(…, ci='wilson'). For areas, use ci=\"logit_delong\"."
+            "For proportions: rf.intervals(…, ci='wilson'). For areas: ci=\"logit_delong\"."
         ),
     ),
     (

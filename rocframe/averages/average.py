@@ -395,7 +395,9 @@ def _check_key(name: str, table: CurveLayout) -> None:
     if name in table.by:
         return
     if name in table.row:
-        keys = f"Its keys are: {format_list(table.by)}." if table.by else "The table has no keys."
+        keys = (
+            f"Keys of the table: {format_list(table.by)}." if table.by else "The table has no keys."
+        )
         raise OptionValueError.compose("over", name, "this column is not a key of the table", keys)
     raise missing_over(name, table.by, noun="key")
 

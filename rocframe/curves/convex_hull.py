@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# Every n-th row is sampled, unless the mean number of rows of a curve is at most n.
+# The hull of long curves is first found for every 64th row. Curves are long if their mean number
+# of rows is larger.
 SAMPLED_EVERY = 64
 MAX_EXACT_PRODUCT = 2**61  # sums and differences of two products up to this limit fit into Int64
 HULL_ROUNDING = 1e-13  # larger than rounding errors of sums of weights whose total is about 1

@@ -254,7 +254,7 @@ class ExaminedPoints:
         return concatenated_ranges(row[far] + 1, row[far + 1] - row[far] - 1)
 
     def insert_between_rows(self, axes: DisplayAxes, step: float) -> ExaminedPoints:
-        """Insert points on curved lines between neighbouring rows, with distances up to a step."""
+        """Insert points on curved lines between rows, until neighbours are at most `step` apart."""
         points = self.points
         x_count, other_count = axes.axis_counts(points.tp, points.fp)
         is_curved = np.append((np.diff(points.row) == 1) & (np.diff(x_count) > 0), False)

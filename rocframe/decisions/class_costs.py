@@ -89,7 +89,7 @@ def check_class_key(by: Iterable[str]) -> None:
     """Raise an error if a curve table has no key column with the class."""
     if CLASS_KEY not in by:
         error = MissingColumnError.compose("prior", CLASS_KEY, list(by), noun="key")
-        raise MissingColumnError(f'{error}\nShares of classes need curves with by=["class"].')
+        raise MissingColumnError(f'{error}\nCompute the curves with by=["class"] to use prior=.')
 
 
 def _parse_prior(prior: object) -> dict[Any, float]:

@@ -177,7 +177,7 @@ def _distinct_labels(label: pl.Series) -> list[object]:
 
 
 def _rarest_label(label: pl.Series) -> object:
-    """Return the rarest label as an example of `positive`; of several, the largest."""
+    """Return the rarest label as an example of `positive`; of equally rare labels, the largest."""
     counts = label.drop_nulls().rename("label").value_counts(name="rows")
     if counts.is_empty():
         return "yes"

@@ -593,6 +593,6 @@ def stream_keys(keys: pl.DataFrame, model: str | None = None) -> list[tuple[int,
 
 
 def _key_words(key: tuple[object, ...]) -> tuple[int, ...]:
-    # The hash of a string by Python's `hash` differs between processes.
+    # A digest is used, because Python's `hash` of a string differs between processes.
     digest = blake2b(repr(key).encode(), digest_size=16).digest()
     return tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))

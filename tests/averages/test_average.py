@@ -529,7 +529,7 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
         ({"over": []}, "over=[]: expected the name of one or more keys.\nUse, for example, over="),
         (
             {"over": "tpr"},
-            "over='tpr': this column is not a key of the table.\nIts keys are: 'fold'.",
+            "over='tpr': this column is not a key of the table.\nKeys of the table: 'fold'.",
         ),
         (
             {"over": "flod"},

@@ -270,7 +270,7 @@ def test_class_metrics_needs_a_class_key_shares_and_new_names():
             lambda: rf.class_metrics(table.drop("class").head(3), "npv", prior=PRIOR),
             (
                 "prior='class': the frame has no key of this name.\nThe frame has: no keys.\n"
-                'Shares of classes need curves with by=["class"].'
+                'Compute the curves with by=["class"] to use prior=.'
             ),
         ),
         (

@@ -465,7 +465,7 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
 
 
 def _cell_property(position: int) -> str:
-    """Return the Vega expression of one property in `MATRIX_CELLS` of the cell of a row."""
+    """Return a Vega expression of item `position` in `MATRIX_CELLS`, for the cell of a row."""
     return f"{dumps({cell: values[position] for cell, values in MATRIX_CELLS.items()})}[datum.cell]"
 
 
