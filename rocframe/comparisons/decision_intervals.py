@@ -117,7 +117,7 @@ def decision_intervals(
         0.01, …, 1.
     prevalence : float, default None
         Prevalence, between 0 and 1, of the population for which the net benefit is computed. By
-        default, that of the data. Cost curves do not depend on it.
+        default, that of the data. Cost curves do not depend on the prevalence.
     baseline : str, default None
         Model that is compared with each other model. None: there are no differences.
     between : str, default "model"
@@ -171,9 +171,9 @@ def decision_intervals(
         there are several score columns, or if `id` is given.
 
         The points, values and trivial values are those of `decision_curve` and `cost_curve`.
-        `difference` is the value of the model less that of the baseline; a positive difference of
-        net benefits, and a negative difference of costs, is in favor of the model. `difference` is
-        null for the baseline itself and without a baseline. All of these columns are Float64.
+        `difference` is the value of the model minus the value of the baseline: a positive
+        difference of net benefits, and a negative difference of costs, is in favor of the model.
+        `difference` is null for the baseline and without a baseline. All values are Float64.
         `n_pos` and `n_neg` (Int64) are the numbers of rows that all models of the group scored.
         `ci_method` (String) is the method of `lower` and `upper`.
 
@@ -213,7 +213,7 @@ def decision_intervals(
     lower than that of the data. `"bootstrap_basic"` corrects a part of this bias. In a simulation
     of normally distributed scores, 95 % intervals of costs by `"bootstrap_basic"` contained the
     lowest cost of the population in 70 to 90 % of the samples with 50 rows of each class, and in 80
-    to 95 % with 200 rows. The intervals by `"bootstrap"` contained it less often. Differences
+    to 95 % with 200 rows. For intervals by `"bootstrap"`, these percentages were lower. Differences
     between models have a smaller bias: their intervals by `"bootstrap"` contained the difference of
     the population in 92 to 99 % of the samples.
 
@@ -385,7 +385,7 @@ def decision_table(
 def _in_threshold_ranges(
     instances: Instances, axis: NDArray[np.float64], columns: PairingColumns
 ) -> Instances:
-    """Replace each score by the number of thresholds that do not exceed it.
+    """Replace each score by the number of thresholds up to the score.
 
     Rows with equal numbers have the same predictions at all thresholds, and can be merged.
     """
