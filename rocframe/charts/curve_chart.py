@@ -48,6 +48,7 @@ from rocframe.charts.overlays import (
     overlay_layers,
     overlay_records,
     overlay_texts,
+    unmarked_text,
 )
 from rocframe.charts.style import MUTED
 from rocframe.charts.threshold_chart import threshold_chart
@@ -124,11 +125,12 @@ def curve_chart(
     area = "" if groups.captioned_column else total_area(areas, kind, groups)
     area = " ".join(filter(None, (area, limits.texts.get(""))))
     prevalence = _prevalence_text(curves, kind)
+    unmarked = unmarked_text(options, overlays)
     keys = (chance_key(plane), overlay_key(overlays)) if options.legend else ()
     return groups.with_titles(
         plot.layered(layers, one_point_per_row(plane, [*POINTS, "box"] if has_ties else POINTS)),
         title=kind.title,
-        subtitle=JOINT.join(filter(None, (area, limits.caption, prevalence, *keys))),
+        subtitle=JOINT.join(filter(None, (area, limits.caption, prevalence, *keys, unmarked))),
         description=sentences(
             f"{plane.name}, {format_count(len(records), 'curve')}: {plane.axis_names}",
             chance_text(plane, of_curves=True),
@@ -136,7 +138,7 @@ def curve_chart(
             prevalence.capitalize(),
             groups.captions_text() or area,
             limits.caption.capitalize(),
-            *overlay_texts(curves, groups.captioned_column, options),
+            *overlay_texts(curves, groups.captioned_column, options, overlays),
             f"Nothing is drawn: {OUTSIDE}" if notes and groups.panel is None else "",
         ),
     )

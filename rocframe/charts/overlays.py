@@ -29,6 +29,7 @@ from rocframe.charts.labels import (
     json_numbers,
     json_rows,
     level_text,
+    note_text,
     tooltip,
 )
 from rocframe.charts.match_rows import CURVE_INDEX, match_rows
@@ -167,7 +168,10 @@ def _check_overlay(option: str, value: object, inputs: OverlayInput) -> None:
 
 
 def overlay_texts(
-    curves: Curves, captioned: GroupColumn | None, options: ChartOptions
+    curves: Curves,
+    captioned: GroupColumn | None,
+    options: ChartOptions,
+    records: Sequence[Mapping[str, Any]],
 ) -> list[str]:
     """Describe the overlays in sentences, for readers who cannot see the chart."""
     texts = []
@@ -177,13 +181,37 @@ def overlay_texts(
         texts.append("Thin dashed lines are convex hulls")
     if options.costs is not None or options.prevalence is not None:
         texts.append("A thin line of equal expected cost touches each curve")
-    if options.mark is not None:
-        names = [name for name in named_marks(options.mark) if name is not None]
+    marked = _marked_names(options, records)
+    if marked:
+        names = [name for name in marked if name is not None]
         texts.append(f"Points are marked: {', '.join(names)}" if names else "Points are marked")
         level = _limit_level(options)
         if level:
             texts.append(f"Bars are {level} confidence limits")
-    return texts
+    unmarked = unmarked_text(options, records)
+    return [*texts, unmarked[:1].upper() + unmarked[1:]]
+
+
+def _marked_names(options: ChartOptions, records: Sequence[Mapping[str, Any]]) -> list[str | None]:
+    """Return the names in `mark` with at least one point in the chart."""
+    drawn = {record.get(MARK) for record in records if record["part"] == MARK}
+    return [name for name in named_marks(options.mark) if name in drawn]
+
+
+def unmarked_text(options: ChartOptions, records: Sequence[Mapping[str, Any]]) -> str:
+    """State which names in `mark` have no point in the chart, and why; empty if all have one."""
+    marked = _marked_names(options, records)
+    texts = []
+    for name, points in named_marks(options.mark).items():
+        if name in marked:
+            continue
+        reason = "not on the drawn lines"
+        counts = [one for one in CONFUSION if isinstance(points, pl.DataFrame) and one in points]
+        if isinstance(points, pl.DataFrame) and counts and points.drop_nulls(counts).is_empty():
+            notes = points.get_column("note").unique() if "note" in points.columns else [None]
+            reason = " and ".join(sorted({note_text(note) for note in notes}))
+        texts.append(f"no points are marked{f' for {name}' if name else ''} ({reason})")
+    return ", ".join(texts)
 
 
 def overlay_key(records: Sequence[Mapping[str, Any]]) -> str:

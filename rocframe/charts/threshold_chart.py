@@ -30,7 +30,7 @@ from rocframe.charts.curve_layers import (
     one_point_per_row,
     row_tooltips,
 )
-from rocframe.charts.groups import free_name, metric_channels, read_groups
+from rocframe.charts.groups import JOINT, free_name, metric_channels, read_groups
 from rocframe.charts.labels import json_numbers, json_rows, not_drawn, sentences
 from rocframe.charts.match_rows import CURVE_INDEX
 from rocframe.charts.overlays import (
@@ -39,6 +39,7 @@ from rocframe.charts.overlays import (
     named_marks,
     overlay_layers,
     overlay_texts,
+    unmarked_text,
 )
 from rocframe.curves.thinning import BETWEEN
 from rocframe.errors import OptionValueError, RepeatedNameError
@@ -116,13 +117,13 @@ def threshold_chart(
             one_point_per_row(plane, POINTS),
         ),
         title=title,
-        subtitle=prevalence,
+        subtitle=JOINT.join(filter(None, (prevalence, unmarked_text(options, overlays)))),
         description=sentences(
             f"Chart, {format_count(len(records), 'line')}: {inside_sentence(title)}",
             plane.zoom_text,
             prevalence.capitalize(),
             missing,
-            *overlay_texts(curves, None, options),
+            *overlay_texts(curves, None, options, overlays),
         ),
     )
 

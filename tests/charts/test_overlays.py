@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from itertools import pairwise
 from statistics import NormalDist
@@ -58,6 +59,25 @@ def test_the_subtitle_names_the_lines_and_rings_that_are_drawn(table):
     assert "subtitle" not in rf.chart(table, costs=COSTS, legend=False).to_dict()["title"]
     no_lines = rf.chart(table, kind="lift_chart", diagonal=False)
     assert "subtitle" not in no_lines.to_dict()["title"]
+
+
+def test_the_subtitle_states_that_no_points_are_marked(table):
+    none = rf.operating_point(table, "recall", subject_to={"precision": (0.99, 1)})
+    assert none["note"].to_list() == ["no_solution"] * 2
+    text = "no points are marked (no solution)"
+    for axes in ({"kind": "roc"}, {"x": "threshold", "y": "precision"}):
+        chart = rf.chart(table, mark=none, **axes)
+        assert chart.title.subtitle == text
+        assert chart.description.endswith(f" N{text[1:]}.")
+        assert "Points are marked" not in chart.description
+    chart = rf.chart(table, mark={"Half": 0.5, "Sure": none})
+    assert chart.title.subtitle == "no points are marked for Sure (no solution)"
+    assert chart.description.endswith(
+        "Points are marked: Half. No points are marked for Sure (no solution)."
+    )
+    outside = rf.chart(table, mark=math.inf, x_domain=(0.5, 1))
+    assert outside.title.subtitle == "no points are marked (not on the drawn lines)"
+    assert "subtitle" not in rf.chart(table, mark=0.5).to_dict()["title"]
 
 
 def test_nearly_equal_lines_of_a_lift_chart_are_drawn_once():
