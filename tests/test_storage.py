@@ -331,7 +331,7 @@ def test_a_file_of_another_program_can_be_read_but_has_no_metadata(tmp_path, suf
         rf.about(path)
     assert str(caught.value) == (
         f"path={str(path)!r}: the file has no rocframe metadata, so it was not "
-        "written by rocframe.write.\nUse rocframe.read to read its table."
+        "written by rocframe.write.\nUse rocframe.read to read the table."
     )
 
 

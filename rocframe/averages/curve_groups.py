@@ -196,7 +196,7 @@ class GridBlock:
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """True for the values that each group uses."""
+        """Which elements of each row of `values` the group uses."""
         return np.arange(self.values.shape[1]) < self.lengths[:, None]
 
 

@@ -93,7 +93,7 @@ class PlotAxis:
         return self.excludes_zero or self.zoomed
 
     def zoom(self, argument: str, domain: object) -> PlotAxis:
-        """Return the axis with the range `domain`; errors name the option as `argument`."""
+        """Return the axis with the range `domain`, the value of the option `argument`."""
         example = f"Use, for example, {argument}=(0.1, 0.2)."
         values = None if isinstance(domain, pl.LazyFrame) else to_floats(domain)
         if values is None or len(values) != 2 or not values[0] < values[1]:

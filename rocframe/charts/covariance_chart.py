@@ -28,7 +28,7 @@ CELL_SIDE, MIN_CELL_SIDE, MAX_MATRIX_SIDE = 52, 12, 560  # pixels
 MIN_SIDE_WITH_TEXT = 26  # smaller cells have no room for numbers
 MIN_DARK = 0.85  # cells with a larger absolute correlation are dark and have light text
 UNDEFINED_COLOR, UNDEFINED_TEXT = "#e0e0e0", "null"
-# Colors from -1 over 0 to 1, distinct also for readers with red-green color blindness.
+# Colors of the correlations -1 to 1, distinct also for readers with red-green color blindness.
 SCALE_COLORS = ("#B35806", "#FDB863", "#F7F7F7", "#92C5DE", "#0072B2")
 MAX_DESCRIBED_PAIRS = 6
 

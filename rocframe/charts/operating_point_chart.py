@@ -157,7 +157,7 @@ def _mark_sizes(
 ) -> dict[str, list[int]]:
     """Return the areas of the marks; empty if no points of a group coincide or for many groups.
 
-    A mark is larger than the marks of later rows at the same point. All of them are then visible.
+    A mark is larger than the marks of later rows at the same point. All marks are then visible.
     """
     places = pl.DataFrame({"x": x, "y": y}).with_columns(group=0)
     if by:

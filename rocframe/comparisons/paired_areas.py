@@ -91,7 +91,7 @@ class PairedAreas:
         if self.total is None:
             return self._weighted_variance(values)
         total = self.total[a] if b is None else self.total[a] - self.total[b]
-        # Sums of integers do not depend on the order of rows.
+        # Integers are summed, because sums of integers do not depend on the order of rows.
         size = np.abs(values)
         squares = segment_sums(
             size if self.count is None else exact_product(size, self.count), size, self.segment

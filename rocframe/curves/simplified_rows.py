@@ -314,7 +314,7 @@ class ExaminedPoints:
             selected, error = douglas_peucker(
                 points.starts, deviation, max_error, required=is_required, allowed=is_row
             )
-        # Rows between two neighbouring points may not have been examined.
+        # Rows between two points may not have been examined, so dx and dy count as their errors.
         gap = np.flatnonzero(selected[1:] & selected[:-1] & (np.diff(points.row) > 1))
         np.maximum.at(error, curve[gap], np.maximum(self.dx, self.dy)[gap])
         return points.row[selected], error

@@ -213,7 +213,7 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
         keys, group = merge_groups(curves.keys.select(column(name) for name in by), len(group))
     pos, neg = curves.total(*TOTALS[0]), curves.total(*TOTALS[1])
     n_groups = keys.height
-    # A curve without one of the classes takes part only if all curves of its group lack a class.
+    # A curve that lacks a class is used only if all curves of its group lack a class.
     has_both = (pos > 0) & (neg > 0)
     takes_part = has_both | (np.bincount(group, has_both, n_groups) == 0)[group]
     sizes = [np.bincount(group, total * takes_part, n_groups) for total in (pos, neg)]

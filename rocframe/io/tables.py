@@ -242,7 +242,7 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise StorageError.compose(
             os.fspath(path),
             "the file has no rocframe metadata, so it was not written by rocframe.write",
-            "Use rocframe.read to read its table.",
+            "Use rocframe.read to read the table.",
         )
     return metadata
 

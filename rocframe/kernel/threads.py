@@ -27,8 +27,8 @@ R = TypeVar("R")
 def count_workers() -> int:
     """Return the number of threads of polars, which rocframe uses as well.
 
-    On a thread on which polars runs a query, `thread_pool_size` returns 1. Therefore it is called
-    on a new thread.
+    On a thread on which polars runs a query, `thread_pool_size` returns 1. Therefore the function
+    is called on a new thread.
     """
     with ThreadPoolExecutor(1) as reader:
         return max(1, reader.submit(thread_pool_size).result())
