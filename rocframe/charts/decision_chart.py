@@ -377,9 +377,11 @@ def _shown_differences(table: pl.DataFrame, y: str) -> ShownIntervals:
         largest = _highest(rows, y, "treat_all", least=0.0) / 2
         low, high = max(low, -largest), min(high, largest)
     high = high if high > low else low + EMPTY_HEIGHT
+    is_cost = y == "expected_cost"
     axis = PlotAxis(name="difference", title=f"Difference to {name}", low=low, high=high, nice=True)
-    title = "Difference of expected costs" if y == "expected_cost" else "Difference of net benefits"
-    return ShownIntervals(rows, title, axis, (ends[0], ends[1], ends[2]), "no difference")
+    title = "Difference of expected costs" if is_cost else "Difference of net benefits"
+    sign = f"no difference; {'below' if is_cost else 'above'} 0: better than {name}"
+    return ShownIntervals(rows, title, axis, (ends[0], ends[1], ends[2]), sign)
 
 
 def _zero_layer() -> alt.Chart:

@@ -98,7 +98,8 @@ def compare(
     by : str or sequence of str, default None
         Group columns. Rows with a null key are a separate group.
     baseline : str, default None
-        Model that is compared with each other model. None: all pairs of models are compared.
+        Model that is compared with each other model. It is `model_a`, so `difference` is its value
+        less that of the other model. None: all pairs of models are compared.
     method : str, default "delong"
         `"delong"`: a normal test with DeLong's variance of the difference on the same rows.
         `"delong_unpaired"`: a t test with Welch's degrees of freedom, for models that scored

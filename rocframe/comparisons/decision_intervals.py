@@ -119,7 +119,9 @@ def decision_intervals(
         Prevalence, between 0 and 1, of the population for which the net benefit is computed. By
         default, that of the data. Cost curves do not depend on the prevalence.
     baseline : str, default None
-        Model that is compared with each other model. None: there are no differences.
+        Model that is compared with each other model. `difference` is the value of the other model
+        less that of the baseline. In `compare`, it is the value of the baseline less that of the
+        other model. None: there are no differences.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None

@@ -257,6 +257,9 @@ def test_charts_draw_bands_differences_and_trivial_decisions():
     assert [one["f0"] for one in differences if "f0" in one] == ["decision_tree"]
     cost = intervals(kind="cost").roc.chart(y="difference", facet="model")
     assert cost.to_dict()["title"]["text"] == "Difference of expected costs"
+    for kind, side in (("cost", "below"), ("decision", "above")):
+        subtitle = intervals(kind=kind).roc.chart(y="difference").to_dict()["title"]["subtitle"]
+        assert f"Dashed: no difference; {side} 0: better than naive_bayes" in str(subtitle)
     assert "difference to naive_bayes against probability cost" in cost.description
     with pytest.raises(rf.OptionValueError, match="the table has no differences"):
         intervals(baseline=None).roc.chart(y="difference")
