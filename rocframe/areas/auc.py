@@ -277,7 +277,7 @@ def _parse_range(
     if alert_rate is None:
         return RateRange.parse(fpr, tpr, standardize)
     for name, value in (("fpr", fpr), ("tpr", tpr)):
-        hint = "A partial area has one range. Leave out one of the two."
+        hint = f"A partial area has one range: leave out {name}= or alert_rate=."
         check_supported(name, value, "alert_rate=", hint=hint)
     check_choice("standardize", standardize, ("mcclish", None))
     return TopRange.parse(alert_rate, mcclish=standardize == "mcclish")

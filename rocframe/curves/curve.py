@@ -230,7 +230,7 @@ def curve(
     )
     if max_error is not None:
         max_error = parse_max_error(max_error)
-        hint = "Leave out one of the two."
+        hint = "Leave out thresholds= or max_error=."
         check_supported("thresholds", thresholds, "max_error=", hint=hint)
     measures = {} if max_error is None else SIMPLIFICATION
     given = {} if prevalence is None else {PREVALENCE: float(prevalence)}

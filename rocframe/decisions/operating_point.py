@@ -219,7 +219,8 @@ def operating_point(
     classes = ClassCosts.parse(prior, costs)
     given: dict[Any, dict[str, Any]] = {None: {"costs": costs, "prevalence": prevalence}}
     if classes is not None:
-        check_supported("prevalence", prevalence, "prior=", hint="Leave out one of the two.")
+        hint = "Leave out prior= or prevalence=."
+        check_supported("prevalence", prevalence, "prior=", hint=hint)
         given = {name: classes.settings_of(name) for name in classes.prior}
     options = {
         name: RuleOptions.parse(

@@ -153,7 +153,7 @@ def test_a_large_group_has_the_same_area_as_its_curve():
 
 RANGE = "expected 0 and a number above 0, up to 1.\nUse, for example, alert_rate=(0, 0.01)."
 PAIR = "expected a pair of numbers.\nUse, for example, alert_rate=(0, 0.01)."
-ONE = "A partial area has one range. Leave out one of the two."
+ONE = "A partial area has one range: leave out tpr= or alert_rate=."
 
 
 @pytest.mark.parametrize(

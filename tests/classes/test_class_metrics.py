@@ -246,7 +246,10 @@ def test_numeric_classes_and_expressions_over_the_counts():
         ),
         (
             {"prior": PRIOR, "prevalence": 0.1, "costs": {"fp": 1}},
-            "prevalence=0.1: prior= does not support this option.\nLeave out one of the two.",
+            (
+                "prevalence=0.1: prior= does not support this option.\n"
+                "Leave out prior= or prevalence=."
+            ),
         ),
         (
             {"prior": PRIOR, "rule": "bayes", "costs": COSTS},
