@@ -333,7 +333,7 @@ def _interpolated_points(
     rest = [name for name in curves.layout.row if name not in points.columns]
     result = points.with_columns(_recomputed(curves, name, points) for name in rest)
     if curves.layout.has_prevalence:
-        prevalence = pl.when(exists).then(pl.lit(curves.prevalence))
+        prevalence = pl.when(pl.Series(exists)).then(pl.lit(curves.prevalence))
         result = result.with_columns(
             prevalence.cast(curves.layout.row[PREVALENCE]).alias(PREVALENCE)
         )

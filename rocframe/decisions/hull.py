@@ -260,7 +260,7 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
 def merge_groups(keys: pl.DataFrame, n_curves: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Return the distinct keys, and the index of the key of each curve."""
     if not keys.width:
-        return pl.DataFrame(height=1), np.zeros(n_curves, np.int64)
+        return pl.DataFrame(height=min(n_curves, 1)), np.zeros(n_curves, np.int64)
     distinct, number = number_distinct_rows(keys)
     return distinct, number.to_numpy().astype(np.int64)
 

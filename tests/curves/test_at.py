@@ -280,7 +280,8 @@ def test_no_values_give_no_rows():
     points = rf.at(curve(), fpr=[])
     assert points.shape == (0, 9)
     assert points.columns == ["at", "value", *COLUMNS, "fpr", "tpr"]
-    assert rf.at(curve(), tpr=[], interpolate=True).height == 0
+    for table in (curve(), curve(prevalence=0.1)):
+        assert rf.at(table, tpr=[], interpolate=True).height == 0
 
 
 def test_values_may_be_a_series():
