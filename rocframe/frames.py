@@ -174,7 +174,7 @@ def through_node(
     apply = function
     if compared is not None:
         # Filters are moved to the rows of `plan` by the names of columns.
-        private = private_names(["compared"], [*by, compared])["compared"]
+        private = private_names([compared], [*by, compared])[compared]
         plan = plan.rename({compared: private})
 
         def apply(frame: pl.DataFrame) -> pl.DataFrame:

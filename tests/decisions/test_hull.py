@@ -228,3 +228,12 @@ def test_a_common_hull_is_no_curve_and_its_area_is_that_of_its_rates():
     # From (0, 0) to (0, 1/2), (1/2, 1) and (1, 1).
     steps, heights = pl.col("fpr").diff(), pl.col("tpr") + pl.col("tpr").shift()
     assert common.select((steps * heights).sum() / 2).item() == 0.875
+
+
+def test_other_columns_of_the_table_may_have_any_name():
+    curves = rf.curve(
+        pl.DataFrame({"label": [1, 0], "a": [2, 1], "b": [1, 2]}), "label", ["a", "b"]
+    )
+    for name in ("compared", "across", "(model)"):
+        hull = curves.with_columns(pl.col("tp").alias(name)).roc.hull(across="model")
+        assert hull.get_column(name).to_list() == hull.get_column("tp").to_list()

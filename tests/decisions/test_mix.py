@@ -293,3 +293,12 @@ def test_vertices_of_a_common_hull_are_found_in_curves_with_different_numbers_of
         highest = vertices.group_by("fpr").agg(pl.col("tpr").max()).sort("fpr")
         assert mixed["mix"].to_list() == [0] * highest.height
         np.testing.assert_allclose(mixed["tpr"], highest["tpr"], rtol=1e-12)
+
+
+def test_a_table_without_curves_has_no_mixtures():
+    predictions = pl.DataFrame(
+        schema={"model": pl.String, "label": pl.Boolean, "score": pl.Float64}
+    )
+    curves = rf.curve(predictions, "label", "score", by="model")
+    assert curves.roc.mix(fpr=0.2).height == 0
+    assert curves.roc.mix(fpr=0.2, across="model").height == 0
