@@ -100,14 +100,14 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
 
     @classmethod
     def compose(
-        cls, argument: str, column: str, available: Iterable[str], *, noun: str = "column"
+        cls, argument: str, column: object, available: Iterable[str], *, noun: str = "column"
     ) -> MissingColumnError:
         """Return an error that lists the columns of the frame, and suggests the most similar name.
 
         `noun` is the word for the listed names, such as "column" or "key".
         """
         names = list(available)
-        guess = get_close_matches(column, names, n=1)
+        guess = get_close_matches(str(column), names, n=1)
         hint = f"\nDid you mean {argument}={guess[0]!r}?" if guess else ""
         if argument in {"label", "score"} and CURVE_TABLE.issubset(names):
             hint = (

@@ -254,7 +254,7 @@ def check_group_columns(
 
 
 def missing_over(
-    name: str, available: Iterable[str], *, noun: str = "column"
+    name: str | None, available: Iterable[str], *, noun: str = "column"
 ) -> MissingColumnError:
     """Return an error for a missing column `over`, which names the default of this argument."""
     error = MissingColumnError.compose("over", name, available, noun=noun)

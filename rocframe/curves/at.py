@@ -14,7 +14,7 @@ from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, take_rows, through_node
 from rocframe.kinds import PREVALENCE
 from rocframe.metric_options import parse_metric
-from rocframe.options import parse_numbers, public
+from rocframe.options import check_flag, parse_numbers, public
 from rocframe.rates import CONFUSION, NAMES, Settings
 from rocframe.schemas import MIX, POINT_NAMES, THRESHOLD, curve_columns
 
@@ -179,6 +179,7 @@ def at(
     aliases |= {"hit_rate": hit_rate, "rpp": rpp, "yrate": yrate}
     aliases |= {"specificity": specificity, "miss_rate": miss_rate}
     axis, values = parse_point(given, aliases)
+    check_flag("interpolate", interpolate)
     if interpolate and axis == "threshold":
         raise OptionValueError.compose(
             "interpolate",

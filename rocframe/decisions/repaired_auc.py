@@ -156,7 +156,7 @@ def repaired_auc(
         curves,
         compute,
         over=over if chosen is None else None,
-        keys=keys,
+        keys=None if chosen is None else keys,
         columns=lambda _: REPAIRED_AUC.columns(),
         by=by,
         anchor="n_concavities",

@@ -212,7 +212,9 @@ def transfer(
         curves,
         compute,
         over=over if chosen is None else None,
-        keys={} if chosen is None else {name: chosen.schema[name] for name in _chosen_keys(chosen)},
+        keys=None
+        if chosen is None
+        else {name: chosen.schema[name] for name in _chosen_keys(chosen)},
         columns=TRANSFER.columns,
         by=by,
         anchor="rule",
@@ -224,25 +226,25 @@ def plan_transfer(
     compute: Callable[[Curves, Schema], pl.DataFrame],
     *,
     over: str | None,
-    keys: Mapping[str, pl.DataType],
+    keys: Mapping[str, pl.DataType] | None,
     columns: Callable[[pl.DataType], Schema],
     by: By,
     anchor: str,
 ) -> FrameT:
     """Return a table of curves, each evaluated with a choice that was made on other data.
 
-    `over` is the group column of the folds; None if the choice is read from another table. `keys`
-    are the group columns of that table and their dtypes. `columns` returns the columns of the
-    result for the dtype of the counts, and `compute` returns the result. `anchor` names a column
-    that is never null.
+    `over` is the group column of the folds, and `keys` is None. If the choice is read from another
+    table, `over` is None, and `keys` are the group columns of that table and their dtypes.
+    `columns` returns the columns of the result for the dtype of the counts, and `compute` returns
+    the result. `anchor` names a column that is never null.
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         new_columns = columns(schema.get("tp", pl.Int64()))
         table = curve_layout(schema, by, tuple(new_columns))
-        if over is not None and over not in table.by:
+        if keys is None and over not in table.by:
             raise missing_over(over, table.by)
-        for name, dtype in keys.items():
+        for name, dtype in (keys or {}).items():
             if name not in table.by:
                 raise MissingColumnError.compose("chosen", name, table.by)
             if dtype != table.keys[name]:

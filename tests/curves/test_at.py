@@ -162,6 +162,8 @@ def test_metrics_without_one_row_per_value_point_to_constraints():
         "tpr=0.4: recall= is given as well.\n"
         "Use exactly one of threshold, fpr, tpr, alert_rate, tnr, fnr, such as fpr=[0.01, 0.05]."
     )
+    with pytest.raises(rf.OptionValueError, match="interpolate='linear': expected True or False"):
+        rf.at(curve(), recall=0.5, interpolate="linear")
 
 
 @pytest.mark.parametrize(

@@ -294,3 +294,12 @@ def test_group_columns_may_have_any_name(name):
     renamed = results(table.rename({"key": name}), name)
     for result, expected in zip(renamed, results(table, "key"), strict=True):
         assert_frame_equal(result.rename({name: "key"}), expected)
+
+
+@pytest.mark.parametrize("over", [None, 3])
+@pytest.mark.parametrize("function", [rf.transfer, rf.repaired_auc])
+def test_folds_have_a_column(function, over):
+    predictions = pl.DataFrame({"fold": [1, 1, 2, 2], "label": [1, 0] * 2, "score": [4, 3, 2, 1]})
+    with pytest.raises(rf.MissingColumnError) as caught:
+        function(rf.curve(predictions, "label", "score", by="fold"), over=over)
+    assert str(caught.value).startswith(f"over={over}: the frame has no column of this name.")
