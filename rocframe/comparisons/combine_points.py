@@ -99,7 +99,7 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        if across not in schema:
+        if across not in list(schema):
             raise MissingColumnError.compose("across", across, schema)
         recognized = table_of(list(schema))
         names = parse_names(by)

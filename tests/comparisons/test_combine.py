@@ -355,3 +355,9 @@ def test_invalid_points_raise(points, message):
         rf.combine_points(pl.DataFrame(points), across="classifier")
     with pytest.raises(rf.MissingColumnError):
         rf.combine_points(pl.DataFrame(points).drop("tpr"))
+
+
+def test_points_of_models_have_one_column_of_models():
+    table = pl.DataFrame({"model": ["a", "b"], "fpr": [0.1, 0.2], "tpr": [0.3, 0.4]})
+    with pytest.raises(rf.MissingColumnError, match="the frame has no column of this name"):
+        rf.combine_points(table, across=["model"])
