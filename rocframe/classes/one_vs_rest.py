@@ -10,7 +10,6 @@ from rocframe.classes.layout import read_layout, score_difference
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, private_names
 from rocframe.options import parse_integer, public
-from rocframe.text import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,7 +148,7 @@ def _parse_margin(margin: bool | int, n_classes: int | None) -> int:
         raise OptionValueError.compose(
             "margin",
             margin,
-            f"there are {n_classes} classes, so a class has {format_count(n_classes - 1, 'other')}",
+            f"expected at most {n_classes - 1}, because there are {n_classes} classes",
             "Use margin=True for the highest score of the other classes, or a smaller number.",
         )
     return rank

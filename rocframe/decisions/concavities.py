@@ -420,8 +420,8 @@ class Intervals(NamedTuple):
 def _upper_limits(threshold: NDArray[np.float64], tp: NDArray[Any]) -> NDArray[np.float64]:
     """Return the upper limits of concavities; NaN if the vertex is the row above all scores.
 
-    The first row of a curve and the row of the score inf have the same threshold. Only the row of
-    the score inf has true positives if it is a vertex of the hull.
+    The first row of a curve, above all scores, has the same threshold as a row of the score inf.
+    The first row has no true positives, and a vertex of the score inf has true positives.
     """
     return np.where((threshold == np.inf) & (tp == 0), np.nan, threshold)
 

@@ -258,7 +258,7 @@ class EnvelopeLines(NamedTuple):
     def crossings_between(
         self, curve: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the position in `curve`, and the value, of each crossing in [`low`, `high`]."""
+        """Return the position in `curve`, and the value, of each crossing in (`low`, `high`)."""
         start, end = self._position(curve, low, "right"), self._position(curve, high, "left")
         number, index = expand_ranges(start, np.maximum(start, end))
         return number, self.crossing[index]

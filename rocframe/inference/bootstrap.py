@@ -170,7 +170,7 @@ def bootstrap_interval(
         return BootstrapInterval(nan, nan, nan, True, n_undefined)
     se = nan
     if isfinite(values[0]) and isfinite(values[-1]):
-        # A division by a power of 2 is exact. The squares of the quotients do not overflow.
+        # Values are divided by a power of 2, which is exact, so that squares do not overflow.
         power = frexp(max(abs(values[0]), abs(values[-1])))[1]
         se = float(np.ldexp(np.ldexp(values, -power).std(ddof=1), power))
     if ci is None:

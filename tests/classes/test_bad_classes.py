@@ -149,7 +149,7 @@ BOTH = [
 ]
 REST = [
     (WIDE, ("truth", ABC), {"margin": 3}, rf.OptionValueError,
-     ("margin=3: there are 3 classes, so a class has 2 others.\n"
+     ("margin=3: expected at most 2, because there are 3 classes.\n"
      "Use margin=True for the highest score of the other classes, or a smaller number.")),
     (WIDE, ("truth", ABC), {"margin": 0}, rf.OptionValueError,
      "margin=0: expected an integer of at least 1.\nUse, for example, margin=3."),
