@@ -66,7 +66,7 @@ class PlotAxis:
     """One axis: the rate it shows, its title, its range and its scale.
 
     `nice` extends the range to round numbers. `zoomed` is True if `x_domain` or `y_domain` sets the
-    range.
+    range. `per_panel` is True if Vega-Lite chooses a separate range for each panel.
     """
 
     name: str
@@ -76,6 +76,7 @@ class PlotAxis:
     scale: Scale = "linear"
     nice: bool = False
     zoomed: bool = False
+    per_panel: bool = False
 
     @property
     def deviate(self) -> bool:
@@ -130,7 +131,8 @@ class PlotAxis:
             ticks: dict[str, Any] = {"values": values} if len(values) > 1 else {"tickCount": TICKS}
             axis = alt.Axis(format="~g", **ticks, **AXIS_STYLE)
         else:
-            scale = alt.Scale(domain=domain, nice=self.nice)
+            limits: dict[str, Any] = {"zero": False} if self.per_panel else {"domain": domain}
+            scale = alt.Scale(**limits, nice=self.nice)
             ends = [self.low, self.high]
             axis = linear_axis(count_ticks(ends) if self.name in CONFUSION else TICKS)
         if self.deviate:

@@ -114,7 +114,9 @@ def chart(
         line has no points where a metric is undefined or infinite.
 
         With `x="threshold"`, metrics are drawn against the threshold, as steps: the value at a
-        threshold is that of predicting `score >= threshold`. `mark` is the only overlay.
+        threshold is that of predicting `score >= threshold`. `mark` is the only overlay. Without
+        `x_domain`, panels have separate x axes if the thresholds of a panel cover less than half of
+        the range of all thresholds.
     y : str or sequence of str, default None
         Metric or count on the y axis. With `x="threshold"`, several metrics are possible. Each
         metric has a color, or a panel if other groups have colors. The group column of the metrics

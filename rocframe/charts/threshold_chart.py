@@ -56,9 +56,11 @@ if TYPE_CHECKING:
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.curve_data import Lines
+    from rocframe.charts.groups import Groups
     from rocframe.curves.table import Curves
     from rocframe.curves.thinning import LinePoints
 
+MIN_SHARE = 0.5  # panels with a smaller range of thresholds have separate axes
 METRIC_COLUMN, VALUE = "metric", "Value"
 # Options of curve charts that need two metrics as axes.
 UNSUPPORTED = {"kind": None, "scale": None, "hull": False, "costs": None, "prevalence": None}
@@ -93,9 +95,15 @@ def threshold_chart(
         by, columns = (column, *by), [column, *columns]
         options = metric_channels(options, by, len(metrics))
     groups = read_groups(keys, by, columns, options)
+    narrowest = None if plane.x.zoomed else _narrowest_range(groups, points, threshold)
+    thinning = plane
+    if narrowest is not None:
+        # Lines are as exact as the narrowest panel requires.
+        thinning = replace(plane, x=replace(plane.x, high=plane.x.low + narrowest))
+        plane = replace(plane, x=replace(plane.x, per_panel=True))
     records = []
     for i, (name, y) in enumerate(values.items()):
-        lines = _step_lines(plane, points, threshold, y)
+        lines = _step_lines(thinning, points, threshold, y)
         part = records_of(lines, curves, replace(kind, y=name))
         records += [record | {"curve": record["curve"] + i * len(part)} for record in part]
     overlays = _marks(curves, points, plane, metrics, options)
@@ -107,7 +115,7 @@ def threshold_chart(
     missing = not_drawn([name for name, record in lines_and_names if not record["x"]])
     title = f"{join_names([titles[0], *map(inside_sentence, titles[1:])])} against threshold"
     prevalence = "" if curves.prevalence is None else f"prevalence {curves.prevalence:.4g}"
-    return groups.with_titles(
+    chart = groups.with_titles(
         plot.layered(
             [
                 line_layer(plot, **curve_stroke(plot)),
@@ -126,6 +134,32 @@ def threshold_chart(
             *overlay_texts(curves, None, options, overlays),
         ),
     )
+    return chart if narrowest is None else chart.resolve_scale(x="independent")
+
+
+def _narrowest_range(
+    groups: Groups, points: LinePoints, threshold: NDArray[np.float64]
+) -> float | None:
+    """Return the smallest range of thresholds of all panels, if panels need separate axes.
+
+    This is the case if the smallest range is less than half of the range of all thresholds, such as
+    for probabilities beside margins. Otherwise, the result is None. Panels with only one threshold
+    are ignored.
+    """
+    if groups.panel is None:
+        return None
+    # If there are several metrics, the first codes are those of the curves of the first metric.
+    panel = np.array(groups.columns[groups.panel].codes)[points.curve]
+    ranges = (
+        pl.DataFrame({"panel": panel, THRESHOLD: threshold})
+        .filter(pl.col(THRESHOLD).is_finite())
+        .group_by("panel")
+        .agg(low=pl.col(THRESHOLD).min(), high=pl.col(THRESHOLD).max())
+    )
+    widths = (ranges.get_column("high") - ranges.get_column("low")).to_numpy()
+    narrowest = np.min(widths, where=widths > 0, initial=np.inf).item()
+    total = ranges.select(pl.col("high").max() - pl.col("low").min())
+    return narrowest if narrowest < MIN_SHARE * (total.item() or 0.0) else None
 
 
 def _marks(

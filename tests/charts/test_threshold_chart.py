@@ -165,3 +165,36 @@ def test_unsupported_options_raise_an_error(options, message):
     with pytest.raises(rf.RocframeError) as caught:
         CURVES.roc.chart(**{"x": "threshold"} | options)
     assert str(caught.value).startswith(message)
+
+
+def test_panels_with_different_thresholds_have_separate_axes():
+    rows = pl.select(label=pl.int_range(400) % 3 == 0, score=pl.int_range(400).hash(1) % 997 / 997)
+    both = pl.concat(
+        rows.with_columns(model=pl.lit(name), score=pl.col("score") * factor + start)
+        for name, factor, start in (("margin", 9, -4), ("probability", 1, 0))
+    )
+    curves = rf.curve(both, "label", "score", by="model")
+    panels = curves.roc.chart(x="threshold", y="precision", facet="model", mark=0.5).to_dict()
+    assert panels["resolve"] == {"scale": {"x": "independent"}}
+    assert all(
+        layer["encoding"]["x"]["scale"] == {"nice": True, "zero": False}
+        for layer in panels["spec"]["layer"]
+    )
+    # All panels have the same axis if their thresholds are similar or if a domain is given.
+    similar = both.with_columns(score=pl.concat([rows["score"], rows["score"] * 0.6]))
+    same = rf.curve(similar, "label", "score", by="model")
+    for chart in (
+        same.roc.chart(x="threshold", y="precision", facet="model"),
+        curves.roc.chart(x="threshold", y="precision", facet="model", x_domain=(0, 1)),
+        curves.roc.chart(x="threshold", y="precision"),
+        curves.roc.chart(x="threshold", y=["precision", "recall"]),
+    ):
+        shared = chart.to_dict()
+        assert "resolve" not in shared
+        layers = shared.get("spec", shared)["layer"]
+        assert all("domain" in layer["encoding"]["x"]["scale"] for layer in layers)
+    # The line of the probabilities has as many points as in a chart of its own.
+    alone = curves.filter(model="probability").roc.chart(x="threshold", y="precision")
+    points = records(alone)[0]["x"]
+    _, probability = records(curves.roc.chart(x="threshold", y="precision", facet="model"))
+    assert abs(len(probability["x"]) - len(points)) <= 0.1 * len(points)
