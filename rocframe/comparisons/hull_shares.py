@@ -18,7 +18,7 @@ from rocframe.comparisons.pairing import (
 )
 from rocframe.curves.convex_hull import common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
-from rocframe.decisions.hull import merge_groups
+from rocframe.curves.table import number_keys
 from rocframe.frames import build_table
 from rocframe.inference.bootstrap import batched_replicates
 from rocframe.inference.confidence import parse_n_boot
@@ -309,7 +309,7 @@ def _independent_shares(
     heights = [len(scan.totals.pos_rows) for scan in scans]
     curves = [(model, row) for model, height in enumerate(heights) for row in range(height)]
     keys = pl.concat([pl.DataFrame(schema=schema), *(scan.rows.keys for scan in scans)])
-    groups, group_of = merge_groups(keys, len(curves))
+    groups, group_of = number_keys(keys, keys.columns)
     draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(groups))
     n_pos, n_neg = (
         np.array([getattr(scans[model].totals, name)[row] for model, row in curves], np.int64)

@@ -9,7 +9,7 @@ import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.locate import grouped_bisect
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import curve_layout, number_keys, read_curves
 from rocframe.decision_tables import CONCAVITIES, concavity_columns
 from rocframe.decisions.optimum import CurveRows, curve_ranges
 from rocframe.errors import (
@@ -25,7 +25,6 @@ from rocframe.frames import (
     column,
     join_keys,
     lazy_plan,
-    number_distinct_rows,
     private_names,
     through_node,
 )
@@ -340,14 +339,6 @@ def parse_concavities(argument: str, table: object) -> tuple[str, ...]:
         expected, hint = "a table of concavities", "Pass a collected table of concavities."
         raise OptionValueError.unexpected_type(argument, table, expected, hint)
     return recognized[0]
-
-
-def number_keys(table: pl.DataFrame, by: tuple[str, ...]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Return the distinct keys of a table of concavities, and the position of each row's key."""
-    if not by:
-        return pl.DataFrame(height=1), np.zeros(table.height, np.int64)
-    keys, number = number_distinct_rows(table.select(column(name) for name in by))
-    return keys, number.to_numpy().astype(np.int64)
 
 
 class Intervals(NamedTuple):

@@ -9,14 +9,12 @@ import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.locate import grouped_bisect, round_values
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import curve_layout, number_keys, read_curves
 from rocframe.decision_tables import COST_CURVE, COST_CURVE_ACROSS
-from rocframe.decisions.hull import merge_groups
 from rocframe.errors import MissingColumnError
 from rocframe.frames import (
     as_input_frame,
     build_table,
-    column,
     lazy_plan,
     take_rows,
     through_node,
@@ -382,7 +380,7 @@ def common_envelope_table(
 ) -> pl.DataFrame:
     """Return the envelope of all curves with the same key `by`, at the same values."""
     n_curves = len(curves.firsts)
-    keys, group = merge_groups(curves.keys.select(column(name) for name in by), n_curves)
+    keys, group = number_keys(curves.keys, by)
     if not n_curves:
         empty = build_table(keys, {}, COST_CURVE_ACROSS, rows=[])
         return empty.with_columns(curves.keys.get_column(across))

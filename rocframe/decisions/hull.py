@@ -9,14 +9,12 @@ import polars as pl
 
 from rocframe.curves.convex_hull import common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
-from rocframe.curves.table import check_new_columns, curve_layout, read_curves
+from rocframe.curves.table import check_new_columns, curve_layout, number_keys, read_curves
 from rocframe.errors import MissingColumnError
 from rocframe.frames import (
     as_input_frame,
     build_column,
-    column,
     lazy_plan,
-    number_distinct_rows,
     take_rows,
     through_node,
 )
@@ -210,7 +208,7 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
     """Find the vertices of the common hull of all curves with the same key `by`."""
     keys, group = curves.keys, np.arange(len(curves.firsts))
     if across is not None:
-        keys, group = merge_groups(curves.keys.select(column(name) for name in by), len(group))
+        keys, group = number_keys(curves.keys, by)
     pos, neg = curves.total(*TOTALS[0]), curves.total(*TOTALS[1])
     n_groups = keys.height
     # A curve that lacks a class is used only if all curves of its group lack a class.
@@ -255,14 +253,6 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
         shared_vertex=shared_vertex,
         shared_curve=shared_curve,
     )
-
-
-def merge_groups(keys: pl.DataFrame, n_curves: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Return the distinct keys, and the index of the key of each curve."""
-    if not keys.width:
-        return pl.DataFrame(height=min(n_curves, 1)), np.zeros(n_curves, np.int64)
-    distinct, number = number_distinct_rows(keys)
-    return distinct, number.to_numpy().astype(np.int64)
 
 
 def _rates(count: NDArray[Any], total: NDArray[Any]) -> NDArray[np.float64]:

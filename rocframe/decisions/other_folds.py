@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rocframe.curves.table import number_keys
 from rocframe.decisions.optimum import CurveRows
 from rocframe.errors import BrokenCurveError
-from rocframe.frames import number_distinct_rows
 from rocframe.kernel.groups import cumulative_sums
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.sort import concatenated_ranges, falling_ranks, sort_order
@@ -71,9 +71,7 @@ class OtherFolds:
             problem = f"curves: {curves.name_group(i)} ends before its lowest score"
             hint = "Compute the curve without thresholds=, and do not filter its rows."
             raise BrokenCurveError.compose(problem, hint)
-        rest, group = curves.keys.drop(over), np.zeros(len(curves.firsts), np.int64)
-        if rest.width:
-            group = number_distinct_rows(rest)[1].to_numpy().astype(np.int64)
+        _, group = number_keys(curves.keys, [name for name in curves.layout.by if name != over])
         order = np.argsort(group, kind="stable")
         group = group[order]
         n_groups = int(group.max(initial=-1)) + 1

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import curve_layout, number_keys, read_curves
 from rocframe.decision_tables import LC_INDEX_COLUMNS, SUPERIORITY_COLUMNS
 from rocframe.decisions.cost_curve import EnvelopeLines, expand_ranges
-from rocframe.decisions.hull import common_hulls, merge_groups, optimal_ranges
+from rocframe.decisions.hull import common_hulls, optimal_ranges
 from rocframe.errors import MissingColumnError, OptionValueError
-from rocframe.frames import as_input_frame, build_table, column, lazy_plan, through_node
+from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.options import parse_fraction, public, to_floats
 from rocframe.rates import TOTALS
@@ -330,7 +330,7 @@ def cost_ranges(curves: Curves, across: str, prevalence: float | None) -> CostRa
     is_new[1:] = (np.diff(curve) != 0) | (np.diff(n_shared) != 0) | (after[1:] != before[:-1])
     first = np.flatnonzero(is_new)
     last = np.append(first, len(curve))[1:] - 1
-    _, group = merge_groups(curves.keys.select(column(name) for name in others), len(pos))
+    _, group = number_keys(curves.keys, others)
     with np.errstate(invalid="ignore"):
         share = (hulls.n_pos / (hulls.n_pos + hulls.n_neg))[group]
     share = share if curves.prevalence is None else np.full(len(pos), curves.prevalence)
@@ -398,8 +398,7 @@ def largest_differences(curves: Curves, across: str, ranges: CostRanges) -> NDAr
     curve = np.searchsorted(curves.starts, all_lines.row, "right") - 1
     with np.errstate(divide="ignore", invalid="ignore"):
         fpr, tpr = fp[all_lines.row] / neg[curve], tp[all_lines.row] / pos[curve]
-    keys = curves.keys.select(column(name) for name in curves.layout.by if name != across)
-    _, group = merge_groups(keys, len(pos))
+    _, group = number_keys(curves.keys, [name for name in curves.layout.by if name != across])
     # The points of all other curves of the group of each best curve.
     usable = np.flatnonzero(((pos > 0) & (neg > 0))[curve])
     order = usable[np.lexsort((tpr[usable], fpr[usable], group[curve[usable]]))]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from rocframe.curves.table import check_ends
+from rocframe.curves.table import check_ends, number_keys
 from rocframe.decision_tables import REPAIRED_AUC
 from rocframe.decisions.concavities import (
     Intervals,
@@ -14,7 +14,6 @@ from rocframe.decisions.concavities import (
     doubled_pairs,
     doubled_wins,
     find_concavities,
-    number_keys,
     parse_concavities,
 )
 from rocframe.decisions.optimum import CurveRows
