@@ -167,7 +167,7 @@ def test_long_tables_end_with_the_number_of_other_rows():
             ["--subject-to", "precision=0.9:0.2"],
             (
                 "--subject-to precision=0.9:0.2: the lowest allowed value is above the highest "
-                "one.\nUse, for example, --subject-to precision=0.9:1."
+                "allowed value.\nUse, for example, --subject-to precision=0.9:1."
             ),
         ),
         (
