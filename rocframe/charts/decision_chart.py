@@ -24,6 +24,7 @@ from rocframe.charts.curve_layers import (
     overlay,
 )
 from rocframe.charts.dot_plot import REASON, DotPlot, documented_columns, read_rows, row_records
+from rocframe.charts.groups import GroupColumn, field_name
 from rocframe.charts.labels import (
     RATE_FORMAT,
     distinct_labels,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.curve_layers import CurvePlot
+    from rocframe.charts.groups import Groups
     from rocframe.table_types import Table
 
 MAX_TRIVIAL_COST = 0.5
@@ -304,6 +306,8 @@ def decision_intervals_chart(
         plane_of=lambda _: plane,
         averaged=("y",),
     )
+    if options.y == "difference":
+        plot = replace(plot, groups=_colors_of_all_rows(plot.groups, table, layout.by))
     reference = [_trivial_layer() if value == "expected_cost" else _zero_layer()]
     if value == "net_benefit":
         plot = replace(plot, overlays=_treat_all_records(ordered, layout.by, plot))
@@ -382,6 +386,17 @@ def _shown_differences(table: pl.DataFrame, y: str) -> ShownIntervals:
     title = "Difference of expected costs" if is_cost else "Difference of net benefits"
     sign = f"no difference; {'below' if is_cost else 'above'} 0: better than {name}"
     return ShownIntervals(rows, title, axis, (ends[0], ends[1], ends[2]), sign)
+
+
+def _colors_of_all_rows(groups: Groups, table: pl.DataFrame, by: Sequence[str]) -> Groups:
+    """Return groups with the colors of charts that also show the baseline."""
+    color = groups.color
+    if color is None:
+        return groups
+    name = next(one for i, one in enumerate(by) if field_name(i) == color)
+    values = GroupColumn.from_keys(table.get_column(name))
+    colored = groups.columns[color].with_colors_of(values)
+    return replace(groups, columns={**groups.columns, color: colored})
 
 
 def _zero_layer() -> alt.Chart:

@@ -45,7 +45,8 @@ class GroupColumn:
     """A group column as text: its title, its values in order, and the value of each row.
 
     `codes` are the indices of the values in `values`. `ordered` is true for numbers and times, and
-    `joint` for a combination of several group columns.
+    `joint` for a combination of several group columns. `colors` are the colors of the values, if
+    they are not the first colors of the scale.
     """
 
     title: str
@@ -53,6 +54,7 @@ class GroupColumn:
     codes: tuple[int, ...]
     ordered: bool = False
     joint: bool = False
+    colors: tuple[str, ...] = ()
 
     @classmethod
     def from_keys(cls, keys: pl.Series) -> GroupColumn:
@@ -76,6 +78,12 @@ class GroupColumn:
     def has_colors(self) -> bool:
         """Whether each value can have a distinct color; ordered values have shades of one scale."""
         return self.ordered or len(self.values) <= len(COLORS)
+
+    def with_colors_of(self, others: GroupColumn) -> GroupColumn:
+        """Return the column with the colors of the same values in a column with more values."""
+        scale = dict(zip(others.values, COLORS, strict=False))
+        known = others.has_colors and not others.ordered and set(self.values) <= set(scale)
+        return replace(self, colors=tuple(scale[one] for one in self.values)) if known else self
 
     @property
     def texts(self) -> list[str]:
@@ -185,6 +193,8 @@ class Groups:
             "symbolOpacity": 1,
         }
         scale = color_scale(column.values, ordered=column.ordered)
+        if column.colors:
+            scale = alt.Scale(domain=list(column.values), range=list(column.colors))
         shown = alt.Legend(**options | legend) if has_legend else None
         return alt.Color(f"{self.color}:N", scale=scale, legend=shown)
 

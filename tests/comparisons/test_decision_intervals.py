@@ -263,3 +263,36 @@ def test_charts_draw_bands_differences_and_trivial_decisions():
     assert "difference to naive_bayes against probability cost" in cost.description
     with pytest.raises(rf.OptionValueError, match="the table has no differences"):
         intervals(baseline=None).roc.chart(y="difference")
+
+
+def test_models_have_the_same_colors_in_charts_of_values_and_of_differences():
+    def colors(chart):
+        layers = chart.to_dict()["layer"]
+        encodings = [layer["encoding"]["color"] for layer in layers if "color" in layer["encoding"]]
+        scales = [one["scale"] for one in encodings if "scale" in one]
+        return [dict(zip(one["domain"], one["range"], strict=True)) for one in scales]
+
+    rows = pl.concat(
+        pl.select(
+            id=pl.int_range(60),
+            model=pl.lit(name),
+            label=pl.int_range(60) % 3 == 0,
+            score=pl.int_range(60).hash(seed) % 100 / 100,
+        )
+        for seed, name in enumerate("abc")
+    )
+    table = rf.decision_intervals(
+        rows,
+        "label",
+        "score",
+        kind="cost",
+        baseline="b",
+        id="id",
+        grid=[0.3, 0.5],
+        n_boot=20,
+        seed=1,
+    )
+    every = colors(table.roc.chart())[0]
+    assert list(every) == ["a", "b", "c"]
+    for scale in colors(table.roc.chart(y="difference")):
+        assert scale == {"a": every["a"], "c": every["c"]}
