@@ -218,6 +218,9 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
     largest = np.zeros((2, n_groups), pos.dtype)
     for largest_size, total in zip(largest, (pos, neg), strict=True):
         np.maximum.at(largest_size, group, total * takes_part)
+    # Positives of one curve and negatives of another one have no common rates.
+    apart = (np.bincount(group, has_both, n_groups) == 0) & (sizes[0] > 0)
+    sizes[1][apart] = largest[1][apart] = 0
 
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     row = np.flatnonzero(hull_vertices(tp, fp, curves.starts))

@@ -237,3 +237,14 @@ def test_other_columns_of_the_table_may_have_any_name():
     for name in ("compared", "across", "(model)"):
         hull = curves.with_columns(pl.col("tp").alias(name)).roc.hull(across="model")
         assert hull.get_column(name).to_list() == hull.get_column("tp").to_list()
+
+
+def test_curves_that_lack_different_classes_have_no_common_slopes():
+    predictions = pl.DataFrame(
+        {"model": ["a", "a", "a", "b"], "label": [1, 1, 1, 0], "score": [3, 2, 2, 1]}
+    )
+    curves = rf.curve(predictions, "label", "score", by="model")
+    hull = curves.roc.hull(across="model")
+    assert hull.select("^slope.*|cost.*|prevalence.*$").null_count().row(0) == (hull.height,) * 6
+    assert set(hull["note"]) == {"no_negatives"}
+    assert curves.roc.mix(fpr=0.2, across="model")["note"].to_list() == ["no_negatives"]
