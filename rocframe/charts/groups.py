@@ -45,8 +45,8 @@ class GroupColumn:
     """A group column as text: its title, its values in order, and the value of each row.
 
     `codes` are the indices of the values in `values`. `ordered` is true for numbers and times, and
-    `joint` for a combination of several group columns. `colors` are the colors of the values, if
-    they are not the first colors of the scale.
+    `joint` for a combination of several group columns. `domain` contains the values of the color
+    scale, if it has more values than the column.
     """
 
     title: str
@@ -54,7 +54,7 @@ class GroupColumn:
     codes: tuple[int, ...]
     ordered: bool = False
     joint: bool = False
-    colors: tuple[str, ...] = ()
+    domain: tuple[str, ...] = ()
 
     @classmethod
     def from_keys(cls, keys: pl.Series) -> GroupColumn:
@@ -81,9 +81,8 @@ class GroupColumn:
 
     def with_colors_of(self, others: GroupColumn) -> GroupColumn:
         """Return the column with the colors of the same values in a column with more values."""
-        scale = dict(zip(others.values, COLORS, strict=False))
-        known = others.has_colors and not others.ordered and set(self.values) <= set(scale)
-        return replace(self, colors=tuple(scale[one] for one in self.values)) if known else self
+        known = others.has_colors and set(self.values) <= set(others.values)
+        return replace(self, domain=others.values) if known else self
 
     @property
     def texts(self) -> list[str]:
@@ -192,9 +191,7 @@ class Groups:
             "labelLimit": 0,
             "symbolOpacity": 1,
         }
-        scale = color_scale(column.values, ordered=column.ordered)
-        if column.colors:
-            scale = alt.Scale(domain=list(column.values), range=list(column.colors))
+        scale = color_scale(column.domain or column.values, ordered=column.ordered)
         shown = alt.Legend(**options | legend) if has_legend else None
         return alt.Color(f"{self.color}:N", scale=scale, legend=shown)
 

@@ -295,4 +295,4 @@ def test_models_have_the_same_colors_in_charts_of_values_and_of_differences():
     every = colors(table.roc.chart())[0]
     assert list(every) == ["a", "b", "c"]
     for scale in colors(table.roc.chart(y="difference")):
-        assert scale == {"a": every["a"], "c": every["c"]}
+        assert scale == every
