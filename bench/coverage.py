@@ -120,7 +120,7 @@ def normal(area: float) -> Truth:
 class Ties:
     """A way to tie scores.
 
-    All scores between two neighbouring cuts are tied, or all scores above the maximum.
+    All scores between two neighboring cuts are tied, or all scores above the maximum.
     """
 
     name: str

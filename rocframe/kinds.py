@@ -29,7 +29,7 @@ KindName: TypeAlias = Literal[
 class Kind:
     """A kind of curve: its name, title and axes.
 
-    Counts are interpolated linearly between neighbouring points. `segments` is the shape of the
+    Counts are interpolated linearly between neighboring points. `segments` is the shape of the
     line between two points on the axes of this kind.
     """
 

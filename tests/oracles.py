@@ -315,7 +315,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 def pr_auc(points: Sequence[Point]) -> float:
-    """Integrate precision over recall numerically, (tp, fp) linear between neighbouring rows."""
+    """Integrate precision over recall numerically, (tp, fp) linear between neighboring rows."""
     area, pos = 0.0, float(points[0].tp + points[0].fn)
     for q, p in pairwise(points):
         # Towards the left end the integrand is steep: geometric pieces tame it.

@@ -493,7 +493,7 @@ SCORED = [
             [2, 1, 1, 0, 0],
             [2, 2, 1, 1, 0],
         ),
-        id="neighbouring doubles do not tie",
+        id="neighboring doubles do not tie",
     ),
     pytest.param(
         [0.1 + 0.2, 0.3, 0.2, 0.1],

@@ -110,7 +110,7 @@ def average(
         threshold is fixed.
     nearest : bool, default False
         If True, use the row of each curve whose value is nearest to the fixed value. If False,
-        interpolate between the two neighbouring rows.
+        interpolate between the two neighboring rows.
     grid : int, sequence of float or str, default 101
         Values of the fixed metric: a number of evenly spaced values, or a list of values. For
         thresholds, and for metrics without two finite bounds, a number n selects n of the observed
@@ -212,7 +212,7 @@ def average(
     for lower FPRs, its TPR is 0.
 
     If `fixed` is another metric, such as accuracy, a curve may have the fixed value at several
-    points: at rows with this value, and between two neighbouring rows if one has a higher and the
+    points: at rows with this value, and between two neighboring rows if one has a higher and the
     other a lower value. For `tpr`, `fnr`, `npv`, `false_omission_rate` and `lr_neg`, the point with
     the highest threshold is used. For all other metrics, the point with the lowest threshold is
     used.
@@ -242,7 +242,7 @@ def average(
 
     `"threshold"` and `"pooled"` require curves with a row for each of their scores. A curve from
     `curve(thresholds=...)` lacks rows. This is detected if its last row has true negatives, or if
-    two neighbouring rows have the same counts; with weights, only the first condition is checked.
+    two neighboring rows have the same counts; with weights, only the first condition is checked.
 
     - If missing rows are detected, the curve has values only at its own thresholds. It can be
       pooled only with curves that have the same thresholds.

@@ -112,7 +112,7 @@ def smooth(
     -----
     The fit depends only on the order of the scores, which is converted to ratings. Tied rows have
     the same rating. Neighbouring rows of the same class also have the same rating. If a group has
-    more than 1000 ratings, neighbouring ratings are merged.
+    more than 1000 ratings, neighboring ratings are merged.
 
     If `b` is not 1, a binormal curve crosses the diagonal. If the crossing point is far from the
     corners of the chart, the binormal model is not suitable.

@@ -138,8 +138,8 @@ def _round_edges(low: float, high: float) -> NDArray[np.float64]:
     if len(distinct) > 1:
         return distinct
     # All scores are equal. The second edge is the next float in the direction of 0.
-    neighbour = nextafter(low, -inf if low > 0 else inf)
-    return np.array(sorted([low, neighbour]))
+    neighbor = nextafter(low, -inf if low > 0 else inf)
+    return np.array(sorted([low, neighbor]))
 
 
 def nice_step(width: float) -> Decimal:

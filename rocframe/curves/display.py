@@ -145,7 +145,7 @@ class DisplayAxes:
 
     @property
     def curved(self) -> bool:
-        """Whether the line between two neighbouring points can be curved on these axes."""
+        """Whether the line between two neighboring points can be curved on these axes."""
         return self.scale == "normal_deviate" or self.kind.y == "precision"
 
     @property

@@ -567,7 +567,7 @@ class CurveAxis:
     ) -> NDArray[np.int64]:
         """Return the row of `rows` whose metric is nearer to the value.
 
-        If both rows are equally near, the row `preferred` is returned. If neighbouring rows have
+        If both rows are equally near, the row `preferred` is returned. If neighboring rows have
         the same metric as the result, the first or last of them is returned.
         """
         above, below = rows
@@ -631,7 +631,7 @@ def find_extremes(
 def find_curves_lacking_rows(curves: Curves) -> NDArray[np.bool_]:
     """Return which curves do not have one row per distinct score.
 
-    A curve lacks rows if it ends before its lowest score. A curve in which two neighbouring rows
+    A curve lacks rows if it ends before its lowest score. A curve in which two neighboring rows
     have the same counts was computed at given thresholds, and is treated as a curve that lacks
     rows. For weighted counts, the second condition is not checked, because different sums of
     weights can be rounded to equal counts.

@@ -1,4 +1,4 @@
-"""Interpolate between two neighbouring rows of a curve, and find where a metric has a value."""
+"""Interpolate between two neighboring rows of a curve, and find where a metric has a value."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def segment_root(
 ) -> NDArray[np.float64]:
     """Return the fraction in [0, 1] at which a metric has a value between two rows of a curve.
 
-    `upper` and `lower` are the thresholds and counts of two neighbouring rows. Counts are
+    `upper` and `lower` are the thresholds and counts of two neighboring rows. Counts are
     interpolated linearly: the fraction is 0 at the row `upper` and 1 at the row `lower`.
     """
     if not len(value):

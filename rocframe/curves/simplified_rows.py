@@ -87,7 +87,7 @@ def _simplify_batch(
 def _find_corners(counts: CurveCounts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Mark the rows that are not within a horizontal or vertical line, and the regular curves.
 
-    In regular curves, neighbouring rows differ, and no row is within a diagonal line.
+    In regular curves, neighboring rows differ, and no row is within a diagonal line.
     """
     starts = counts.starts
     height, width = np.diff(counts.tp), np.diff(counts.fp)
@@ -254,7 +254,7 @@ class ExaminedPoints:
         return concatenated_ranges(row[far] + 1, row[far + 1] - row[far] - 1)
 
     def insert_between_rows(self, axes: DisplayAxes, step: float) -> ExaminedPoints:
-        """Insert points on curved lines between rows, until neighbours are at most `step` apart."""
+        """Insert points on curved lines between rows, until neighbors are at most `step` apart."""
         points = self.points
         x_count, other_count = axes.axis_counts(points.tp, points.fp)
         is_curved = np.append((np.diff(points.row) == 1) & (np.diff(x_count) > 0), False)

@@ -99,7 +99,7 @@ def simplify(
     `lift`, and the number of positives for `lift_chart`. A log axis starts at the smallest x > 0 of
     the curve; x = 0 is drawn at this start. Normal-deviate axes extend from d to 1 - d, where d is
     the smallest nonzero difference between a rate of the curve and the nearer one of 0 and 1. Rates
-    of 0 and 1 are drawn at the ends of the axis. If one of two neighbouring rows has such a rate
+    of 0 and 1 are drawn at the ends of the axis. If one of two neighboring rows has such a rate
     and the other row has not, neither of the two rows is removed.
 
     The area under a simplified curve differs from the area under the full curve. For ROC curves on

@@ -458,7 +458,7 @@ def _starts_of_curves(
 ) -> NDArray[np.int64] | None:
     """Return the positions at which a curve starts, because the threshold does not fall.
 
-    `before` and `after` have the columns of pairs of neighbouring rows. Return None if the two rows
+    `before` and `after` have the columns of pairs of neighboring rows. Return None if the two rows
     of another pair cannot belong to the same curve.
     """
     (above, tp0, fp0, pos0, neg0), (threshold, tp, fp, pos, neg) = before, after

@@ -39,7 +39,7 @@ def rows_at_levels(
     """Return the rows of one curve next to which a count crosses a level.
 
     `levels` returns pairs: a rising count of each row, and rising levels of this count. Between two
-    returned rows that are not adjacent, each count stays between two neighbouring levels.
+    returned rows that are not adjacent, each count stays between two neighboring levels.
     """
     if rows <= MIN_SEARCHED_ROWS:
         return np.arange(rows)

@@ -50,7 +50,7 @@ MIN_AREA = 1e-12  # of a concavity of a weighted curve; smaller areas are roundi
 def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> FrameT:
     """Find the parts of ROC curves that are below their convex hull.
 
-    A concavity is the part of a curve between two neighbouring vertices of the hull. In a
+    A concavity is the part of a curve between two neighboring vertices of the hull. In a
     concavity, the scores rank the rows worse than at random.
 
     Parameters

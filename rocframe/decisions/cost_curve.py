@@ -201,7 +201,7 @@ class EnvelopeLines(NamedTuple):
     """The lines of the lower envelope of each curve, by curve and rising probability cost.
 
     `row` is the row of the curve of each line, and `first` the first line of each curve. `owner`
-    and `crossing` are the curve and the probability cost of each crossing of two neighbouring
+    and `crossing` are the curve and the probability cost of each crossing of two neighboring
     lines. Curves that lack a class have no crossings.
     """
 

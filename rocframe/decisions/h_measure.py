@@ -238,7 +238,7 @@ def expected_losses(scan: Scan, prior: tuple[float, float] | PriorName) -> Losse
         result: NDArray[np.float64] = mean * betainc(b[group] + 1, a[group], 1 - cost)
         return result
 
-    # Of two neighbouring vertices, the one with the higher TPR has the lower loss if the relative
+    # Of two neighboring vertices, the one with the higher TPR has the lower loss if the relative
     # cost of a false positive is below the cost at which both losses are equal.
     vertex = np.flatnonzero(hull_vertices(tp, fp, starts))
     owner = np.searchsorted(starts, vertex, "right") - 1

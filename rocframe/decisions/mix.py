@@ -108,7 +108,7 @@ def mix(
     Notes
     -----
     The ends of the curve, where no row or all rows are predicted positive, can be part of a
-    mixture. `at(interpolate=True)` chooses between the two neighbouring rows of the curve instead.
+    mixture. `at(interpolate=True)` chooses between the two neighboring rows of the curve instead.
     The point of `at` is worse if one of these rows is below the hull.
 
     If the curves of a common hull have different numbers of rows, the counts are those of a data
@@ -194,7 +194,7 @@ def mixtures(
     is_exact = across is None and curves.columns["tp"].dtype.kind == "i"
     if not (is_exact and metric.count_ratio):
         rates, searched = (round_values(each, metric.bounds) for each in (rates, searched))
-    above, below, exists = _neighbours(hulls.group, rates, n_groups, searched, axis)
+    above, below, exists = _neighbors(hulls.group, rates, n_groups, searched, axis)
     group = np.repeat(np.arange(n_groups), len(values))
     value = np.tile(np.asarray(values, np.float64), n_groups)
     exists &= ((hulls.n_pos > 0) & (hulls.n_neg > 0))[group]
@@ -223,7 +223,7 @@ def mixtures(
     return build_table(hulls.keys, result, columns, rows=group)
 
 
-def _neighbours(
+def _neighbors(
     group: NDArray[np.int64],
     rates: NDArray[np.float64],
     n_groups: int,

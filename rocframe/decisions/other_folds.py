@@ -126,7 +126,7 @@ class OtherFolds:
         return split_groups(np.append(0, ends), BLOCK_ROWS)
 
     def pooled_rows(self, part: slice) -> CurveRows:
-        """Return, for neighbouring curves, the pooled curves of all other curves of their groups.
+        """Return, for neighboring curves, the pooled curves of all other curves of their groups.
 
         The curves of the result are numbered from 0.
         """

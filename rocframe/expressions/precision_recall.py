@@ -86,7 +86,7 @@ def pr_auc(
 ) -> pl.Expr:
     """Compute the area under the interpolated precision-recall curve of the group.
 
-    The area is the integral of precision over recall. Between two neighbouring thresholds, the
+    The area is the integral of precision over recall. Between two neighboring thresholds, the
     false positives are a linear function of the true positives, so precision is a hyperbola instead
     of a straight line. For the area without interpolation see `average_precision`.
 

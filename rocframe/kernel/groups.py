@@ -41,7 +41,7 @@ class SortedRows:
     row: NDArray[np.int64] | None = None
 
     def of_groups(self, groups: slice) -> SortedRows:
-        """Return the rows of neighbouring groups, without a copy."""
+        """Return the rows of neighboring groups, without a copy."""
         starts = self.starts[groups.start : groups.stop + 1]
         rows = slice(starts[0], starts[-1])
         return SortedRows(
@@ -202,7 +202,7 @@ class UnscoredTotals:
         return cls(**dict.fromkeys((field.name for field in fields(cls)), zeros))
 
     def of_groups(self, groups: slice) -> UnscoredTotals:
-        """Return the totals of neighbouring groups."""
+        """Return the totals of neighboring groups."""
         names = [field.name for field in fields(self)]
         return UnscoredTotals(**{name: getattr(self, name)[groups] for name in names})
 

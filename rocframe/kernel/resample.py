@@ -460,7 +460,7 @@ class GroupRows:
     """The rows of one group: its distinct scores (`codes`), and both classes.
 
     `corners` are the positions in `codes` at which the ROC curve can have a corner. If the rows of
-    two neighbouring scores all belong to the same class, there is no corner between them.
+    two neighboring scores all belong to the same class, there is no corner between them.
     `clusters` is the number of clusters, or None.
     """
 

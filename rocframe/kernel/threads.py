@@ -60,7 +60,7 @@ def split_rows(length: int, most: int) -> list[slice]:
 
 
 def split_groups(starts: NDArray[np.int64], most: int) -> list[slice]:
-    """Divide groups into slices of neighbouring groups with about `most` rows each.
+    """Divide groups into slices of neighboring groups with about `most` rows each.
 
     Group i has the rows `starts[i]` to `starts[i + 1] - 1`. A slice has at least one group.
     """

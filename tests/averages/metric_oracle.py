@@ -73,7 +73,7 @@ def between(rows: list[Counts], fixed: str, value: Fraction) -> Counts | None:
 
 
 def nearest(rows: list[Counts], fixed: str, value: Fraction, better: str | None) -> Counts | None:
-    """Return the nearest of the two neighbouring rows; the better one if the distance is equal."""
+    """Return the nearest of the two neighboring rows; the better one if the distance is equal."""
     point = between(rows, fixed, value)
     if point is None or point in rows:
         return point

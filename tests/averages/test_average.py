@@ -673,7 +673,7 @@ def test_a_curve_at_given_thresholds_has_no_values_at_others():
     one, two = (
         curves(table.filter(fold=fold), thresholds=at) for fold, at in ((1, [0.5, 0.1]), (2, [0.1]))
     )
-    # No score of the first fold is between 0.4 and 0.1, so two neighbouring rows have equal counts.
+    # No score of the first fold is between 0.4 and 0.1, so two neighboring rows have equal counts.
     three = curves(table.filter(fold=1).with_columns(fold=3), thresholds=[0.4, 0.2, 0.1])
     mixed = pl.concat([one.with_columns(fold=1), three.with_columns(fold=3)])
     at = rf.average(mixed, method="threshold", grid=[0.5, 0.4, 0.2, 0.1, 0.05])

@@ -171,7 +171,7 @@ def test_both_zeros_are_one_score_and_the_threshold_is_the_positive_one():
             assert math.copysign(1, actual[1, "threshold"]) == 1
 
 
-def test_neighbouring_doubles_are_two_scores():
+def test_neighboring_doubles_are_two_scores():
     for one, next_to_it in [(0.3, 0.1 + 0.2), (1.0, math.nextafter(1.0, 2.0)), (0.0, SMALLEST)]:
         predictions = pl.DataFrame({"label": [0, 1], "score": [one, next_to_it]})
         expected = counts([(INF, 0, 0, 1, 1), (next_to_it, 1, 0, 0, 1), (one, 1, 1, 0, 0)])

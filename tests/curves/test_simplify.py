@@ -413,7 +413,7 @@ def test_rows_are_given_or_chosen_but_not_both():
     assert curve_of("few", metrics=pl.col("tp").alias("error")).columns[-1] == "error"
 
 
-def test_weighted_curves_whose_counts_are_neighbouring_floats_are_simplified():
+def test_weighted_curves_whose_counts_are_neighboring_floats_are_simplified():
     # The total of the negatives is the next float above the count of the row before.
     below = 1.0 - 2**-53
     table = pl.DataFrame(

@@ -44,7 +44,7 @@ ROWS = 2880  # approximate maximum number of rows of all curves together
 MAX_CORNERS = 80  # of each ROC line, and of each precision-recall line
 DASHBOARD_TOLERANCE = 1 / 1000  # fraction of an axis; larger if MAX_CORNERS are not enough
 MAX_INTERPOLATED = 60  # interpolated points per curve
-# Values of TPR and FPR. Of several rows between two neighbouring values, some are omitted.
+# Values of TPR and FPR. Of several rows between two neighboring values, some are omitted.
 LEVELS = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
 TINY = 1e-300  # replaces 0 as a denominator
 MIN_BEND = 1 / 200  # fraction of an axis; between closer rows, no points are interpolated
