@@ -53,8 +53,8 @@ ERRORS = {
     "average: pooled": (
         lambda curves: rf.average(curves, method="pooled"),
         (
-            "curves: curves with different thresholds= cannot be pooled.\nCompute them without "
-            "thresholds=, or with the same thresholds. Do not filter the rows of curves."
+            "curves: curves with different thresholds= cannot be pooled.\nCompute curves without "
+            "thresholds=, or with the same thresholds, and keep all rows."
         ),
     ),
     "chart": (
