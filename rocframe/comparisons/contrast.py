@@ -161,8 +161,8 @@ def contrast(
 
     See Also
     --------
-    compare : Test each pair of models of a group. auc_covariance : Estimate the covariance matrix
-    of the areas.
+    compare : Test each pair of models of a group.
+    auc_covariance : Estimate the covariance matrix of the areas.
 
     References
     ----------
