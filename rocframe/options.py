@@ -256,7 +256,7 @@ def check_group_columns(
 def missing_over(
     name: str | None, available: Iterable[str], *, noun: str = "column"
 ) -> MissingColumnError:
-    """Return an error for a missing column `over`, which names the default of this argument."""
+    """Return an error for a missing column `over`; it says whether the name is the default."""
     error = MissingColumnError.compose("over", name, available, noun=noun)
     hint = '\nThe default is over="fold". Pass the column of the folds as over=.'
     return MissingColumnError(f"{error}{hint if name == DEFAULT_OVER else ''}")

@@ -55,7 +55,8 @@ def power(
     auc : float or sequence of float
         Assumed area of the model, between 0 and 1.
     null : float or sequence of float, default 0.5
-        Area under the null hypothesis, between 0 and 1; for tests of one model only. 0.5 is chance.
+        AUC that the null hypothesis assumes, between 0 and 1; for tests of one model only. 0.5 is
+        chance.
     auc_b : float or sequence of float, default None
         Assumed area of a second model, which has the same numbers of positives and negatives. The
         null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.
@@ -179,7 +180,8 @@ def sample_size(
     auc : float or sequence of float
         Assumed area of the model, between 0 and 1.
     null : float or sequence of float, default 0.5
-        Area under the null hypothesis, between 0 and 1; for tests of one model only. 0.5 is chance.
+        AUC that the null hypothesis assumes, between 0 and 1; for tests of one model only. 0.5 is
+        chance.
     auc_b : float or sequence of float, default None
         Assumed area of a second model, which has the same numbers of positives and negatives. The
         null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.
@@ -338,7 +340,8 @@ def detectable_difference(
     Parameters
     ----------
     null : float or sequence of float, default 0.5
-        Area under the null hypothesis, between 0 and 1; for tests of one model only. 0.5 is chance.
+        AUC that the null hypothesis assumes, between 0 and 1; for tests of one model only. 0.5 is
+        chance.
     auc_b : float or sequence of float, default None
         Assumed area of a second model, which has the same numbers of positives and negatives. The
         null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.

@@ -72,9 +72,9 @@ def threshold_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw metrics against the threshold, with a line for each curve and metric.
 
-    The line has the metrics of `score >= threshold` for all thresholds, and is therefore a step
-    function. The line ends at the lowest and at the highest threshold at which the metric is
-    defined.
+    A line shows the metric of the rule `score >= threshold`. It is a step function, because the
+    counts change only at scores. It extends from the lowest to the highest threshold at which the
+    metric is defined.
     """
     for name, default in UNSUPPORTED.items():
         check_supported(name, getattr(options, name), "x='threshold'", default=default)

@@ -111,8 +111,8 @@ def interleave(points: Sequence[PointsAtValues]) -> PointsAtValues:
 class DefinedRanges(NamedTuple):
     """Ranges of rows of curves in which a metric is defined.
 
-    A range has the rows `first` to `last`. Curve i has the ranges `starts[i]` to `starts[i + 1] -
-    1`.
+    Range k contains the rows from `first[k]` to `last[k]`, including both. The ranges of curve i
+    start at range `starts[i]`, and those of the next curve at range `starts[i + 1]`.
     """
 
     first: NDArray[np.int64]
@@ -590,9 +590,9 @@ def round_values(values: NDArray[np.float64], bounds: tuple[float, float]) -> ND
     if ((values == 0) | (values == 1)).all():
         return values + 0.0
     rounded = pl.col("value").round_sig_figs(SIGNIFICANT_DIGITS)
-    if np.isfinite(
-        bounds
-    ).all():  # a difference of two ratios can be near 0, with a large relative error
+    # A difference of two ratios near 0 can have a large relative error. Metrics with finite bounds
+    # are therefore also rounded to a number of decimals.
+    if np.isfinite(bounds).all():
         rounded = rounded.round(SIGNIFICANT_DIGITS)
     column = pl.DataFrame({"value": values.ravel()}).select(rounded).to_series()
     result = column.to_numpy().reshape(values.shape) + 0.0

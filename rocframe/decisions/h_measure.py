@@ -196,7 +196,11 @@ def parse_prior(prior: object) -> tuple[float, float] | PriorName:
 
 
 class Losses(NamedTuple):
-    """Mean losses per row of each group, and the prior; NaN without one of the classes."""
+    """Losses of each group as means over its rows, and the parameters of the beta distribution.
+
+    If a group lacks a class, the losses are NaN, and so are parameters that depend on the
+    prevalence.
+    """
 
     expected_loss: NDArray[np.float64]
     trivial_loss: NDArray[np.float64]

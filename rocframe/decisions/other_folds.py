@@ -134,8 +134,8 @@ class OtherFolds:
         first = self.pooled_starts[group]
         lengths = self.pooled_starts[group + 1] - first
         starts = np.append(0, np.cumsum(lengths))
-        # Steps that only the omitted curve has are removed. All other steps have the changes of the
-        # other curves.
+        # Steps that occur only in the omitted curve are removed. At each remaining step, the change
+        # of tp and fp is the sum of the changes of all curves except the omitted one.
         omitted = slice(edges[0], edges[-1])
         index = self.pooled[omitted] + np.repeat(starts[:-1] - first, np.diff(edges))
         is_removed = self.n_curves[self.pooled[omitted]] == 1

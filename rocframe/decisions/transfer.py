@@ -243,7 +243,7 @@ def plan_transfer(
         new_columns = columns(schema.get("tp", pl.Int64()))
         table = curve_layout(schema, by, tuple(new_columns))
         if keys is None and over not in table.by:
-            raise missing_over(over, table.by)
+            raise missing_over(over, table.by, noun="group column")
         for name, dtype in (keys or {}).items():
             if name not in table.by:
                 raise MissingColumnError.compose("chosen", name, table.by)

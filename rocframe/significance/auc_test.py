@@ -83,7 +83,7 @@ def auc_test(
     by : str or sequence of str, default None
         Group columns. Rows with a null key are a separate group.
     null : float, default 0.5
-        Area under the null hypothesis, between 0 and 1. 0.5 is chance.
+        AUC that the null hypothesis assumes, between 0 and 1. 0.5 is chance.
     method : str, default None
         `"mann_whitney"`: the Mann-Whitney test, which is the normal approximation of the
         permutation test. `"permutation"`: permutes the labels of a group. Both require `null=0.5`

@@ -322,7 +322,7 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
         "min_rows=5: chosen= does not support this option.": lambda: rf.repaired_auc(
             CURVES, chosen=found, min_rows=5
         ),
-        "over='part': the frame has no column of this name.": lambda: rf.repaired_auc(
+        "over='part': the frame has no group column of this name.": lambda: rf.repaired_auc(
             CURVES, over="part"
         ),
         "concavities='model': the frame has no column": lambda: TABLE.drop(

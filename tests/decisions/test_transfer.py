@@ -187,7 +187,7 @@ def test_the_page_about_decisions_shows_the_accuracies_of_the_bundled_log():
 
 
 ERRORS = {
-    "over='part': the frame has no column of this name.": {"over": "part"},
+    "over='part': the frame has no group column of this name.": {"over": "part"},
     "rule='bayes': transfer does not support this option.\n"
     "The threshold of this rule does not depend on data: use at(threshold=).": {
         "rule": "bayes",
@@ -215,7 +215,7 @@ def test_a_curve_table_without_folds_names_the_default_of_over():
     with pytest.raises(rf.MissingColumnError) as caught:
         rf.transfer(rf.curve(TABLE, "label", "score", by="model"))
     assert str(caught.value) == (
-        "over='fold': the frame has no column of this name.\nThe frame has: 'model'.\n"
+        "over='fold': the frame has no group column of this name.\nThe frame has: 'model'.\n"
         'The default is over="fold". Pass the column of the folds as over=.'
     )
 
@@ -302,4 +302,4 @@ def test_folds_have_a_column(function, over):
     predictions = pl.DataFrame({"fold": [1, 1, 2, 2], "label": [1, 0] * 2, "score": [4, 3, 2, 1]})
     with pytest.raises(rf.MissingColumnError) as caught:
         function(rf.curve(predictions, "label", "score", by="fold"), over=over)
-    assert str(caught.value).startswith(f"over={over}: the frame has no column of this name.")
+    assert str(caught.value).startswith(f"over={over}: the frame has no group column of this name.")
