@@ -525,7 +525,10 @@ def _cuts(rising: NDArray[np.float64], a: BoundRanks, b: BoundRanks) -> list[NDA
 
 
 class BoundRanks(NamedTuple):
-    """Numbers of values below each bound and up to each bound, within a tolerance."""
+    """For each bound, the number of values below the bound, and the number of values at most it.
+
+    Values within the tolerance of a bound count as equal to the bound.
+    """
 
     below: NDArray[np.int64]
     at_most: NDArray[np.int64]

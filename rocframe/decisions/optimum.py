@@ -84,7 +84,11 @@ class CurveRows:
 
     @property
     def unit_counts(self) -> tuple[NDArray[Any], ...]:
-        """The arrays tp, fp, pos and neg; sums of weights are divided by about `pos` or `neg`."""
+        """The arrays tp, fp, pos and neg. Sums of weights are scaled by powers of two.
+
+        The power for tp and pos depends on pos, and the power for fp and neg on neg. Therefore
+        products of scaled sums do not underflow. Integer counts are not changed.
+        """
         tp, pos = scale_by_totals(self.pos, self.tp, self.pos)
         fp, neg = scale_by_totals(self.neg, self.fp, self.neg)
         return tp, fp, pos, neg

@@ -181,7 +181,10 @@ def interval_columns(top: pl.DataFrame, table: pl.DataFrame) -> list[TextColumn]
 
 
 def interval_title(table: pl.DataFrame) -> str | None:
-    """Return the title of a column of intervals such as "95 % interval"; None without any."""
+    """Return the title of the interval column, such as "95 % interval".
+
+    None if `ci_level` is null in all rows: the table then has no intervals.
+    """
     level = table["ci_level"].drop_nulls()
     return f"{100 * level[0]:g} % interval" if len(level) else None
 
