@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from rocframe.charts.style import AXIS_STYLE
-from rocframe.charts.value_titles import value_titles
 from rocframe.curves.display import axis_positions, scale_values
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import STANDARD_NORMAL
@@ -435,3 +434,32 @@ def axis_start(values: NDArray[np.float64], starts: Sequence[float]) -> float:
     """Return the lower end of an axis: the largest of `starts` below all positive values."""
     least = float(np.min(values[values > 0], initial=1.0))
     return max([start for start in starts if start < least], default=starts[-1])
+
+
+BENEFIT, COST = "benefit", "cost"
+# The title of each rate and count, and the argument of `curve` with the values that it sums.
+VALUE_TITLES = {
+    "tpr": ("Share of benefit", BENEFIT),
+    "fnr": ("Share of missed benefit", BENEFIT),
+    "fpr": ("Share of cost", COST),
+    "tnr": ("Share of avoided cost", COST),
+    "tp": ("Benefit", BENEFIT),
+    "fn": ("Missed benefit", BENEFIT),
+    "fp": ("Cost", COST),
+    "tn": ("Avoided cost", COST),
+}
+
+
+def value_titles(benefit: object, cost: object) -> dict[str, str]:
+    """Return the titles of rates and counts by name; empty without units of benefit and cost."""
+    units = {BENEFIT: benefit, COST: cost}
+    for argument, unit in units.items():
+        if unit is not None and not (isinstance(unit, str) and unit.strip()):
+            problem = "expected the unit of the values as text"
+            hint = f'Use, for example, {argument}="dollars".'
+            raise OptionValueError.compose(argument, unit, problem, hint)
+    return {
+        name: f"{title} ({units[argument]})"
+        for name, (title, argument) in VALUE_TITLES.items()
+        if units[argument] is not None
+    }

@@ -17,6 +17,7 @@ from rocframe.comparisons.paired_decisions import (
     parse_model_thresholds,
     row_counts,
     row_weights,
+    stack_columns,
 )
 from rocframe.comparisons.pairing import (
     PairingOptions,
@@ -231,11 +232,7 @@ def chain_table(
     schema = chain_columns(instances.models.dtype, count)
     if not parts:
         return build_table(groups.keys[:0], {}, schema)
-    result: dict[str, Any] = {
-        name: np.concatenate([part[name] for part in parts]) for name in parts[0]
-    }
-    order = np.lexsort((result["stage"], result["group"]))
-    result = {name: values[order] for name, values in result.items()}
+    result = stack_columns(parts, ("group", "stage"))
     if given is None:
         result[THRESHOLD] = None
     result |= {

@@ -20,6 +20,7 @@ from rocframe.comparisons.paired_decisions import (
     possible_range,
     row_counts,
     row_weights,
+    stack_columns,
 )
 from rocframe.comparisons.pairing import (
     PairingOptions,
@@ -253,11 +254,7 @@ def combination_table(
     schema = combination_columns(instances.models.dtype, count)
     if not parts:
         return build_table(groups.keys[:0], {}, schema)
-    result: dict[str, Any] = {
-        name: np.concatenate([part[name] for part in parts]) for name in parts[0]
-    }
-    order = np.lexsort([result[name] for name in ("operator", "model_b", "model_a", "group")])
-    result = {name: values[order] for name, values in result.items()}
+    result = stack_columns(parts, ("group", "model_a", "model_b", "operator"))
     for side in ("a", "b"):
         model = result[f"model_{side}"]
         result[f"threshold_{side}"] = None

@@ -169,6 +169,13 @@ def independent_rates(a: Any, b: Any) -> NDArray[np.float64]:
     return np.stack([a * b, a + b - a * b])
 
 
+def stack_columns(parts: list[dict[str, Any]], order: Iterable[str]) -> dict[str, Any]:
+    """Concatenate the columns of all parts, and sort their rows by the columns in `order`."""
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    rows = np.lexsort([columns[name] for name in order][::-1])
+    return {name: values[rows] for name, values in columns.items()}
+
+
 def null_where(
     table: pl.DataFrame, unknown: NDArray[np.bool_], names: Iterable[str]
 ) -> pl.DataFrame:

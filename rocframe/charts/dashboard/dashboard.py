@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
+from rocframe.charts.axes import value_titles
 from rocframe.charts.dashboard.controls import InitialValues, controls
 from rocframe.charts.dashboard.data import dashboard_data
 from rocframe.charts.dashboard.panels import (
@@ -22,7 +23,6 @@ from rocframe.charts.dashboard.panels import (
     score_panel,
 )
 from rocframe.charts.labels import inline_data
-from rocframe.charts.value_titles import value_titles
 from rocframe.errors import LazyFrameError, OptionValueError
 from rocframe.options import (
     NOT_GIVEN,
