@@ -209,21 +209,21 @@ def area(
 
 
 def _check_unused(**options: object) -> None:
-    """Raise an error for an option that is given for a table of averaged curves."""
+    """Raise an error if an option is given, because tables of averaged curves do not support it."""
     for option, value in options.items():
         hint = f"Leave out {option}=. The columns of the table determine the groups and the kind."
         check_supported(option, value, "the table of averaged curves", hint=hint)
 
 
 def auc_of(curves: Curves) -> NDArray[np.float64]:
-    """Return the area under each ROC curve, with ties as 1/2; NaN if a class is absent."""
+    """Return the area under each ROC curve, with ties counted as 1/2; NaN if a class is absent."""
     return areas_of_ties(curves)[0]
 
 
 def areas_of_ties(
     curves: Curves,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return three areas under each ROC curve: with ties as 1/2, as 0 and as 1."""
+    """Return three areas under each ROC curve: with ties counted as 1/2, as 0 and as 1."""
     counts = (*_steps(curves), curves.total("tp", "fn"), curves.total("fp", "tn"))
     if not len(curves.firsts):
         return np.zeros(0), np.zeros(0), np.zeros(0)
@@ -233,7 +233,7 @@ def areas_of_ties(
 
 
 def top_area_of(curves: Curves, *, top: TopRange) -> NDArray[np.float64]:
-    """Return the partial area of each curve over alert rates from 0; NaN if a class is absent."""
+    """Return the partial area of each curve over the range `top`; NaN if a class is absent."""
     if not len(curves.firsts):
         return np.zeros(0)
     tp, fp, tp0, fp0 = _steps(curves)
@@ -257,7 +257,8 @@ def pr_auc_of(curves: Curves) -> NDArray[np.float64]:
 def _steps_at_prevalence(curves: Curves) -> list[NDArray[np.float64]]:
     """Return the counts of `_steps` as floats.
 
-    If the table was computed with `prevalence=`, negatives have a weight that sets the prevalence.
+    If the table was computed with `prevalence=`, the counts of negatives are multiplied by a weight
+    that changes the prevalence to this value.
     """
     tp, fp, tp0, fp0 = (count.astype(np.float64) for count in _steps(curves))
     if curves.prevalence is not None:
@@ -319,7 +320,7 @@ def lift_area_step_of(curves: Curves) -> NDArray[np.float64]:
 
 
 def _lift_columns(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the areas of the rectangles and of the triangles under each lift chart.
+    """Return the areas of the rectangles and of the triangles under each lift chart, in positives.
 
     Each point is the upper left corner of a rectangle that extends to the next point. The rectangle
     of the last point extends to the alert rate 1; its width is the share of unscored positives. The
@@ -332,8 +333,8 @@ def _lift_columns(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.float
     pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
     before, rest, total = tp - tp0 + fp - fp0, fn + tn, pos + neg
     if curves.prevalence is not None or total.dtype.kind == "f":
-        # The x axis is the alert rate here. For integer counts, it is the number of alerts, because
-        # sums of integers are exact.
+        # The x axis is the alert rate here. For integer counts without `prevalence`, the x axis is
+        # the number of alerts, because sums of integers are exact.
         pos_weight, neg_weight = np.ones((2, len(total)))
         if curves.prevalence is not None:
             pos_weight, neg_weight = prevalence_weights(pos, neg, curves.prevalence)
@@ -364,7 +365,7 @@ ROC_AREAS = ("roc", "det")
 
 
 def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: CurveAverage) -> pl.LazyFrame:
-    """Return the query plan of the areas under averaged curves.
+    """Return the query plan that computes the area under each averaged curve.
 
     Straight lines connect the rows of a curve. The area is null if the rows do not cover the axis
     from 0 to 1, if a row has no mean, or if rows are means of different numbers of curves.

@@ -287,8 +287,8 @@ def auc_table(
     cases: Cases, rate_range: RateRange | TopRange | None, confidence: Confidence
 ) -> pl.DataFrame:
     """Return the result of `auc` for the cases of one model."""
-    # For a range of alert rates, both classes need the same factor, because alert rates depend on
-    # the ratio of the weights of the classes.
+    # For a range of alert rates, the weights of both classes are scaled by the same factor, because
+    # alert rates depend on the ratio of the weights of the classes.
     cases = scale_weights(cases, by_class=not isinstance(rate_range, TopRange))
     scan = Scan.from_cases(cases)
     statistic = rate_range or count_pairs(scan)
@@ -336,7 +336,7 @@ def auc_table(
 
 
 def areas_with_ties(scan: Scan, statistic: Pairs | RateRange | TopRange) -> tuple[Any, ...]:
-    """Return three areas of each group: with ties as 1/2, as 0 and as 1."""
+    """Return three areas of each group: with ties counted as 1/2, as 0 and as 1."""
     if isinstance(statistic, RateRange):
         return partial_areas(scan, statistic)
     return statistic.areas if isinstance(statistic, Pairs) else statistic.areas(scan)
@@ -364,7 +364,10 @@ class AreaInterval(NamedTuple):
     def replace_degenerate(
         self, area: NDArray[np.float64], sizes: ClassSizes, level: float, *, full_area: bool
     ) -> None:
-        """Remove limits if the variance is 0, and use Newcombe's limits if an AUC is 0 or 1."""
+        """Set the limits to NaN if the variance is 0, or to Newcombe's limits if the AUC is 0 or 1.
+
+        For partial areas (`full_area` is false), the limits are NaN in both cases.
+        """
         n_pos, n_neg = sizes
         for values in (self.se, self.lower, self.upper):
             values[self.variance == 0] = np.nan
@@ -414,7 +417,10 @@ def _analytic_interval(
     clusters: Clusters | None,
     weight: NDArray[np.float64] | None,
 ) -> AreaInterval:
-    """Return the interval of each group from the variance of its area."""
+    """Return the interval of each group from the variance of its area.
+
+    For a range of alert rates, no variance is known, so variance and limits are NaN.
+    """
     z, maximum = normal_quantile(confidence.level), 1.0
     if isinstance(statistic, TopRange):
         variance, se, lower, upper = np.full((4, len(area)), np.nan)

@@ -38,7 +38,7 @@ class Pairs:
 
     @property
     def areas(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """AUC with ties as 1/2, as 0 and as 1; NaN without positives or without negatives."""
+        """AUC with ties counted as 1/2, 0 and 1; NaN without positives or without negatives."""
         twice = exact_product(self.pos, self.neg, np.array([2]))
         wins, wins_or_ties = (n.astype(twice.dtype) for n in (self.wins, self.wins_or_ties))
         doubled = (wins + wins_or_ties, 2 * wins, 2 * wins_or_ties)
@@ -49,7 +49,7 @@ class Pairs:
 
 
 def count_pairs(scan: Scannable) -> Pairs:
-    """Count the pairs of each group in which the positive has a higher or an equal score."""
+    """Return the numbers of pairs of each group; see `Pairs`."""
 
     def count(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         starts = block.starts[:-1]
@@ -60,9 +60,10 @@ def count_pairs(scan: Scannable) -> Pairs:
 
 
 def squared_placements(scan: Scannable) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the sums of squared doubled placement values of positives and of negatives.
+    """Return two sums of squares for each group: of the doubled placement values of each class.
 
-    `doubled_placements` defines the placement values. Twice the placement value is an integer.
+    The first sum is that of positives, the second that of negatives. `doubled_placements` defines
+    placement values. They are multiplied by 2 because twice the value is always an integer.
     """
     scored_neg = scan.totals.neg - scan.totals.unscored_neg
 
@@ -78,7 +79,7 @@ def squared_placements(scan: Scannable) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def group_sums(scan: Scannable, parts: list[Any], columns: int, dtype: Any = float) -> NDArray[Any]:
-    """Add up the results of all blocks for each group.
+    """Return sums over all blocks, with `columns` rows and one column per group.
 
     `parts` has the result of each block: `columns` arrays with one value per group of the block.
     """
@@ -90,7 +91,10 @@ def group_sums(scan: Scannable, parts: list[Any], columns: int, dtype: Any = flo
 
 
 def pair_dtype(scan: Scannable, power: int) -> Any:
-    """Return a dtype that can represent sums of doubled placement values to this power."""
+    """Return the dtype for sums of doubled placement values, each raised to `power`.
+
+    The dtype is float for weights, Int64 if the sums fit, and otherwise object for Python integers.
+    """
     pos, neg = scan.totals.pos, scan.totals.neg
     if pos.dtype.kind == "f":
         return np.float64
@@ -103,7 +107,7 @@ def doubled_placements(scan: Scan) -> NDArray[Any]:
 
     The placement value of a positive is the number of negatives with a lower score. The placement
     value of a negative is the number of positives with a higher score. A tie counts 1/2. The scan
-    must have row positions.
+    must have the positions of rows in the frame.
     """
     scored_neg = scan.totals.neg - scan.totals.unscored_neg
     zeros = np.zeros(len(scored_neg), scored_neg.dtype)
@@ -167,7 +171,11 @@ def scatter_to_rows(
 
 
 def auc_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of the AUC: centered placement values / weight of the class."""
+    """Return the influence of each score on the AUC, for positives and for negatives.
+
+    It is the centered placement value, divided by the total weight of the class. The last value of
+    each array is that of unscored rows.
+    """
     block, totals = sample.block, sample.totals
     auc, pos, neg = count_pairs(sample).areas[0][0], totals.pos[0], totals.neg[0]
     v10 = (neg - totals.unscored_neg[0] - (block.fp0 + block.fp) / 2) / neg

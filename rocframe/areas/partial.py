@@ -143,9 +143,10 @@ class Segments(NamedTuple):
 
 
 def partial_areas(scan: Scannable, rate_range: RateRange) -> tuple[NDArray[np.float64], ...]:
-    """Return three areas of each group over the range, for three treatments of ties.
+    """Return three partial areas of each group: with ties counted as 1/2, as 0 and as 1.
 
-    At a tie, the curve is a straight line, the step below it, or the step above it.
+    The curve at a tie is a straight line for 1/2, the step below this line for 0, and the step
+    above this line for 1.
     """
     low, high = rate_range.ends
 
@@ -161,9 +162,9 @@ def partial_areas(scan: Scannable, rate_range: RateRange) -> tuple[NDArray[np.fl
 
 
 class ClippedPlacements(NamedTuple):
-    """Placement values for a partial area: its derivatives with respect to the weights of rows.
+    """Placement values for a partial area: derivatives of the area with respect to row weights.
 
-    The values of each class are shifted by a constant, which does not change variances. `low` and
+    A constant is added to the values of each class, which does not change variances. `low` and
     `high` are the y values of the curve of each group at the ends of the range. `unscored` has the
     values of unscored rows of each group, in the order of `RateRange.order_classes`.
     """
@@ -176,7 +177,7 @@ class ClippedPlacements(NamedTuple):
 
     @classmethod
     def from_scan(cls, scan: Scannable, rate_range: RateRange) -> ClippedPlacements:
-        """Return the placement values for a range, which `at` computes block by block."""
+        """Return the `ClippedPlacements` of a range; the method `at` computes the values."""
         low, high = _heights_at_ends(scan, rate_range)
         totals = scan.totals
         _, weight = rate_range.order_classes(totals.pos, totals.neg)
@@ -191,8 +192,8 @@ class ClippedPlacements(NamedTuple):
     def at(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the placement values at each distinct score: of the y class, and of the x class.
 
-        For an FPR range, the x axis is FPR, and the x class are the negatives. For a TPR range, the
-        x class are the positives.
+        For an FPR range, the x class is the class of negatives. For a TPR range, the x class is the
+        class of positives.
         """
         start, stop = self.rate_range.ends
         segment = Segments.from_block(self.scan, block, self.rate_range)
@@ -235,7 +236,7 @@ def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float
 def partial_placements(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
     """Return the placement value of each row of the frame for a partial area.
 
-    The scan must have the positions of rows.
+    The scan must have the positions of rows in the frame.
     """
     placements = ClippedPlacements.from_scan(scan, rate_range)
     unscored = rate_range.order_classes(*placements.unscored)
@@ -289,7 +290,11 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
 
 
 def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influences:
-    """Return the influence values of a partial area: centered placement values / class weight."""
+    """Return the influence of each score on a partial area, for positives and for negatives.
+
+    It is the centered placement value, divided by the total weight of the class. The last value of
+    each array is that of unscored rows.
+    """
     block, totals = sample.block, sample.totals
     placements = ClippedPlacements.from_scan(sample, rate_range)
     steps = rate_range.order_classes(*placements.at(block))

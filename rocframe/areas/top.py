@@ -38,7 +38,7 @@ class TopRange:
 
     @classmethod
     def parse(cls, alert_rate: Range, *, mcclish: bool = False) -> TopRange:
-        """Check a range of alert rates, which starts at 0."""
+        """Check the option `alert_rate`, and return its range, which must start at 0."""
         example = "Use, for example, alert_rate=(0, 0.01)."
         ends = to_floats(alert_rate)
         if ends is None or len(ends) != 2:
@@ -60,7 +60,7 @@ class TopRange:
         return area
 
     def areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
-        """Return three areas of each group, in which a tied pair counts 1/2, 0 and 1."""
+        """Return three areas of each group: with ties counted as 1/2, as 0 and as 1."""
         totals = scan.totals
 
         def sums(block: Block) -> list[NDArray[Any]]:
@@ -84,10 +84,11 @@ class TopRange:
     ) -> list[NDArray[Any]]:
         """Return numbers of pairs in which the positive is at the top and has the higher score.
 
-        The first two arrays count pairs of scores that are completely at the top: without tied
-        pairs, and with tied pairs. The other three arrays count pairs of the score that contains
-        the end of the range: with a tied pair as 1/2, 0 and 1. `prevalence` is the prevalence of
-        the alert rates; None for the prevalence of each group.
+        The result has five arrays with one value per group. The first two arrays are for positives
+        whose tied rows are all at the top: without tied pairs, and with tied pairs. The other three
+        arrays are for positives of the one score whose rows are only partly at the top: with a tied
+        pair counted as 1/2, as 0 and as 1. Alert rates are computed at `prevalence`; None means the
+        prevalence of each group.
         """
         lengths = np.diff(starts)
         pos_weight: NDArray[Any] = np.ones(len(pos), np.int64)
@@ -109,8 +110,8 @@ class TopRange:
         rise, width = (steps.tp - steps.tp0)[cut], (steps.fp - steps.fp0)[cut]
         below, below0 = (all_neg - steps.fp)[cut], (all_neg - steps.fp0)[cut]
         pos_unit, neg_unit = pos_weight[group], neg_weight[group]
-        # The number of positives of the tie that are at the top: `last` if all negatives of the tie
-        # come first, and `first` if all positives come first.
+        # Number of positives with this score that are at the top: `last` if all negatives with this
+        # score are ranked first, and `first` if all positives are ranked first.
         last = np.clip((inside - width * neg_unit) / pos_unit, 0, rise)
         first = np.clip(inside / pos_unit, 0, rise)
         cut_pairs = np.zeros((3, len(pos)))
@@ -142,7 +143,10 @@ class TopRange:
         return tuple(areas)
 
     def statistic(self) -> Statistic:
-        """Return the area as a `Statistic`; resamples are drawn from both classes together."""
+        """Return the area as a `Statistic` for the bootstrap.
+
+        Resamples are drawn from both classes together, because the area depends on the prevalence.
+        """
         return Statistic(
             replicate=ReplicateStatistic(
                 function=lambda sample: self.areas(sample)[0], depends_on_prevalence=True

@@ -61,9 +61,9 @@ def placement_variance(
 ) -> NDArray[np.float64]:
     """Return the sample variance of the placement values of a class, divided by the class size.
 
-    `own` is the size of the class and `other` that of the other class. `squares` is the sum of the
-    squares of doubled placement values, and `total` is their sum. The values can also be
-    differences of the placement values of two models.
+    `own` is the size of the class, and `other` is the size of the other class. `total` is the sum
+    of the doubled placement values, and `squares` is the sum of their squares. The values can also
+    be differences between the placement values of two models.
     """
     return placement_covariance(own, other, squares, total, total)
 
@@ -77,9 +77,9 @@ def placement_covariance(
 ) -> NDArray[np.float64]:
     """Return the sample covariance of two placement values of a class, divided by the class size.
 
-    `own` is the size of the class and `other` that of the other class. `products` is the sum of the
-    products of doubled placement values. `total` and `other_total` are the sums of the two doubled
-    values.
+    `own` is the size of the class, and `other` is the size of the other class. `products` is the
+    sum of the products of doubled placement values. `total` and `other_total` are the sums of the
+    two doubled values.
     """
     # u and v are the doubled values. The result is (own·Σuv − Σu·Σv) / (own²·(own−1)·(2·other)²).
     result = np.full(len(own), np.nan)
@@ -97,7 +97,10 @@ def placement_covariance(
 
 
 def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
-    """Return DeLong's variance of weighted rows, with numbers of rows as degrees of freedom."""
+    """Return DeLong's variance of each AUC for weighted rows; NaN if a class has one row.
+
+    Degrees of freedom are numbers of rows, not sums of weights.
+    """
     auc = pairs.areas[0]
     scored_neg = pairs.neg - scan.totals.unscored_neg
 
@@ -129,10 +132,10 @@ def sum_over_classes(
 ) -> NDArray[np.float64]:
     """Return DeLong's variances or covariances of weighted rows; NaN if a class has one row.
 
-    `squares` has, for each class, the sums of squares (for variances) or products (for covariances)
-    of deviations. A deviation is that of a placement value from the mean, multiplied by the weight
-    of the row and divided by the total weight of the class. The first axis of the arrays is the
-    group.
+    `rows` are the numbers of rows of both classes. `squares` has, for each class, the sums of
+    squares (for variances) or products (for covariances) of deviations. A deviation is a placement
+    value minus the mean, multiplied by the weight of the row and divided by the total weight of the
+    class. The first axis of the arrays is the group.
     """
     shape = (-1, *[1] * (squares[0].ndim - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -202,7 +205,10 @@ class Clusters:
 
 
 def class_sizes(scan: Scan, clusters: Clusters | None) -> ClassSizes:
-    """Return, for each class, the number of its rows, or of clusters that have rows of it."""
+    """Return the numbers of positives and negatives of each group.
+
+    With clusters, return the numbers of clusters with positives and of clusters with negatives.
+    """
     if clusters is None:
         return scan.totals.pos_rows, scan.totals.neg_rows
     return clusters.sizes[:2]
@@ -239,9 +245,10 @@ def centered_cluster_sums(
     weight: NDArray[np.float64] | None,
     scales: tuple[Any, Any],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the sums of the centered values of the positives and negatives of each cluster.
+    """Return two sums for each cluster: of the centered values of its positives and its negatives.
 
-    The sums are divided by the total weight of the class in the group.
+    A centered value is the value minus the mean of its class in the group. The sums are divided by
+    the total weight of the class in the group.
     """
     group, groups = clusters.group, clusters.groups
     sides = []
@@ -292,11 +299,11 @@ def hanley_mcneil_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
 def _triples_times_six(
     rows: NDArray[Any], fewer: NDArray[Any], more: NDArray[Any], starts: NDArray[np.int64]
 ) -> NDArray[Any]:
-    """Return the exact sum of 6·(A² + A·E + E²/3) over the rows of each group.
+    """Return six times the number of triples: a row, and two rows of the other class.
 
-    A, or `fewer`, is the number of rows of the other class on the correct side of a score. E is the
-    number of tied rows of the other class, and `more` is A + E. `rows` is the number of rows with
-    this score.
+    Both rows of the other class are on the correct side of the score of the row. With A rows on the
+    correct side and E tied rows, a row counts A² + A·E + E²/3 triples. `fewer` is A and `more` is A
+    + E at each score, and `rows` is the number of rows with this score.
     """
     squares = [exact_sums(rows, value, starts, power=2) for value in (fewer, more, fewer + more)]
     total: NDArray[Any] = np.sum([square.astype(object) for square in squares], axis=0)

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 
 PointValues: TypeAlias = "float | Sequence[float] | pl.Series | None"
-# For these rates, the point is the first row that meets the condition; for other rates, the last.
+# For these rates, the operating point is the first row (highest threshold) that meets the
+# condition. For all other rates and for thresholds, it is the last row that meets the condition.
 FIRST_ROW_RATES = {"tpr", "fnr"}
 
 
@@ -215,9 +216,10 @@ def at(
 def parse_point(
     arguments: Mapping[str, PointValues], aliases: Mapping[str, PointValues] | None = None
 ) -> tuple[str, list[float]]:
-    """Return the name and the values of the argument that is given; raise an error for several.
+    """Return the name and the values of the only argument that is not None.
 
-    `aliases` are further arguments, which are not listed in the error.
+    Raise an error if no argument or several arguments are given. The hint of the error lists only
+    the names in `arguments`, not those in `aliases`.
     """
     values = {**arguments, **(aliases or {})}
     given = {name: value for name, value in values.items() if value is not None}
@@ -234,7 +236,7 @@ def parse_point(
 
 
 def point_axis(curves: Curves, name: str) -> CurveAxis:
-    """Return the `CurveAxis` for a search for points at thresholds or at values of a rate."""
+    """Return the `CurveAxis` for searches by `name`: `"threshold"` or the name of a rate."""
     metric = None
     if name != THRESHOLD:
         metric = parse_metric("at", name, Settings()).at_prevalence(curves.prevalence)
@@ -244,11 +246,11 @@ def point_axis(curves: Curves, name: str) -> CurveAxis:
 def rows_at(
     axis: CurveAxis, values: Sequence[float] | NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the position of the curve row of each group at each value, and whether it exists.
+    """Return the row of each curve at each value of a rate or threshold, and whether it exists.
 
-    Both results have one row per group and one column per value. `values` are the same values for
-    all groups, or an array with one row per group. If rows at the end of a curve are missing, a
-    value beyond its last row raises an error.
+    Rows are positions in the sorted curve table. Both results have one row per group and one column
+    per value. `values` are the same values for all groups, or an array with one row per group. If a
+    curve ends before its lowest score, a value beyond its last row raises an error.
     """
     curves, metric = axis.curves, axis.metric
     name = THRESHOLD if metric is None else metric.column
@@ -278,7 +280,11 @@ def rows_at(
 def operating_points(
     curves: Curves, name: str, values: Sequence[float], *, between_rows: bool = False
 ) -> pl.DataFrame:
-    """Return the operating point of each group at each value; null if it does not exist."""
+    """Return a table of operating points, with one row per group and value.
+
+    `name` is `"threshold"` or the name of a rate. The columns of the curve table are null if the
+    operating point does not exist.
+    """
     axis = point_axis(curves, name)
     rows, exist = rows_at(axis, values)
     row, exists = rows.ravel(), exist.ravel()
@@ -303,10 +309,11 @@ def _interpolated_points(
     row: NDArray[np.int64],
     exists: NDArray[np.bool_],
 ) -> pl.DataFrame:
-    """Return the points between two rows of a curve that have exactly the given values.
+    """Return operating points between two rows of a curve, which have exactly the given rates.
 
-    `row` is the row at each value as `rows_at` returns it: for `tpr` and `fnr` the row with the
-    lower threshold of the two, otherwise the row with the higher threshold.
+    `keys` has the key columns and the column `value` of each point, and `group` is its curve. `row`
+    and `exists` are the results of `rows_at`. For `tpr` and `fnr`, `row` is the row with the lower
+    threshold of the two rows; for other rates, it is the row with the higher threshold.
     """
     assert axis.metric is not None
     curves = axis.curves
@@ -344,9 +351,8 @@ def _interpolated_points(
 def _recomputed(curves: Curves, name: str, points: pl.DataFrame) -> pl.Series:
     """Return a column of the curve table at interpolated points; null if its formula is unknown.
 
-    If the column has the name of a metric, and the formula of this metric gives the values of the
-    column in all rows of the table, the formula is used. Columns of user-defined metrics, and of
-    `f_beta` with a `beta` other than 1, have other values.
+    The formula is known if the column has the name of a metric, and if the formula of this metric
+    with its default options gives the values of the column in all rows of the table.
     """
     dtype = curves.layout.row[name]
     unknown = pl.Series(name, [None], dtype).new_from_index(0, points.height)

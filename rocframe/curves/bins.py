@@ -39,20 +39,21 @@ BIN_COLUMNS = {
 
 
 def score_bins(curves: Curves) -> pl.DataFrame:
-    """Count the rows of each class in bins of the score; the bins can differ between curves.
+    """Return the numbers of positives and negatives in bins of the score of each curve.
 
-    The column `curve` is the number of the group. A bin contains the scores with `left <= score <
-    right`. The first bin also contains all lower scores, and the last bin all higher scores,
-    including infinite scores. `below` and `above` are True for bins that contain such scores. A
-    curve without finite scores has one bin, from 0 to 1.
+    The result has one row per curve and bin. Each curve has its own bins. The column `curve` is the
+    number of the curve, counted from 0. A bin contains the scores with `left <= score < right`. The
+    first bin also contains all lower scores, and the last bin all higher scores, including infinite
+    scores. `below` and `above` are True for bins that contain such scores. A curve without finite
+    scores has one bin, from 0 to 1.
     """
     threshold, tp, fp = (curves.columns[name] for name in ("threshold", "tp", "fp"))
     axis, parts = CurveAxis.from_curves(curves, None), []
     for curve, (start, end) in enumerate(pairwise(curves.starts)):
         falling = threshold[start:end]
         edges = bin_edges(falling, tp[start:end], fp[start:end])
-        # Scores beyond the outer edges are counted in the outer bins. The counts fp of all rows
-        # include unscored negatives, so differences between rows do not count them.
+        # Scores beyond the outer edges are counted in the outer bins. In all rows of a curve, fp
+        # includes the unscored negatives, so differences of fp between rows do not include them.
         rows = axis.search(np.array([curve]), edges[None, :], "last")[0]
         rows[0], rows[-1] = end - 1, start
         scored = falling[1:]
@@ -64,7 +65,7 @@ def score_bins(curves: Curves) -> pl.DataFrame:
             "left": edges[:-1],
             "right": edges[1:],
             "below": first & bool(np.any(scored < edges[0])),
-            # The last bin includes its right edge.
+            # A score equal to the last edge is in the last bin, but not above the edge.
             "above": last & bool(np.any(scored > edges[-1])),
             "pos": -np.diff(tp[rows]),
             "neg": -np.diff(fp[rows]),
@@ -109,7 +110,11 @@ def bin_edges(
 def _outer_fences(
     scores: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> tuple[float, float] | None:
-    """Return Tukey's outer fences of the scores of a class; None for a class without rows."""
+    """Return Tukey's lower and upper outer fence of a class; None for a class without rows.
+
+    `scores` are in falling order. `counts` are the numbers of rows of the class at or above each
+    score. If the two quartiles are equal, the result is the lowest and the highest score.
+    """
     if not counts[-1] > 0:
         return None
     upper, lower = (float(scores[np.searchsorted(counts, counts[-1] * q)]) for q in (0.25, 0.75))

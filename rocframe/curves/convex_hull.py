@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# The hull of long curves is first found for every 64th row. Curves are long if their mean number
-# of rows is larger.
+# If curves have more than 64 rows on average, the hull of every 64th row is computed first.
 SAMPLED_EVERY = 64
 MAX_EXACT_PRODUCT = 2**61  # sums and differences of two products up to this limit fit into Int64
 HULL_ROUNDING = 1e-13  # larger than rounding errors of sums of weights whose total is about 1
@@ -24,10 +23,11 @@ HULL_ROUNDING = 1e-13  # larger than rounding errors of sums of weights whose to
 def hull_vertices(
     tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Mark the vertices of the upper hull of each curve in the plane of `fp` and `tp`.
+    """Return a mask of the rows that are vertices of the upper convex hull of their curve.
 
-    The rows of curve i are `starts[i]:starts[i + 1]`. Each curve has at least one row. The first
-    and the last row of a curve are marked. Other points on an edge of the hull are not marked.
+    The points of a curve are (fp, tp). The rows of curve i are `starts[i]:starts[i + 1]`. Each
+    curve has at least one row. The first and the last row of a curve are always marked. Points
+    inside an edge of the hull are not marked.
     Integer counts are compared exactly. With weights, a point that is above an edge by less than a
     rounding error is not marked.
     """
@@ -47,9 +47,9 @@ def hull_vertices(
 def common_vertices(
     tp: NDArray[Any], fp: NDArray[Any], group: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Mark the vertices of the upper hull of all points of each group, which are in any order.
+    """Return a mask of the points that are vertices of the upper convex hull of their group.
 
-    If several points are the same vertex, all of them are marked.
+    The points may be in any order. If several points coincide at a vertex, all of them are marked.
     """
     order = np.lexsort((tp, fp, group))
     x, y, key = fp[order], tp[order], group[order]
@@ -64,7 +64,7 @@ def common_vertices(
 def _block_vertices(
     tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Mark the vertices of the upper hull of each curve of a block."""
+    """Return a mask of the hull vertices of the curves in a block; sample rows of long curves."""
     if len(tp) <= SAMPLED_EVERY * len(starts):
         return _hull_vertices(tp, fp, starts)
     candidates = _hull_candidates(tp, fp, starts)
@@ -78,6 +78,7 @@ def _block_vertices(
 def _hull_vertices(
     tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
+    """Return a mask of the hull vertices, by repeated division of curves at the farthest row."""
     is_vertex = np.zeros(len(tp), bool)
     if not len(tp):
         return is_vertex
@@ -127,7 +128,8 @@ def _hull_candidates(
     tp1, fp1 = tp[vertices], fp[vertices]
     if tp.dtype.kind == "i" and int(tp1.max()) * int(fp1.max()) > MAX_EXACT_PRODUCT:
         tp1, fp1 = tp1.astype(object), fp1.astype(object)
-    # The last row of a curve is a vertex, so the difference to the next curve has no effect.
+    # No rows lie between the last row of a curve, which is a vertex, and the next curve. The
+    # difference between these two rows therefore has no effect.
     height, width = (np.append(np.diff(part), part[:1]) for part in (tp1, fp1))
     is_candidate = np.zeros(len(tp), bool)
 

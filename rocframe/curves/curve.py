@@ -324,9 +324,9 @@ class CurveArrays:
 
 
 def full_curves(cases: Cases) -> pl.DataFrame:
-    """Return the confusion matrix at every distinct score of each group.
+    """Return a table with the confusion matrix at every distinct score of each group.
 
-    The group columns are first, with their names in `cases`.
+    The first columns are the group columns, with the names that they have in `cases.keys`.
     """
     curves = trace_curves(Scan.from_cases(cases))
     keys = repeat_keys(curves.scan.rows.keys, np.diff(curves.starts))
@@ -367,9 +367,9 @@ def trace_curves(scan: Scan) -> CurveArrays:
 def simplified_curves(
     cases: Cases, kind: Kind, scale: Scale, max_error: float, prevalence: float | None
 ) -> pl.DataFrame:
-    """Return the simplified curve of each group, with the columns `error` and `area_change`.
+    """Return a table of simplified curves, with the columns `error` and `area_change`.
 
-    The group columns are first, with their names in `cases`.
+    The first columns are the group columns, with the names that they have in `cases.keys`.
     """
     rows = sort_rows(cases)
 
@@ -392,8 +392,8 @@ def simplified_curves(
         }
         return lengths, columns
 
-    # The full curves of a part are in memory only while this part is simplified. A curve has one
-    # row more than the group.
+    # The groups are processed in parts, so that only the full curves of some parts are in memory.
+    # A curve has at most one row per case of its group, and the row with the threshold inf.
     sizes = rows.starts + np.arange(len(rows.starts))
     parts = run_parallel(simplify_part, split_groups(sizes, BLOCK_ROWS) or [slice(0, 0)])
     lengths = np.concatenate([lengths for lengths, _ in parts])
@@ -481,13 +481,14 @@ def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
 
 
 GROUPED_ROWS = 1 << 22  # maximum number of rows in one call of `group_by`
-COUNTED_ROWS = 1 << 16  # rows of a slice, whose arrays fit into the cache of a processor
+COUNTED_ROWS = 1 << 16  # rows per slice; arrays of this length fit into the processor cache
 
 
 def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
-    """Return the confusion matrix of each group at several thresholds.
+    """Return a table with the confusion matrix of each group at given thresholds and at `inf`.
 
-    The group columns are first, with their names in `cases`.
+    `rising` are the finite thresholds in rising order. The first columns of the result are the
+    group columns, with the names that they have in `cases.keys`.
     """
     thresholds = np.asarray(rising, np.float64)
     cells = len(thresholds) + 1
@@ -536,9 +537,10 @@ def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
 def _sum_cells(
     keys: pl.DataFrame, cell: np.ndarray, weight: np.ndarray | None, cells: int
 ) -> tuple[pl.DataFrame, np.ndarray]:
-    """Return the sorted groups, and the sum of the weights in each cell of each group.
+    """Return the sorted keys of the groups, and the sum of the weights in each cell of each group.
 
-    The sums have one row per group and one column per cell.
+    `cell` is the cell of each row, and `cells` is the number of cells. The sums have one row per
+    group and one column per cell. Without weights, they are numbers of rows.
     """
     dtype = np.int64 if weight is None else weight.dtype
     if not keys.width:

@@ -69,7 +69,7 @@ class CurveCounts:
         )
 
     def select(self, curves: NDArray[np.bool_]) -> tuple[CurveCounts, NDArray[np.int64]]:
-        """Return the curves at which `curves` is True, and the rows of these curves."""
+        """Return the curves that the mask `curves` selects, and the positions of their rows."""
         sizes = np.diff(self.starts)
         rows = np.flatnonzero(np.repeat(curves, sizes))
         selected = CurveCounts(
@@ -118,17 +118,17 @@ def axis_positions(
     return positions
 
 
-MIN_WEIGHT_SHARE = 1e-9  # smallest sum of weights that is distinguished, as a share of the total
+MIN_WEIGHT_SHARE = 1e-9  # lowest level of a weighted count, as a share of the total weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DisplayAxes:
     """The axes on which curves are displayed; `pos`, `neg`, `low` and `top` have a value per curve.
 
-    A point is given by two counts: `x_count`, the numerator of x, and `other_count`. `low` is the
-    start of a logarithmic axis: the lowest rate above 0. For normal deviates, `low` is the smallest
-    distance of a rate from 0 or 1, among the rates that are neither 0 nor 1. `top` is the upper end
-    of the y axis.
+    Two counts determine a point: `x_count` is the numerator of the rate on the x axis, and
+    `other_count` is the second count that is needed for y. `low` is the start of a logarithmic
+    axis: the lowest rate above 0. For normal deviates, `low` is the smallest distance of a rate
+    from 0 or 1, among the rates that are neither 0 nor 1. `top` is the upper end of the y axis.
     """
 
     kind: Kind
@@ -192,6 +192,7 @@ class DisplayAxes:
     def _position(
         self, share: NDArray[np.float64], line: NDArray[np.int64], *, scaled: bool
     ) -> NDArray[np.float64]:
+        """Return the positions of rates on an axis, which is linear if `scaled` is false."""
         if not scaled:
             return share
         low = scale_values(self.low, self.scale)[line]
@@ -202,10 +203,11 @@ class DisplayAxes:
     def levels(
         self, curve: int, tp: NDArray[Any], fp: NDArray[Any], step: float
     ) -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
-        """Return pairs of a count of one curve and its levels, for the function `rows_at_levels`.
+        """Return two counts of one curve, each with its levels, for the function `rows_at_levels`.
 
-        Levels are values of the count. Between two levels, the curve moves by at most `step` on the
-        axis, except below the smallest level of a weighted count.
+        Levels are rising values of a count. While both counts stay between neighboring levels, the
+        curve moves by at most `step` on the axes (on the y axis for precision and lift). This does
+        not apply below the lowest level of a weighted count.
         """
         pos, neg = self.pos[curve], self.neg[curve]
         if not self.monotone:

@@ -42,7 +42,8 @@ SIGNIFICANT_DIGITS = 12  # digits to which inexact values of a metric are rounde
 # the result of the comparison.
 ROUNDING_MARGIN = 1e-10
 
-EVALUATION_COST = 4  # time to compute and round a metric at a row, divided by that of a bisection
+# Time to compute and round a metric at a row, divided by the time of a bisection step.
+EVALUATION_COST = 4
 
 
 def grouped_bisect(
@@ -99,7 +100,7 @@ class PointsAtValues:
 
 
 def interleave(points: Sequence[PointsAtValues]) -> PointsAtValues:
-    """Merge points of the same curves, so that points at the same value are in adjacent columns."""
+    """Merge several sets of points of the same curves; points of one value are adjacent columns."""
     columns = {}
     for field in fields(PointsAtValues):
         parts = [getattr(part, field.name) for part in points]
@@ -321,7 +322,11 @@ class CurveAxis:
         before: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
         limit: NDArray[np.float64],
     ) -> NDArray[np.int64]:
-        """Return the end of the rows `before` the limit; search each curve separately."""
+        """Return the first row of each curve for which `before` is False, for each limit.
+
+        `sign` is 1 for a rising and -1 for a falling metric, and `limit` is multiplied by it. Each
+        curve is searched separately.
+        """
         assert self.metric is not None
         assert self.metric.count_ratio is not None
         names, total = (
@@ -330,8 +335,8 @@ class CurveAxis:
         )
         starts, columns = self.curves.starts, self.curves.columns
         with np.errstate(divide="ignore", invalid="ignore"):
-            # `largest` is the largest count before the limit. Rounding errors can change `near` by
-            # at most 1, so the counts near + 1, near and near - 1 are checked.
+            # `largest` is the largest count for which `before` is True. Rounding errors can change
+            # `near` by at most 1, so the counts near + 1, near and near - 1 are checked.
             near = np.floor(np.nan_to_num(limit * total))
             above, here = (before(sign * count / total) for count in (near + 1, near))
         largest = np.where(above, near + 1, np.where(here, near, near - 1)).astype(np.int64)
@@ -351,11 +356,12 @@ class CurveAxis:
         value: NDArray[np.float64],
         occurrence: Occurrence,
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the row at each value, and whether the curve and the row have the value.
+        """Return three arrays with one row per curve and one column per value.
 
-        If the curve has the value and the row does not, the point is between two rows: this row and
-        the next row (for the last occurrence), or this row and the previous row (for the first
-        occurrence).
+        The first array is the row at the value. The second array is True if the curve has the
+        value, and the third is True if the row has exactly this value. If the curve has the value
+        and the row does not, the point is between two rows: this row and the next row (for the last
+        occurrence), or this row and the previous row (for the first occurrence).
         """
         if self.extremes is not None:
             return self._rows_in_ranges(self.extremes, curve, value)
@@ -389,7 +395,7 @@ class CurveAxis:
         above = limit >= values[last if from_end else first]
 
         def is_before(row: NDArray[np.int64]) -> NDArray[np.bool_]:
-            """Return whether the row that is searched comes after `row`, or may be `row` itself."""
+            """Return whether the result comes after `row`, or, if `from_end`, is `row` itself."""
             result: NDArray[np.bool_] = np.where(above, highest[row] >= limit, lowest[row] <= limit)
             return result if from_end else ~result
 
@@ -423,7 +429,7 @@ class CurveAxis:
         targets = np.broadcast_to(values, (len(curve), values.shape[1]))
         value = self._extended(curve, targets)
         row, exists, equal = self.outer_rows(curve, value, occurrence)
-        # If a value is below that of the first row, the point has the counts of the first row.
+        # If a value is below the metric of the first row, the point has the counts of this row.
         left = exists & (value > targets)
         row = np.where(left, self.curves.firsts[curve][:, None], row)
         between = exists & ~equal & ~left
@@ -526,6 +532,7 @@ class CurveAxis:
         threshold: NDArray[np.float64],
         exists: NDArray[np.bool_],
     ) -> PointsAtValues:
+        """Return the given points, with the class sizes and the second row of their curves."""
         columns = self.curves.columns
         second = np.minimum(self.curves.firsts[curve] + 1, self.curves.lasts[curve])[:, None]
         return PointsAtValues(
@@ -608,7 +615,7 @@ def equal_distances(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[n
 def find_extremes(
     values: NDArray[np.float64], starts: NDArray[np.int64], occurrence: Occurrence
 ) -> CumulativeExtremes:
-    """Return the ranges of rows in which values are not NaN, and cumulative extremes in each."""
+    """Return the ranges of rows without NaN, and the cumulative extremes within each range."""
     defined = ~np.isnan(values)
     begins, ends = np.zeros(len(values), bool), np.zeros(len(values), bool)
     begins[starts[:-1]] = ends[starts[1:] - 1] = True

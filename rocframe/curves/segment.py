@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from rocframe.rates import Rate
 
 
-ROOT_TOLERANCE = 1e-11  # largest error, as a fraction of the metric's change between the two rows
+# Largest error of the metric at a root, as a fraction of its change between the two rows.
+ROOT_TOLERANCE = 1e-11
 
 
 def segment_fraction(

@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
 
 SIMPLIFIED_BATCH_ROWS = 1 << 18  # rows of curves that are simplified together
-# Largest distance of two examined rows that are not adjacent, relative to `max_error`.
+# Largest distance between successive examined rows that are not adjacent, relative to `max_error`.
 ROW_STEP = 1 / 8
-CURVED_STEP = 1 / 4  # largest distance of points on a curved line, relative to `max_error`
-MIN_CURVED_STEP = 1e-5  # smallest distance of points on a curved line, in lengths of an axis
+# Largest distance between neighboring points on a curved line, relative to `max_error`. The minimum
+# is a fraction of the length of an axis.
+CURVED_STEP = 1 / 4
+MIN_CURVED_STEP = 1e-5
 # If a curve has fewer pairs of a positive and a negative, rounding errors of deviations are
 # negligible.
 MAX_CORNER_PRODUCT = 2**40
@@ -44,7 +46,10 @@ SHORT_CURVE_ROWS = 32  # if lines are curved, all rows of curves with fewer rows
 def simplified_rows(
     counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows of the simplified curves, and the error of each curve; NaN if undefined."""
+    """Return the rows that remain in simplified curves, and the error bound of each curve.
+
+    The rows are positions in `counts`. The error is NaN if the curve is undefined.
+    """
     curves = len(counts.starts) - 1
     sizes = np.diff(counts.starts)
     if scale == "normal_deviate" or kind.segments != "straight":  # points are inserted between rows
@@ -65,12 +70,15 @@ def simplified_rows(
 def _simplify_batch(
     counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    # A curve that is longer than a batch is faster to simplify if not all rows are examined.
+    """Return the results of `simplified_rows` for the curves of a batch."""
+    # For very long curves, `_examine_curves` is faster than a search for corners, because it does
+    # not read all rows.
     is_long = len(counts.tp) > 2 * SIMPLIFIED_BATCH_ROWS
     if is_long or counts.tp.dtype.kind != "i" or kind.x != "fpr" or scale != "linear":
         return _examine_curves(counts, kind, scale, max_error)
     corners, is_regular = _find_corners(counts)
-    # The deviation of a corner from the line between two other rows is at least 1 / (pos * neg).
+    # The deviation of a corner from the line between two other rows is at least 1 / (pos * neg). If
+    # `max_error` is smaller, all corners remain, and the error is 0.
     product = counts.pos.astype(np.float64) * counts.neg
     is_exact = is_regular & (product * max_error < 1 - 1e-9) & (product < MAX_CORNER_PRODUCT)
     error = np.where(product > 0, 0.0, np.nan)
@@ -85,9 +93,10 @@ def _simplify_batch(
 
 
 def _find_corners(counts: CurveCounts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Mark the rows that are not within a horizontal or vertical line, and the regular curves.
+    """Return a mask of the rows that are corners, and a mask of the curves that are regular.
 
-    In regular curves, neighboring rows differ, and no row is within a diagonal line.
+    A row is a corner unless it is inside a horizontal or vertical line. In a regular curve,
+    neighboring rows differ, and no row is inside a straight diagonal line.
     """
     starts = counts.starts
     height, width = np.diff(counts.tp), np.diff(counts.fp)
@@ -113,9 +122,10 @@ def _examine_curves(
     max_error: float,
     corners: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows of the simplified curves, and the error of each curve.
+    """Return the rows that remain in simplified curves, and the error bound of each curve.
 
-    If `corners` is given, rows that are not corners cannot be farthest from a straight line.
+    If the mask `corners` is given, only corners are examined, because no other row can be farthest
+    from a straight line.
     """
     if corners is None:
         candidates = np.ones(len(counts.tp), bool)
@@ -154,7 +164,10 @@ def _is_defined(axes: DisplayAxes) -> NDArray[np.bool_]:
 def _select_rows(
     counts: CurveCounts, axes: DisplayAxes, max_error: float, candidates: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows of the simplified curves, and the error of each curve."""
+    """Return the rows that remain in simplified curves, and the error bound of each curve.
+
+    In short curves, only the rows in the masks `candidates` and `counts.required` are examined.
+    """
     required, defined = counts.required, _is_defined(axes)
     assert required is not None
     step, sizes = ROW_STEP * max_error, np.diff(counts.starts)
@@ -176,7 +189,7 @@ def _select_rows(
 
 
 def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> NDArray[np.bool_]:
-    """Mark the two rows at each jump of a curve.
+    """Return a mask of the two rows at each jump of a curve.
 
     A curve jumps from its first row to the second if y is precision or lift, which are undefined in
     the first row. On scaled axes, a curve also jumps where a rate changes from or to 0 or 1.
@@ -201,6 +214,7 @@ def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> NDArray[np.bool_]:
 def _rows_to_examine(
     axes: DisplayAxes, curve: int, tp: NDArray[Any], fp: NDArray[Any], step: float
 ) -> NDArray[np.int64]:
+    """Return rows of one curve between which the curve moves by about `step` on the axes."""
     return rows_at_levels(len(tp), lambda: axes.levels(curve, tp, fp, step))
 
 
@@ -208,8 +222,9 @@ def _rows_to_examine(
 class ExaminedPoints:
     """The examined points of curves, and their positions `x` and `y` on the axes.
 
-    Between a point and the next point, the curve deviates from these two points by at most `dx` and
-    `dy`, or lies on the straight line between them if `dx` and `dy` are 0.
+    `dx` and `dy` have one value for each point. Between the point and the next point, the curve
+    deviates from these two points by at most `dx` and `dy`. If `dx` and `dy` are 0, the curve is
+    the straight line between the two points.
     """
 
     points: LinePoints
@@ -222,7 +237,7 @@ class ExaminedPoints:
     def from_rows(
         cls, axes: DisplayAxes, counts: CurveCounts, rows: NDArray[np.int64]
     ) -> ExaminedPoints:
-        """Return the points of several rows, which include the ends of all curves."""
+        """Return the points of `rows`, which include the first and last row of each curve."""
         starts = np.searchsorted(rows, counts.starts)
         curve = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         tp, fp = counts.tp[rows].astype(np.float64), counts.fp[rows].astype(np.float64)
@@ -248,7 +263,7 @@ class ExaminedPoints:
         return cls(points=points, x=x, y=y, dx=dx, dy=dy)
 
     def rows_in_long_steps(self, step: float) -> NDArray[np.int64]:
-        """Return the rows between examined rows whose distance is larger than a step."""
+        """Return all rows between neighboring examined rows that are more than `step` apart."""
         row = self.points.row
         far = np.flatnonzero(np.maximum(self.dx, self.dy) > step * (1 + 1e-9))
         return concatenated_ranges(row[far] + 1, row[far + 1] - row[far] - 1)
@@ -283,7 +298,7 @@ class ExaminedPoints:
     def choose_rows(
         self, axes: DisplayAxes, required: NDArray[np.bool_], max_error: float
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the rows of the simplified curves, and the error of each curve."""
+        """Return the rows that remain in simplified curves, and the error bound of each curve."""
         points = self.points
         curve, (x_count, other_count) = points.curve, axes.axis_counts(points.tp, points.fp)
         # The larger of the deviations before and after a point.
@@ -292,6 +307,7 @@ class ExaminedPoints:
         def deviation(
             point: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
         ) -> NDArray[np.float64]:
+            """Return the distances of points from the straight lines between two other points."""
             width, height = x_count[right] - x_count[left], other_count[right] - other_count[left]
             # If only one count changes, the curve is a straight line, and the deviation is 0.
             flat = (width <= 0) | (height <= 0)
@@ -314,7 +330,8 @@ class ExaminedPoints:
             selected, error = douglas_peucker(
                 points.starts, deviation, max_error, required=is_required, allowed=is_row
             )
-        # Rows between two points may not have been examined, so dx and dy count as their errors.
+        # Rows between two neighboring examined points were not examined. Their error is at most the
+        # larger of dx and dy.
         gap = np.flatnonzero(selected[1:] & selected[:-1] & (np.diff(points.row) > 1))
         np.maximum.at(error, curve[gap], np.maximum(self.dx, self.dy)[gap])
         return points.row[selected], error
@@ -323,7 +340,7 @@ class ExaminedPoints:
 def _positions(
     axes: DisplayAxes, points: LinePoints
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the positions of points on the axes."""
+    """Return the positions of points on the x axis and on the y axis."""
     x_count, other_count = axes.axis_counts(points.tp, points.fp)
     with np.errstate(divide="ignore", invalid="ignore"):
         return axes.x(x_count, points.curve), axes.y(x_count, other_count, points.curve)
@@ -356,7 +373,7 @@ def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDA
     area_change_between = (
         _precision_area_change if kind.name == "precision_recall" else _roc_area_change
     )
-    # Intervals between rows are processed in batches of about equal numbers of rows.
+    # Intervals between remaining rows are processed in batches with similar numbers of full rows.
     batch = rows[:-1] // AREA_BATCH_ROWS
     edges = np.append(np.flatnonzero(np.diff(batch, prepend=-1)), len(rows) - 1)
     parts = [slice(a, b + 1) for a, b in pairwise(edges.tolist())]
@@ -377,14 +394,21 @@ def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDA
 def _interval_counts(
     count: NDArray[Any], rows: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the counts after and before each step, and at the end and start of each interval."""
+    """Return the counts after and before each step, and at the end and start of each interval.
+
+    A step is from a row to the next row. An interval is from a row in `rows`, which are the rows of
+    the simplified curves, to the next row in `rows`.
+    """
     first, last = rows[0], rows[-1]
     ends = count[rows]
     return count[first + 1 : last + 1], count[first:last], ends[1:], ends[:-1]
 
 
 def _roc_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return twice the area between the curve and the straight line of each interval."""
+    """Return twice the change of the ROC area in each interval between two remaining rows.
+
+    The area is in products of counts: a curve with all counts has the area pos * neg.
+    """
     (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
         _interval_counts(part, rows) for part in (counts.tp, counts.fp)
     )
@@ -403,7 +427,8 @@ def _roc_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np
         tp, tp0, fp, fp0, height, width, tp1 = (
             part.astype(np.float64) for part in (tp, tp0, fp, fp0, height, width, tp1)
         )
-    # Differences from the left end of the interval are small, so their sums are exact.
+    # tp is reduced by its value at the left end of the interval. These differences are small, so
+    # their sums are exact.
     heights = tp + tp0 - np.repeat(2 * tp1, sizes)
     curve = np.add.reduceat((fp - fp0) * heights, np.cumsum(sizes) - sizes)
     change[intervals] = height * width - curve
@@ -411,7 +436,7 @@ def _roc_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np
 
 
 def _precision_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the change of the integral of precision in each interval."""
+    """Return the change of the integral of precision over tp in each interval between two rows."""
     change = np.zeros(len(rows) - 1)
     has_rows = np.diff(rows) > 1
     if not has_rows.any():
@@ -427,7 +452,10 @@ def _precision_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDAr
 
 
 def _precision_steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the integral of precision of each step; 0 for steps from one curve to the next."""
+    """Return the integral of precision over tp for each step; 0 for a step to the next curve.
+
+    The arguments are tp and fp after each step, then tp and fp before each step.
+    """
     tp, fp, tp0, fp0 = (part.astype(np.float64) for part in counts)
     back = (tp < tp0) | (fp < fp0)
     return precision_recall_integral(np.where(back, tp0, tp), np.where(back, fp0, fp), tp0, fp0)

@@ -361,7 +361,7 @@ def _check_complete(curves: Curves) -> None:
 
 
 def _common_hull_hint(table: CurveLayout) -> str:
-    """Return a hint for a table of `hull(across=)`; empty for other tables."""
+    """Return a hint if the table is a result of `hull(across=)`; otherwise an empty text."""
     across = list(table.row)[-1]
     if "slope_low" not in table.row or across == "note":
         return ""
@@ -422,7 +422,10 @@ def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> NDArray[np.in
 def _starts_within(
     keys: pl.DataFrame, columns: CurveColumns, start: int, end: int
 ) -> NDArray[np.int64] | None:
-    """Return the rows after `start` and before `end` at which curves start; None if invalid."""
+    """Return the rows after `start` and before `end` at which curves start.
+
+    Return None if the rows are not complete, sorted curves.
+    """
     rows = _with_totals([columns.between(name, start, end) for name in CURVE_COLUMNS])
     steps = _starts_of_curves([part[:-1] for part in rows], [part[1:] for part in rows])
     if steps is None:
@@ -434,7 +437,10 @@ def _starts_within(
 def _starts_between(
     keys: pl.DataFrame, columns: CurveColumns, firsts: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
-    """Return the rows of `firsts` at which a curve starts; None if a check fails."""
+    """Return which of the rows `firsts`, the first rows of blocks, are the start of a curve.
+
+    Return None if the rows are not complete, sorted curves.
+    """
     steps = _starts_of_curves(
         *(
             _with_totals([columns.at(name, rows) for name in CURVE_COLUMNS])
@@ -448,7 +454,7 @@ def _starts_between(
 
 
 def _with_totals(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Return threshold, tp, fp, tp + fn and fp + tn."""
+    """Return threshold, tp, fp, tp + fn and fp + tn, from threshold, tp, fp, fn and tn."""
     threshold, tp, fp, fn, tn = rows
     return [threshold, tp, fp, tp + fn, fp + tn]
 
@@ -456,10 +462,11 @@ def _with_totals(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
 def _starts_of_curves(
     before: list[NDArray[Any]], after: list[NDArray[Any]]
 ) -> NDArray[np.int64] | None:
-    """Return the positions at which a curve starts, because the threshold does not fall.
+    """Return the pairs of neighboring rows between which the threshold does not fall.
 
-    `before` and `after` have the columns of pairs of neighboring rows. Return None if the two rows
-    of another pair cannot belong to the same curve.
+    The second row of such a pair is the start of a curve. `before` and `after` have the columns of
+    the first and of the second rows of all pairs. Return None if the two rows of any other pair
+    cannot be in the same curve.
     """
     (above, tp0, fp0, pos0, neg0), (threshold, tp, fp, pos, neg) = before, after
     starts = np.flatnonzero(~(threshold < above))
@@ -488,7 +495,7 @@ def _keys_change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.i
 def _has_complete_groups(
     keys: pl.DataFrame, columns: CurveColumns, starts: NDArray[np.int64]
 ) -> bool:
-    """Return whether groups are sorted and start at the threshold inf, without negative counts."""
+    """Return whether groups are sorted, start at the threshold inf, and have no negative counts."""
     lasts = np.append(starts[1:], columns.height) - 1
     top = np.isposinf(columns.at(THRESHOLD, starts)) & (columns.at("tp", starts) == 0)
     least = [columns.at("fp", starts), columns.at("fn", lasts), columns.at("tn", lasts)]
@@ -556,7 +563,10 @@ class CurveColumns(Mapping[str, Any]):
         return self._series[name].slice(start, end - start).to_numpy()
 
     def blocks(self, most: int) -> list[tuple[int, int]]:
-        """Split the rows into blocks of at most `most` rows; long chunks are split separately."""
+        """Return the start and end of blocks of at most `most` rows.
+
+        If chunks are long on average, no block contains rows of two chunks.
+        """
         lengths = next(iter(self._series.values())).chunk_lengths()
         if self.height < SHORT_CHUNK_ROWS * len(lengths):
             lengths = [self.height]

@@ -1,7 +1,7 @@
 """Select points of long lines so that straight lines between them are within a tolerance.
 
 The points of all lines are concatenated in arrays. Line i has the points `starts[i]` to
-`starts[i + 1]`.
+`starts[i + 1] - 1`.
 
 References
 ----------
@@ -36,10 +36,11 @@ MIN_SEARCHED_ROWS = 2000  # for curves of fewer rows, using all rows is faster t
 def rows_at_levels(
     rows: int, levels: Callable[[], Sequence[tuple[NDArray[Any], NDArray[np.float64]]]]
 ) -> NDArray[np.int64]:
-    """Return the rows of one curve next to which a count crosses a level.
+    """Return the rows of one curve before and after each point at which a count crosses a level.
 
-    `levels` returns pairs: a rising count of each row, and rising levels of this count. Between two
-    returned rows that are not adjacent, each count stays between two neighboring levels.
+    `rows` is the number of rows. `levels` returns pairs: a rising count of each row, and rising
+    levels of this count. Between two returned rows that are not adjacent, each count stays between
+    two neighboring levels. All rows of short curves are returned.
     """
     if rows <= MIN_SEARCHED_ROWS:
         return np.arange(rows)
@@ -61,9 +62,9 @@ def _first_rows_at(counts: NDArray[Any], levels: NDArray[np.float64]) -> NDArray
 def column_extremes(
     x: NDArray[np.float64], y: NDArray[np.float64], starts: NDArray[np.int64], width: float
 ) -> NDArray[np.bool_]:
-    """Mark the first, last, lowest and highest point of each line in each column of the chart.
+    """Return a mask of the first, last, lowest and highest point of each line in each column.
 
-    A column is an interval of x with the length `width`. `x` must not decrease within a line.
+    A column is a vertical strip of the chart with this width. `x` must not decrease within a line.
     """
     is_first: NDArray[np.bool_] = np.diff(np.floor(x / width), prepend=-1).astype(bool)
     is_first[starts[:-1][starts[1:] > starts[:-1]]] = True
@@ -86,10 +87,11 @@ def corner_points(
     *,
     required: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
-    """Mark points such that straight lines between them are within the tolerance of the lines.
+    """Return a mask of points of each line; straight lines between them approximate the line.
 
-    `tolerance` is one distance for all lines, or an array with a distance for each line. Points
-    that are `required` are always marked.
+    No point of a line is farther from these straight lines than `tolerance`, which is one distance
+    for all lines, or an array with a distance for each line. Points in the mask `required` are
+    always marked.
     """
 
     def deviation(*points: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -107,7 +109,7 @@ def limit_corners(
     most: int,
     factor: float,
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Mark at most `most` corner points of each line, and return the tolerance of each line.
+    """Return a mask of at most `most` corner points of each line, and the tolerance of each line.
 
     The tolerance of a line with more than `most` corners is multiplied by `factor`, which is above
     1, until the line has at most `most` corners. `most` is at least 2, because the two ends of a
@@ -131,12 +133,13 @@ def douglas_peucker(
     required: NDArray[np.bool_] | None = None,
     allowed: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Mark points of each line, and return the largest deviation of each line from its segments.
+    """Return a mask of selected points of each line, and the largest deviation of each line.
 
-    `deviation(points, left, right)` returns the distances of points from the segments between two
-    other points. Each segment with a deviation above the tolerance is split at its farthest point
-    (Douglas and Peucker, 1973). Points that are `required` are always marked. Other points are
-    marked only if they are `allowed`. Segments without an allowed point are not evaluated.
+    Segments are straight lines between neighboring selected points. `deviation(points, left,
+    right)` returns the distances of points from the segments between two other points. Each segment
+    with a deviation above the tolerance is split at its farthest point (Douglas and Peucker, 1973).
+    Points in the mask `required` are always selected. Other points are selected only if they are in
+    the mask `allowed`. Segments without an allowed point are not evaluated.
     """
     selected = np.zeros(starts[-1], bool) if required is None else required.copy()
     lines = len(starts) - 1
@@ -195,10 +198,12 @@ def evenly_spaced_points(
     *,
     corners: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Mark about `most` points of each line at equal distances; all points of shorter lines.
+    """Return a mask of about `most` points of each line at equal distances along the line.
 
-    The distances are lengths of the straight lines between `corners`, which include the ends of the
-    line. Oscillations between two corners therefore do not increase the distances.
+    All points of lines with at most `most` points are marked.
+
+    Distances are measured along the straight lines between the points in the mask `corners`, which
+    include the ends of each line. Oscillations between two corners do not increase the distances.
     """
     sizes = np.diff(starts)
     line = np.repeat(np.arange(len(sizes)), sizes)
@@ -260,7 +265,7 @@ class LinePoints:
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """The index of the first point of each curve, and the number of points."""
+        """The index of the first point of each curve, followed by the number of points."""
         starts: NDArray[np.int64] = np.searchsorted(self.curve, np.arange(len(self.pos) + 1))
         return starts
 
