@@ -28,7 +28,7 @@ AUC = (
 )
 AT = (
     "Arguments: curves, threshold, fpr, tpr, alert_rate, tnr, fnr, fall_out, recall, sensitivity, "
-    "hit_rate, rpp, yrate, specificity, miss_rate, interpolate, by."
+    "hit_rate, rpp, yrate, specificity, miss_rate, rnp, interpolate, by."
 )
 
 

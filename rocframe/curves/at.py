@@ -53,6 +53,7 @@ def at(
     yrate: PointValues = None,
     specificity: PointValues = None,
     miss_rate: PointValues = None,
+    rnp: PointValues = None,
     interpolate: bool = False,
     by: By = None,
 ) -> FrameT:
@@ -98,6 +99,9 @@ def at(
         Another name of `tnr`.
     miss_rate : float or sequence of float, default None
         Another name of `fnr`.
+    rnp : float or sequence of float, default None
+        Return the row with the lowest threshold at which the proportion of rows that are predicted
+        negative is at least this value. `rnp` is 1 - `alert_rate`, at the same prevalence.
     interpolate : bool, default False
         Return the point that has exactly the given rate, with `tp` and `fp` interpolated linearly
         between the two rows around it. A random choice between the two thresholds has this
@@ -178,7 +182,7 @@ def at(
     given |= {"tnr": tnr, "fnr": fnr}
     aliases = {"fall_out": fall_out, "recall": recall, "sensitivity": sensitivity}
     aliases |= {"hit_rate": hit_rate, "rpp": rpp, "yrate": yrate}
-    aliases |= {"specificity": specificity, "miss_rate": miss_rate}
+    aliases |= {"specificity": specificity, "miss_rate": miss_rate, "rnp": rnp}
     axis, values = parse_point(given, aliases)
     check_flag("interpolate", interpolate)
     if interpolate and axis == "threshold":

@@ -106,7 +106,7 @@ def test_at_an_alert_rate_at_most_this_share_of_rows_is_positive():
 
 
 ALIASES = {name: rate.name for name, rate in NAMES.items() if name != rate.name}
-COMPLEMENTS = {"tnr": "fpr", "fnr": "tpr"}
+COMPLEMENTS = {"tnr": "fpr", "fnr": "tpr", "rnp": "alert_rate"}
 
 
 @given(
@@ -176,6 +176,7 @@ def test_metrics_without_one_row_per_value_point_to_constraints():
         ("tnr", [1.0, 0.5], 0.4, 0.5),
         ("specificity", [1.0, 0.5], 0.4, 0.5),
         ("fnr", [0.5, 0.0], None, 0.0),
+        ("rnp", [0.6, 2 / 7], 0.25, 2 / 7),
     ],
 )
 @pytest.mark.parametrize("interpolate", [False, True])
