@@ -187,7 +187,7 @@ def probability_losses(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.floa
     """
 
     def losses(block: Block) -> list[NDArray[np.float64]]:
-        p = scan.rows.codec.decode(block.codes)
+        p = scan.codec.decode(block.codes)
         is_probability = (p >= 0) & (p <= 1)
         p = np.where(is_probability, p, 0.5)
         clipped = np.clip(p, EPSILON, 1 - EPSILON)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from rocframe.comparisons.hypothesis import PairedComparison, Quantity
     from rocframe.comparisons.pairing import Instances, ModelBatch
-    from rocframe.kernel.codec import Codec
     from rocframe.kernel.resample import RandomDraws
     from rocframe.kernel.scan import Scan, Scannable
 
@@ -50,13 +49,11 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
     batch = replace(comparison.batch, models=tuple(sorted(pair)))
     instances, batch = merge_identical_rows(instances, batch)
     scans = list(model_scans(instances, batch))
-    codecs = [scan.rows.codec for scan in scans]
-    values = [_value(scan, quantity, codec) for scan, codec in zip(scans, codecs, strict=True)]
+    values = [_value(scan, quantity) for scan in scans]
 
     def sample_values(resamples: list[ReplicateCounts]) -> NDArray[np.float64]:
         resample_scans = (resample.scan(corners=True) for resample in resamples)
-        columns = zip(resample_scans, codecs, strict=True)
-        return np.stack([_value(scan, quantity, codec) for scan, codec in columns], axis=1)
+        return np.stack([_value(scan, quantity) for scan in resample_scans], axis=1)
 
     a, b = (batch.models.index(model) for model in pair)
     size = len(batch.groups)
@@ -191,14 +188,14 @@ def paired_samples(
         )
 
 
-def _value(scan: Scannable, quantity: Quantity, codec: Codec) -> NDArray[np.float64]:
+def _value(scan: Scannable, quantity: Quantity) -> NDArray[np.float64]:
     """Return the compared quantity, such as the AUC, of each group or resample of a scan."""
     if quantity.rate_range is not None:
         return partial_areas(scan, quantity.rate_range)[0]
     if quantity.fixed_rate is None:
         return count_pairs(scan).areas[0]
     axis, rate = quantity.fixed_rate
-    point = PointSearch(axis=axis, values=[rate], codec=codec, limits=[None], unit=1.0).points(scan)
+    point = PointSearch(axis=axis, values=[rate], limits=[None], unit=1.0).points(scan)
     counts = (point.tp, point.fn) if axis == "fpr" else (point.fp, point.tn)
     part, rest = (count[:, 0] for count in counts)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from rocframe.comparisons.pairing import Instances, PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.codec import Codec
     from rocframe.kernel.resample import ReplicateCounts, ReplicateScan
 
 DecisionKind = Literal["decision", "cost"]
@@ -355,7 +354,7 @@ def decision_table(
     for batch in model_batches(instances, groups, columns.options, together=True):
         merged, merged_batch = merge_identical_rows(instances, batch)
         scans = list(model_scans(merged, merged_batch))
-        curves = DecisionValues(options=options, codecs=[scan.rows.codec for scan in scans])
+        curves = DecisionValues(options=options)
         position = batch.models.index(baseline) if baseline in batch.models else None
         samples = paired_samples(merged, merged_batch, scans)
         for group, unmatched, sample in zip(batch.groups, batch.unmatched, samples, strict=True):
@@ -411,10 +410,9 @@ def _in_threshold_ranges(
 
 
 class DecisionValues(NamedTuple):
-    """Computes the curves of several models; `codecs` decode the scores of each model."""
+    """Computes the curves of several models."""
 
     options: DecisionIntervalOptions
-    codecs: Sequence[Codec]
 
     def replicates(self, resamples: Sequence[ReplicateCounts]) -> NDArray[np.float64]:
         """Return the value at each point (last axis) of each model and resample (first axis)."""
@@ -423,8 +421,7 @@ class DecisionValues(NamedTuple):
             values = [expected_costs(scan, self.options.axis) for scan in scans]
         else:
             values = [
-                net_benefits(resample.scan(corners=False), codec, self.options)
-                for resample, codec in zip(resamples, self.codecs, strict=True)
+                net_benefits(resample.scan(corners=False), self.options) for resample in resamples
             ]
         return np.stack(values, axis=1)
 
@@ -533,15 +530,13 @@ class PointLimits(NamedTuple):
         return cls(lower, upper, se, constant)
 
 
-def net_benefits(
-    scan: ReplicateScan, codec: Codec, options: DecisionIntervalOptions
-) -> NDArray[np.float64]:
+def net_benefits(scan: ReplicateScan, options: DecisionIntervalOptions) -> NDArray[np.float64]:
     """Return the net benefit of each resample (rows) at each threshold (columns).
 
-    `codec` returns the scores of `_in_threshold_ranges`, which are numbers of thresholds.
+    The scores are those of `_in_threshold_ranges`, which are numbers of thresholds.
     """
     tp, fp = scan.curve_counts()
-    scores = codec.decode(scan.population.codes)
+    scores = scan.codec.decode(scan.population.codes)
     n_steps = np.searchsorted(-scores, -np.arange(1, len(options.axis) + 1), "right")
     pos, neg = (np.asarray(total)[:, None] for total in (scan.totals.pos, scan.totals.neg))
     _, pos_total, neg_total = class_totals(pos, neg, options.prevalence)

@@ -335,7 +335,7 @@ def full_curves(cases: Cases) -> pl.DataFrame:
 
 def trace_curves(scan: Scan) -> CurveArrays:
     """Return the thresholds and counts of all curves as arrays."""
-    pos, neg, codec = scan.totals.pos, scan.totals.neg, scan.rows.codec
+    pos, neg, codec = scan.totals.pos, scan.totals.neg, scan.codec
     unscored = scan.rows.unscored.neg_weight.astype(pos.dtype)
 
     def columns(block: Block) -> dict[str, NDArray[Any]]:

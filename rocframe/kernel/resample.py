@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from rocframe.kernel.codec import Codec
     from rocframe.kernel.scan import Result, Scan
 
 
@@ -44,6 +45,11 @@ class ReplicateScan:
     totals: GroupTotals
     ranges: Sequence[BlockRange]
     block: Block
+
+    @property
+    def codec(self) -> Codec:
+        """The codec of the scores."""
+        return self.population.codec
 
     def map(self, function: Callable[[Block], Result], /) -> list[Result]:
         """Call `function` on the block of all replicates, unless the group has no scores."""
@@ -457,7 +463,7 @@ class ClassRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupRows:
-    """The rows of one group: its distinct scores (`codes`), and both classes.
+    """The rows of one group: its distinct scores (`codes`, encoded by `codec`), and both classes.
 
     `corners` are the positions in `codes` at which the ROC curve can have a corner. If the rows of
     two neighboring scores all belong to the same class, there is no corner between them.
@@ -465,6 +471,7 @@ class GroupRows:
     """
 
     group: int
+    codec: Codec
     codes: Any
     pos: ClassRows
     neg: ClassRows
@@ -507,6 +514,7 @@ class GroupRows:
         pos, neg = side(~negative), side(negative)
         return cls(
             group=group,
+            codec=rows.codec,
             codes=codes,
             pos=pos,
             neg=neg,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.inputs.cases import Cases
+    from rocframe.kernel.codec import Codec
     from rocframe.kernel.groups import SortedRows
 
 BLOCK_ROWS = 1 << 17  # the arrays of a block of this size fit into the cache of a processor
@@ -115,6 +116,10 @@ class Scannable(Protocol):
     def totals(self) -> GroupTotals:
         """The totals of each group."""
 
+    @property
+    def codec(self) -> Codec:
+        """The codec of the scores in `Block.codes`."""
+
     def map(self, function: Callable[[Block], Result], /) -> list[Result]:
         """Call `function` on every block; return its results in the order of `ranges`."""
 
@@ -126,6 +131,11 @@ class Scan:
     rows: SortedRows
     ranges: list[BlockRange]
     totals: GroupTotals
+
+    @property
+    def codec(self) -> Codec:
+        """The codec of the scores."""
+        return self.rows.codec
 
     @classmethod
     def from_cases(cls, cases: Cases) -> Scan:

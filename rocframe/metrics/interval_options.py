@@ -161,7 +161,7 @@ class IntervalOptions:
         """Return the search for the points of each curve; None if no point is needed."""
         if self.rule is not None:
             (rule,), constraints = self.rule.at_prevalence(None)
-            return RuleSearch(rule=rule, constraints=constraints, codec=scan.rows.codec, unit=unit)
+            return RuleSearch(rule=rule, constraints=constraints, unit=unit)
         if self.axis is None:
             return None
         values = [value for value in self.values if value is not None]

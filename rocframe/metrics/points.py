@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.inference.bootstrap import Influences
-    from rocframe.kernel.codec import Codec
     from rocframe.kernel.resample import ReplicateScan
     from rocframe.kernel.scan import Block, Scan, Scannable
     from rocframe.metrics.rule_points import RuleSearch
@@ -51,7 +50,6 @@ class PointSearch:
 
     axis: str
     values: Sequence[float]
-    codec: Codec
     limits: Sequence[Any]
     unit: float
 
@@ -63,19 +61,18 @@ class PointSearch:
     @classmethod
     def from_scan(cls, scan: Scan, axis: str, values: Sequence[float], unit: float) -> PointSearch:
         """Return the search; for thresholds, find `limits` among the scores of all groups."""
-        codec = scan.rows.codec
         limits: list[Any] = [None] * len(values)
         if axis == "threshold":
 
             def lowest_codes(block: Block) -> list[Any]:
-                scores = codec.decode(block.codes)
+                scores = scan.codec.decode(block.codes)
                 codes = (block.codes[scores >= value] for value in values)
                 return [code.max() if len(code) else None for code in codes]
 
             exists = zip(*scan.map(lowest_codes), strict=True)
             found_codes = ([code for code in codes if code is not None] for codes in exists)
             limits = [max(codes, default=None) for codes in found_codes] or limits
-        return cls(axis=axis, values=values, codec=codec, limits=limits, unit=unit)
+        return cls(axis=axis, values=values, limits=limits, unit=unit)
 
     def single(self, index: int) -> PointSearch:
         """Return a search for only one of the values."""
@@ -94,7 +91,7 @@ class PointSearch:
         """
         shape = (len(self.values), len(scan.totals.pos))
         tp, fp = (np.zeros(shape, scan.totals.pos.dtype) for _ in range(2))
-        code, exists = np.zeros(shape, self.codec.codes), np.zeros(shape, bool)
+        code, exists = np.zeros(shape, scan.codec.codes), np.zeros(shape, bool)
         parts = scan.map(lambda block: self._block_points(scan, block, scores=scores))
         for piece, block_points in zip(scan.ranges, parts, strict=True):
             for i, part in enumerate(block_points):
@@ -170,7 +167,7 @@ class PointSearch:
         """Return the points, including points at the threshold `inf`, above all scores."""
         totals = scan.totals
         is_alert = exists & ((tp > 0) | (fp > 0))
-        threshold = np.where(is_alert, self.codec.decode(np.where(is_alert, code, 0)), np.inf)
+        threshold = np.where(is_alert, scan.codec.decode(np.where(is_alert, code, 0)), np.inf)
         unscored = totals.unscored_neg.astype(tp.dtype)
         missing = np.zeros(tp.shape, bool)
         if self.axis != "threshold":

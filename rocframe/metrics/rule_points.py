@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from rocframe.decisions.operating_point import Constraint
     from rocframe.decisions.optimum import Rule
-    from rocframe.kernel.codec import Codec
     from rocframe.kernel.scan import Block, Scannable
 
 
@@ -34,7 +33,6 @@ class RuleSearch:
 
     rule: Rule
     constraints: Sequence[Constraint]
-    codec: Codec
     unit: float
 
     @property
@@ -74,7 +72,7 @@ class RuleSearch:
 
         def steps(block: Block) -> tuple[NDArray[Any], ...]:
             curve = np.repeat(block.groups, np.diff(block.starts))
-            arrays = curve, self.codec.decode(block.codes), block.tp, block.fp
+            arrays = curve, scan.codec.decode(block.codes), block.tp, block.fp
             if not is_sample:
                 return arrays
             has_rows = (block.tp > block.tp0) | (block.fp > block.fp0)
