@@ -273,24 +273,40 @@ def test_saito_rehmsmeier_2015_interpolation_beats_the_straight_line():
     assert areas["average_precision"] == pytest.approx((1 + 10 * 11 / 21) / 11, rel=1e-14)
 
 
-def test_mathworks_rocmetrics_the_curve_of_versicolor():
-    # The table of the class in "ROC Curve and Performance Metrics": 150 irises, 50 of each species.
-    # fmt: off
-    threshold = [
+# The table of a class in "ROC Curve and Performance Metrics": 150 irises, 50 of each species.
+# fmt: off
+VERSICOLOR = {
+    "threshold": [
         1, 0.95455, 0.91304, -0.2, -0.33333, -0.6, -0.86957, -0.91111, -0.95122, -0.95238,
         -0.95349, -1,
-    ]
-    fpr = [0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.31, 0.38, 0.44, 1]
-    tpr = [0.7, 0.8, 0.9, 0.9, 0.9, 0.9, 0.92, 0.96, 0.96, 0.98, 0.98, 1]
-    # fmt: on
+    ],
+    "fpr": [0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.31, 0.38, 0.44, 1],
+    "tpr": [0.7, 0.8, 0.9, 0.9, 0.9, 0.9, 0.92, 0.96, 0.96, 0.98, 0.98, 1],
+}
+# fmt: on
+
+
+def versicolor() -> pl.DataFrame:
+    """Return counted predictions with the curve of the table."""
     rows = []
-    for name, total, rates in ((1, 50, tpr), (0, 100, fpr)):
+    for name, total, rates in ((1, 50, VERSICOLOR["tpr"]), (0, 100, VERSICOLOR["fpr"])):
         steps = [b - a for a, b in zip([0, *rates], rates, strict=False)]
-        rows += [(name, at, round(total * step)) for at, step in zip(threshold, steps, strict=True)]
-    table = counted(rows).with_columns(species=pl.lit("versicolor"))
+        rows += [
+            (name, at, round(total * step))
+            for at, step in zip(VERSICOLOR["threshold"], steps, strict=True)
+        ]
+    return counted(rows)
+
+
+def test_mathworks_rocmetrics_the_curve_of_versicolor():
+    table = versicolor().with_columns(species=pl.lit("versicolor"))
     curve = rf.curve(table, "label", "score", by="species", count="n")
     expected = pl.DataFrame(
-        {"threshold": [INF, *map(float, threshold)], "fpr": [0.0, *fpr], "tpr": [0.0, *tpr]}
+        {
+            "threshold": [INF, *map(float, VERSICOLOR["threshold"])],
+            "fpr": [0.0, *VERSICOLOR["fpr"]],
+            "tpr": [0.0, *VERSICOLOR["tpr"]],
+        }
     )
     assert_frame_equal(curve.select("threshold", "fpr", "tpr"), expected, rel_tol=1e-15)
     assert round(rf.auc(table, "label", "score", count="n")["auc"].item(), 4) == 0.9636
@@ -302,3 +318,44 @@ def test_mathworks_rocmetrics_the_curve_of_versicolor():
     ):
         found = rf.average(curve, over="species", method="macro", fixed=fixed, grid=[value])
         assert found.select("fpr", "tpr").row(0) == pytest.approx(point, rel=1e-15)
+
+
+def test_mathworks_rocmetrics_prior_and_cost_of_versicolor():
+    # No printed table has metrics with Prior and Cost. The formulas of the page are evaluated for
+    # the printed curve: counts are multiplied by a scale vector, so that their ratio is that of the
+    # priors, and the two costs are the products of the cost matrix with the priors of the class on
+    # one side and of the other classes on the other side.
+    classes = ["setosa", "versicolor", "virginica"]
+    prior = [Fraction(1, 2), Fraction(1, 5), Fraction(3, 10)]
+    cost = [[0, 2, 1], [4, 0, 1], [1, 3, 0]]
+    own, others = (0, prior[1], 0), (prior[0], 0, prior[2])
+    pairs = [(i, j) for i in range(3) for j in range(3)]
+    cost_fn = sum(own[i] * cost[i][j] * others[j] for i, j in pairs)
+    cost_fp = sum(others[i] * cost[i][j] * own[j] for i, j in pairs)
+    scale = (prior[1] * 150 / 50, (1 - prior[1]) * 150 / 100)
+    table = versicolor().with_columns(pl.lit("versicolor").alias("class"))
+    curve = rf.curve(table, "label", "score", by="class", count="n")
+    options = {"prior": dict(zip(classes, map(float, prior), strict=True)), "costs": cost}
+    found = rf.class_metrics(curve, ["ppv", "npv", "accuracy", "expected_cost"], **options)
+    costs = []
+    for row in found.iter_rows(named=True):
+        tp, fn = scale[0] * row["tp"], scale[0] * row["fn"]
+        fp, tn = scale[1] * row["fp"], scale[1] * row["tn"]
+        assert row["ppv"] == (pytest.approx(float(tp / (tp + fp))) if tp + fp else None)
+        assert row["npv"] == (pytest.approx(float(tn / (tn + fn))) if tn + fn else None)
+        assert row["accuracy"] == pytest.approx(float((tp + tn) / 150))
+        # The costs of rocframe are means: the priors on each side are divided by their sum.
+        costs.append((fn * cost_fn + fp * cost_fp) / 150 / (prior[1] * (1 - prior[1])))
+        assert row["expected_cost"] == pytest.approx(float(costs[-1]))
+    best = rf.operating_point(curve, "expected_cost", **options)
+    assert best["threshold"].item() == curve["threshold"][costs.index(min(costs))]
+    # With the defaults of Prior and Cost, the expected cost is the error rate.
+    equal = rf.class_metrics(
+        curve,
+        ["expected_cost", "error_rate"],
+        prior=dict.fromkeys(classes, 1 / 3),
+        costs=[[0, 1, 1], [1, 0, 1], [1, 1, 0]],
+    )
+    wrong = (curve["fp"] + curve["fn"]) / 150
+    for name in ("expected_cost", "error_rate"):
+        assert equal[name].to_list() == pytest.approx(wrong.to_list())
