@@ -413,14 +413,14 @@ def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | N
 
 
 def average_curves(curves: Curves, plan: AveragePlan) -> pl.DataFrame:
-    """Return the means of each group, one row per value of the fixed metric."""
+    """Return a table of means, with one row per group and value of the fixed metric."""
     options = plan.options
     curve_groups = group_curves(curves, options.over, options.weights, options.weights_argument)
     return _mean_table(curve_groups, plan)
 
 
 def pooled_metrics(curves: Curves, kind: Kind, plan: AveragePlan) -> pl.DataFrame:
-    """Return metrics of the pooled curve of each group."""
+    """Return a table of metrics of pooled curves, with one row per group and fixed value."""
     options = plan.options
     table = pooled_curves(curves, kind, options.over, ranked=options.ranked)
     members = group_curves(curves, options.over, "equal")
@@ -476,8 +476,8 @@ class CurveAverager:
 
     `lacks_rows` is True for curves that do not have one row per distinct score. If a metric is
     fixed instead of the threshold, `lacks_rows` is True only for curves that end before their
-    lowest score. `n_pooled` is the number of curves in each pooled curve, or None if curves are
-    averaged.
+    lowest score. `streams` identify the random numbers of each group. `n_pooled` is the number of
+    curves in each pooled curve, or None if curves are averaged.
     """
 
     curve_groups: CurveGroups
@@ -560,7 +560,7 @@ class CurveAverager:
         return columns
 
     def points(self, curve: NDArray[np.int64], values: NDArray[np.float64]) -> PointsAtValues:
-        """Return the point of each curve at each value, or both points at a jump."""
+        """Return the point of each curve at each value, or with `sides` both points at a jump."""
         nearest, metric = self.plan.options.nearest, self.plan.fixed
         if metric is None:
             return self.axis.points_at_thresholds(curve, values, self.lacks_rows, nearest=nearest)
@@ -583,9 +583,10 @@ class CurveAverager:
         """Return the note of each group and value.
 
         The note has the keys of excluded curves, the keys of curves that lack rows at the value,
-        and the metrics that are undefined for some curves. `constant` is True if all curves have
-        the same value. `unknown` has one row per curve, and is True if the curve has no value
-        because it lacks rows.
+        and the metrics that are undefined for some curves. `n_curves` is the number of curves with
+        a point, and `counts` has the number of curves for which each metric is defined. `constant`
+        is True if all curves have the same value. `unknown` has one row per curve, and is True if
+        the curve has no value because it lacks rows.
         """
         notes = np.empty(n_curves.shape, object)
         for i, group in enumerate(block.groups):

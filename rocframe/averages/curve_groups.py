@@ -37,8 +37,9 @@ class CurveGroups:
 
     Group i has the curves `curve[starts[i]]` to `curve[starts[i + 1] - 1]`, numbered as in
     `curves`. `usable` is True for curves with both classes. `weight` is the weight of each curve in
-    the mean, scaled to at most 1. `names` are the keys of each curve as text. For a pooled curve,
-    `names` are the keys of the pooled curves that lack rows.
+    the mean, scaled to at most 1. `names` has a list with the key of each curve as text. If the
+    curve is a pooled curve, the list has the keys of its original curves that lack rows. `notes`
+    has the note on the excluded curves of each group.
     """
 
     keys: pl.DataFrame
@@ -62,9 +63,9 @@ def group_curves(
     weights: str | Mapping[Any, float],
     argument: str = "weights",
 ) -> CurveGroups:
-    """Group the curves by all keys except `over`; the groups are sorted by these keys.
+    """Return the curves, grouped and sorted by all keys except `over`.
 
-    `argument` is the argument that contains the weights, for error messages.
+    `argument` is the name of the argument that contains the weights; error messages contain it.
     """
     keys, (curve, starts) = group_keys(curves.keys, over)
     pos, neg = (_last_total(curves, *names) for names in (("tp", "fn"), ("fp", "tn")))
@@ -136,7 +137,7 @@ def note_with_keys(note: Note, keys: Sequence[str]) -> str:
 
 
 def format_keys(keys: pl.DataFrame, over: Sequence[str]) -> NDArray[np.object_]:
-    """Return the key of each curve as text: the values of `over`, or of all keys without `over`."""
+    """Return the key of each curve as text: the values of `over`, or of all keys if it is empty."""
     columns = [format_values(keys.get_column(name)) for name in over or keys.columns]
     if not columns:
         return np.full(keys.height, "", object)
@@ -152,6 +153,10 @@ def _curve_weights(
     argument: str,
     **totals: NDArray[np.float64],
 ) -> NDArray[np.float64]:
+    """Return the weight of each curve: from a mapping, or the total with the name `weights`.
+
+    If no total has this name (`"equal"`), all weights are 1.
+    """
     if isinstance(weights, str):
         return totals.get(weights, np.ones(keys.height))
     columns = [keys.get_column(name).to_list() for name in over]
@@ -170,7 +175,7 @@ def _curve_weights(
 
 
 def _last_total(curves: Curves, first: str, second: str) -> NDArray[np.float64]:
-    """Return the total of a class in each curve: the count in the last row, where its rate is 1."""
+    """Return the sum of two counts, such as tp + fn, in the last row of each curve."""
     first_counts, second_counts = (
         curves.columns.at(name, curves.lasts) for name in (first, second)
     )
@@ -203,7 +208,7 @@ class GridBlock:
 def grid_blocks(
     curve_groups: CurveGroups, axis: CurveAxis, plan: AveragePlan
 ) -> Iterator[GridBlock]:
-    """Split groups and values into blocks of limited size."""
+    """Yield blocks of groups and values; each block has a limited size."""
     groups = np.arange(len(curve_groups.notes))
     common = plan.common_values
     if common is not None:
@@ -223,8 +228,12 @@ def grid_blocks(
 
 
 def _split(edges: NDArray[np.int64], max_size: int) -> Iterator[slice]:
-    """Split groups into slices of at most `max_size` in total; a larger group is one slice."""
-    first = 0  # so that each slice has at least one group
+    """Yield slices of groups with a total size of at most `max_size`.
+
+    Group i has the size `edges[i + 1] - edges[i]`. A group that is larger than `max_size` is a
+    slice of its own.
+    """
+    first = 0
     while first < len(edges) - 1:
         last = int(np.searchsorted(edges, edges[first] + max_size, "right")) - 1
         yield slice(first, max(last, first + 1))
@@ -232,7 +241,7 @@ def _split(edges: NDArray[np.int64], max_size: int) -> Iterator[slice]:
 
 
 def _split_values(curve_groups: CurveGroups, block: GridBlock) -> Iterator[GridBlock]:
-    """Split the values of a single group into blocks of limited size."""
+    """Yield blocks of limited size; only a block of a single group is split."""
     step = width = block.values.shape[1]
     if len(block.groups) == 1:
         step = max(1, MAX_CELLS // int(curve_groups.sizes[block.groups[0]]))
@@ -248,11 +257,14 @@ def _similar_blocks(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
 ) -> Iterator[GridBlock]:
-    """Combine groups with similar numbers of values, so that blocks have fewer unused cells."""
+    """Yield blocks of groups with similar numbers of values, so that few cells are unused.
+
+    The values of group `groups[i]` are `values[starts[i]:starts[i + 1]]`.
+    """
     lengths = np.diff(starts)
     order = np.argsort(lengths, kind="stable")
     curves = np.cumsum(curve_groups.sizes[groups[order]])
-    first = 0  # so that each block has at least one group
+    first = 0
     while first < len(order):
         before = curves[first] - curve_groups.sizes[groups[order[first]]]
         longest = np.maximum(lengths[order[first:]], 1)
@@ -274,7 +286,8 @@ def _observed_values(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the sorted, distinct values of the fixed metric in the curves of each group.
 
-    If the grid is a number n, only n of these values are returned, with evenly spaced ranks.
+    The second result has the start of the values of each group. If the grid is a number n, only n
+    of the values of a group are returned, with evenly spaced ranks.
     """
     curves = curve_groups.curves
     member = concatenated_ranges(curve_groups.starts[groups], curve_groups.sizes[groups])
@@ -314,7 +327,7 @@ def collect_blocks(
     schema: dict[str, pl.DataType],
     blocks: Iterable[tuple[GridBlock, Mapping[str, Any]]],
 ) -> pl.DataFrame:
-    """Combine the columns of all blocks into one table, in the order of the groups."""
+    """Return one table from the columns of all blocks, in the order of the groups."""
     owners, parts = [np.zeros(0, np.int64)], []
     for block, columns in blocks:
         shape = columns["n_curves"].shape

@@ -177,7 +177,7 @@ def fold_auc(
     check_choice("ci", ci, (*get_args(FoldIntervalMethod), None))
     parse_level(level)
     if weight is not None and ci == "ledell":
-        problem = "the influence curve is defined for rows without weights"
+        problem = 'ci="ledell" is defined only for rows without weights'
         raise OptionValueError.compose("weight", weight, problem, 'Use ci="delong" with weights.')
     roles = Roles(
         label=label,
@@ -299,7 +299,7 @@ class Folds:
         return total
 
     def notes(self, variance: NDArray[np.float64] | None = None) -> list[str | None]:
-        """Return the note of each group: the reason of null results, and the excluded folds.
+        """Return the note of each group: the reason for null results, and the excluded folds.
 
         The variance of the mean is undefined if a fold has only one row of a class.
         """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 RESAMPLES_PER_BATCH = 500
-MIN_EXPONENT = -1000  # values are multiplied by up to 2**1000, which is finite
+MIN_EXPONENT = -1000  # values are multiplied by at most 2**1000, which is a finite Float64 number
 
 
 @dataclass(
@@ -162,6 +162,7 @@ class CurveValues:
 def _divide(
     numerator: NDArray[np.float64], denominator: NDArray[np.float64]
 ) -> NDArray[np.float64]:
+    """Return the quotients; NaN where the denominator is not above 0."""
     result: NDArray[np.float64] = np.full(denominator.shape, np.nan)
     np.divide(numerator, denominator, out=result, where=denominator > 0)
     return result
@@ -191,7 +192,8 @@ def mean_limits(
     """Return the confidence limits of the means of finite values.
 
     `curves` is the number of curves of each group, including curves that are not usable. `rows` is
-    the denominator of the metric in each curve.
+    the denominator of the metric in each curve. `streams` identify the random numbers of each
+    group. Limits are clipped to `bounds`.
     """
     if options.interval is None:
         return _no_limits(values)
@@ -215,6 +217,7 @@ def mean_limits(
 
 
 def _no_limits(values: CurveValues) -> MeanLimits:
+    """Return limits that are NaN for all groups and points."""
     se, lower, upper = (np.full(values.count.shape, np.nan) for _ in range(3))
     return MeanLimits(se, lower, upper, np.zeros(values.count.shape, bool))
 
@@ -260,7 +263,7 @@ def _bootstrap_limits(
     streams: list[tuple[int, ...]],
     bounds: tuple[float, float],
 ) -> MeanLimits:
-    """Return standard error and percentile limits of the mean over resampled curves."""
+    """Return the standard error and the percentile limits of each mean, from resampled curves."""
     ends = np.append(values.starts[1:], len(values.values))
     se, lower, upper, constant = _no_limits(values)
     magnitude = values.magnitude(bounds)
@@ -296,7 +299,10 @@ def _replicate_means(
     options: AverageOptions,
     key: tuple[int, ...],
 ) -> NDArray[np.float64]:
-    """Return an array with the means over resampled curves, one row per resample."""
+    """Return the means over resampled curves of a group, with one row per resample.
+
+    `values` has one row per curve, and `key` identifies the random numbers of the group.
+    """
     defined, curves = ~np.isnan(values), len(weight)
     origin = np.nanmin(values, axis=0, where=defined, initial=np.inf)
     above = np.where(defined, values - origin, 0)

@@ -153,11 +153,13 @@ class AverageOptions:
         )
 
     def _grid_for(self, fixed: Rate | None) -> int | str | list[float]:
+        """Return the parsed option `grid` for a fixed metric; thresholds are in falling order."""
         bounds = None if fixed is None else fixed.bounds
         grid = parse_grid(self.grid, keyword="union", bounds=bounds)
         return grid[::-1] if fixed is None and isinstance(grid, list) else grid
 
     def _check_binomial(self, metrics: Sequence[Rate], *, rescaled: bool) -> None:
+        """Raise an error if `interval="binomial"` is used for metrics that are not proportions."""
         for metric in metrics:
             is_proportion = metric.proportion_of and not (rescaled and metric.depends_on_prevalence)
             if self.interval == "binomial" and not is_proportion:
@@ -170,7 +172,7 @@ class AverageOptions:
 class AveragePlan:
     """The metrics to average at values of the metric `fixed`, or at thresholds if it is None.
 
-    `is_curve` is True if the result is an averaged curve, with the columns of its kind.
+    `is_curve` is True if the result is an averaged curve, and False if it is a table of metrics.
     """
 
     options: AverageOptions
@@ -181,7 +183,7 @@ class AveragePlan:
     schema: dict[str, pl.DataType]
 
     def at_prevalence(self, prevalence: float | None) -> AveragePlan:
-        """Return the plan at a prevalence; metrics that already have a prevalence do not change."""
+        """Return the plan with metrics at a prevalence, unless they already have a prevalence."""
         fixed = None if self.fixed is None else self.fixed.at_prevalence(prevalence)
         metrics = tuple(metric.at_prevalence(prevalence) for metric in self.metrics)
         return replace(self, fixed=fixed, metrics=metrics)
@@ -228,7 +230,7 @@ def parse_average_options(
     settings: Settings,
     defaults: Mapping[str, Any],
 ) -> AverageOptions:
-    """Check each option, also in combination with the method, and return one record.
+    """Check all options and their combinations, and return them as one record.
 
     Options that the method does not support must have their default values, which are in
     `defaults`.

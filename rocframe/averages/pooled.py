@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 def pooled_curves(
     curves: Curves, kind: Kind, over: Sequence[str], *, ranked: bool = False
 ) -> pl.DataFrame:
-    """Return one curve per group, computed from the rows of all curves of the group."""
+    """Return a table with one pooled curve per group, from the rows of all curves of the group.
+
+    If `ranked` is true, each score is first replaced by its rank in its curve.
+    """
     curve_groups = group_curves(curves, over, "equal")
     merged = _merge_curves(_rank_scores(curves) if ranked else curves, curve_groups)
     early = curves.ends_early[curve_groups.curve]
@@ -72,7 +75,7 @@ def pooled_curves(
 
 
 def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
-    """Add up the counts of all curves of a group at each distinct threshold."""
+    """Return one curve per group: the sums of the counts of its curves at each threshold."""
     lengths = np.diff(curves.starts)[curve_groups.curve]
     rows = concatenated_ranges(curves.firsts[curve_groups.curve], lengths)
     group = np.repeat(np.arange(len(curve_groups.notes)), np.diff(curve_groups.starts))
@@ -148,7 +151,10 @@ def _sums_within_groups(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArr
 def _check_same_thresholds(
     curves: Curves, curve_groups: CurveGroups, lengths: NDArray[np.int64], merged: NDArray[np.int64]
 ) -> None:
-    """Raise an error if curves of a group were computed at different given thresholds."""
+    """Raise an error if curves of a group were computed at different given thresholds.
+
+    `lengths` are the numbers of rows of the curves, and `merged` those of the pooled curves.
+    """
     group = np.repeat(np.arange(len(curve_groups.notes)), np.diff(curve_groups.starts))
     different = find_curves_lacking_rows(curves)[curve_groups.curve] & (lengths != merged[group])
     if different.any():
@@ -159,7 +165,10 @@ def _check_same_thresholds(
 
 
 def _rank_scores(curves: Curves) -> Curves:
-    """Replace each score by the proportion of lower scores in its curve; ties count one half."""
+    """Return curves in which each score is its rank: the proportion of lower scores in the curve.
+
+    Equal scores, including the score itself, count one half.
+    """
     check_ends(curves, "the ranks of its scores are unknown", "Use curves without thresholds=.")
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     positions = tp + fp

@@ -211,7 +211,11 @@ def _pooling_gap_columns(folds: Folds) -> dict[str, Any]:
 def _count_fold_pairs(
     rows: SortedRows, fold_position: NDArray[np.int64], group: int, size: int
 ) -> FoldPairs:
-    """Count the pairs of all folds of a group, and the pairs that are ranked correctly."""
+    """Return the numbers of pairs of a group, for each fold of the positive and of the negative.
+
+    `fold_position` is the number of the fold of each row within its group, and `size` is the number
+    of folds of the group.
+    """
     start, end = rows.starts[group], rows.ends[group]
     group_rows = slice(start, rows.starts[group + 1])
     row_weight = (
@@ -255,10 +259,11 @@ def _count_fold_pairs(
 
 
 def _add_pairs(wins: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.float64]) -> None:
-    """Add the correctly ranked pairs of each distinct score to `wins`.
+    """Add the correctly ranked pairs of several scores to the matrix `wins`.
 
-    Without ties, each score has positives of one fold only. A matrix product would mostly add
-    zeros, so the pairs are added fold by fold.
+    `pos` has the number of positives with each score (row) in each fold (column), and `lower` the
+    number of negatives with a lower score. Without ties, each score has positives of one fold only.
+    A matrix product would mostly add zeros, so the pairs are then added fold by fold.
     """
     if 4 * np.count_nonzero(pos) > pos.size:
         wins += pos.T @ lower
@@ -273,7 +278,10 @@ def _add_pairs(wins: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.f
 
 
 def _decompose_gap(table: FoldPairs, names: NDArray[np.object_]) -> dict[str, Any]:
-    """Return the columns of one group about its pairs of rows within and between folds."""
+    """Return the columns of the result that are computed from the pairs of one group.
+
+    `names` are the keys of the folds as text.
+    """
     total = table.pairs.sum()
     result: dict[str, Any] = dict.fromkeys(
         ("between_share", "between_auc", "within_auc", "worst_auc", "worst_gap"), np.nan

@@ -249,7 +249,10 @@ def _band_table(
 
 
 def _kolmogorov_smirnov_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
-    """Return limits from the Kolmogorov-Smirnov distances of both classes (Campbell 1994)."""
+    """Return the limits of the Kolmogorov-Smirnov band (Campbell 1994).
+
+    The curve is shifted by a quantile of the Kolmogorov-Smirnov statistic of each class.
+    """
     fpr_shift, tpr_shift = (kolmogorov_quantile(n, level) for n in (curves.n_neg, curves.n_pos))
     return shifted_limits(curves, grid, fpr_shift, tpr_shift)
 
@@ -257,7 +260,9 @@ def _kolmogorov_smirnov_limits(curves: BandCurves, grid: GridPoints, level: floa
 def kolmogorov_quantile(n: NDArray[np.int64], level: float) -> NDArray[np.float64]:
     """Return the √level quantile of the Kolmogorov-Smirnov statistic of n scores.
 
-    The quantile is exact for scores of a continuous distribution, and too large if scores are tied.
+    The probability is √level because both classes, which are independent, must be within their
+    quantiles. The quantile is exact for scores of a continuous distribution, and too large if
+    scores are tied.
     """
     from scipy.stats import kstwo
 

@@ -94,7 +94,8 @@ def line_limits(
         return limit(low_x, -1.0), limit(high_x, 1.0)
 
 
-MAX_START = 9.0  # larger than the normal quantile of any Float64 number below 1
+# Limit of normal deviates at the start. It is above the deviate of any Float64 number below 1.
+MAX_START = 9.0
 MAX_NEWTON_STEPS = (
     100  # maximum number of steps; about 10 are sufficient if the likelihood has a maximum
 )
@@ -104,7 +105,11 @@ MAX_PARAMETER = 1e3  # if a parameter or standard error is larger, the search ha
 
 
 class NewtonStep(NamedTuple):
-    """A step of all parameters, its expected gain in likelihood, and the information matrix."""
+    """Changes of `a`, `b` and the cutoffs `x` in one step of Newton's method.
+
+    `gain` is the increase of the log-likelihood that is expected from the gradient. `information`
+    is the information matrix of a and b. Both have one entry per group.
+    """
 
     a: NDArray[np.float64]
     b: NDArray[np.float64]
@@ -116,7 +121,7 @@ class NewtonStep(NamedTuple):
 def fit_binormal(ratings: Ratings) -> Binormal:
     """Fit the binormal curve of each group by Newton's method; NaN if there is no maximum."""
     fit = np.full((5, len(ratings.groups)), np.nan)
-    # Groups with fewer than two cutoffs do not determine the two parameters.
+    # With fewer than two cutoffs (three ratings), the parameters a and b are not determined.
     active = np.flatnonzero(np.diff(ratings.starts) > 2)
     search = NewtonSearch.begin(ratings, active)
     for _ in range(MAX_NEWTON_STEPS):
@@ -138,9 +143,10 @@ def fit_binormal(ratings: Ratings) -> Binormal:
 class NewtonSearch:
     """The current parameters of the groups whose likelihood is being maximized.
 
-    The ratings of group i start at `firsts[i]`. `x` is the negative of the cutoff below each
-    rating, on the scale on which negatives have a standard normal distribution. `x` increases, and
-    is inf at the last rating.
+    The ratings of group i start at `firsts[i]`, and are in falling order. `pos` and `neg` are the
+    numbers of rows with each rating. `x` is the negative of the cutoff below each rating, on the
+    scale on which negatives have a standard normal distribution. `x` increases, and is inf at the
+    last rating.
     """
 
     firsts: NDArray[np.int64]
@@ -215,7 +221,11 @@ class NewtonSearch:
         )
 
     def step(self) -> NewtonStep:
-        """Return Newton's step. The cutoffs are eliminated first, to solve equations of a and b."""
+        """Return the Newton step of each group.
+
+        The cutoffs are eliminated from the linear equations, so that two equations for a and b
+        remain.
+        """
         from scipy.linalg import solveh_banded
 
         lengths, cutoff = self.lengths, np.isfinite(self.x)
@@ -258,9 +268,10 @@ class NewtonSearch:
         )
 
     def advance(self, step: NewtonStep) -> NDArray[np.bool_]:
-        """Add the step to the parameters, halved until the likelihood increases.
+        """Add the step to the parameters, and return a mask of the groups with new parameters.
 
-        Return which groups have new parameters.
+        The step of a group is halved until the likelihood increases. If it never increases, the
+        parameters of the group do not change.
         """
         current = self.likelihood(self.a, self.b, self.x)
         size, accepted = np.ones(len(current)), np.zeros(len(current), bool)
@@ -287,17 +298,18 @@ class NewtonSearch:
 
 
 def _group_sums(values: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the sum of the values of each group; the values of group i start at `firsts[i]`."""
     sums: NDArray[np.float64] = np.add.reduceat(values, firsts) if len(firsts) else np.zeros(0)
     return sums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CutoffDerivatives:
-    """Derivatives of the log-likelihood Σ count · log(Φ(upper) - Φ(lower)) by the cutoffs.
+    """Derivatives of the log-likelihood Σ count · log(Φ(upper) - Φ(lower)) in the cutoffs.
 
     `slope` contains the first derivatives, and `diagonal` the negative second derivatives. `next`
-    contains the negative mixed second derivatives by a cutoff and the next cutoff. The mixed
-    derivatives are 0 if the two cutoffs belong to different groups.
+    contains the negative mixed second derivatives with respect to a cutoff and the next cutoff. The
+    mixed derivatives are 0 if the two cutoffs belong to different groups.
     """
 
     slope: NDArray[np.float64]
@@ -349,6 +361,7 @@ class CutoffDerivatives:
 
 
 def _cutoffs_below(upper: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the lower cutoff of each rating; -inf for the first rating of each group."""
     lower = np.empty_like(upper)
     lower[1:] = upper[:-1]
     lower[firsts] = -np.inf
@@ -379,7 +392,8 @@ MAX_RATINGS = (
 class Ratings:
     """Numbers of positives and negatives with each rating, in the order of falling ratings.
 
-    Group `groups[i]` has the ratings `starts[i]` to `starts[i + 1] - 1`.
+    A rating is a range of scores that the fit treats as tied. Group `groups[i]` has the ratings
+    `starts[i]` to `starts[i + 1] - 1`.
     """
 
     groups: NDArray[np.int64]
@@ -428,9 +442,10 @@ class Ratings:
 def _class_starts(
     group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return which ratings are the first of a sequence of ratings that contain the same class only.
+    """Return a mask of the ratings that start a sequence of ratings with rows of one class only.
 
-    A rating with both classes is always the only rating of its sequence.
+    The ratings of a sequence are merged. A rating with rows of both classes is a sequence of its
+    own.
     """
     is_start = np.ones(len(pos), bool)
     has_both = (pos > 0) & (neg > 0)
@@ -442,7 +457,10 @@ def _class_starts(
 def _quantile_starts(
     group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return which ratings are the first of a merged rating; a group has at most `MAX_RATINGS`."""
+    """Return a mask of the ratings that start a merged rating.
+
+    If a group has more than `MAX_RATINGS` ratings, those between two quantiles are merged.
+    """
     is_start = np.ones(len(group), bool)
     sizes = np.bincount(group)
     for large in np.flatnonzero(sizes > MAX_RATINGS):

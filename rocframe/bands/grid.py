@@ -34,7 +34,7 @@ def parse_band_grid(grid: object) -> tuple[float, ...] | None:
 class GridPoints:
     """Points at which the limits of a band are computed, sorted by group and FPR.
 
-    `point` is the index of a point of the group's curve, or -1 for other points.
+    `point` is the index of the point in `BandCurves`, or -1 if it is not a point of the curve.
     """
 
     group: NDArray[np.int64]
@@ -43,7 +43,7 @@ class GridPoints:
 
 
 def points_at_rates(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
-    """Return a point of each curve at each rate of the grid; at all rates of the curve for None."""
+    """Return a point of each curve at each FPR in `grid`; None means all FPRs of the curve."""
     if grid is None:
         is_last = np.ones(len(curves.fpr), bool)
         is_last[:-1] = ~(np.diff(curves.fpr) <= curves.tolerance)
@@ -54,7 +54,10 @@ def points_at_rates(curves: BandCurves, grid: Sequence[float] | None) -> GridPoi
 
 
 def points_at_thresholds(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
-    """Return the last point of each curve with an FPR up to each rate; all points for None."""
+    """Return, for each curve and each FPR in `grid`, the last curve point with at most this FPR.
+
+    If `grid` is None, return all points of the curves.
+    """
     if grid is None:
         return _curve_points(curves, np.arange(len(curves.fpr)))
     group, fpr = _repeat_grid(curves, grid)
@@ -65,6 +68,7 @@ def points_at_thresholds(curves: BandCurves, grid: Sequence[float] | None) -> Gr
 def _repeat_grid(
     curves: BandCurves, grid: Sequence[float]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the group and the FPR of each grid point; all groups have the same grid."""
     groups = len(curves.n_pos)
     return np.repeat(np.arange(groups), len(grid)), np.tile(np.asarray(grid, np.float64), groups)
 
@@ -124,7 +128,10 @@ class BandCurves:
     def first_beyond(
         self, group: NDArray[np.int64], fpr: NDArray[np.float64], side: Literal["left", "right"]
     ) -> NDArray[np.int64]:
-        """Return the first point of a group with FPR >= `fpr`, or FPR > `fpr` for side "right"."""
+        """Return the first point of a group with FPR >= `fpr`, or FPR > `fpr` for side "right".
+
+        If the curve has no such point, the result is the first point of the next group.
+        """
 
         def before(point: NDArray[np.int64]) -> NDArray[np.bool_]:
             rate = self.fpr[point]

@@ -33,7 +33,7 @@ MIN_RELATIVE_SD = 0.5  # smallest standard deviation at a position, as a fractio
 def pointwise_bootstrap_limits(
     curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: RandomDraws
 ) -> BandLimits:
-    """Return quantiles of the TPR of the replicates at each FPR."""
+    """Return limits at each FPR: quantiles of the TPR of the replicates."""
     group_notes, varying = _varying_groups(curves)
     lower, upper = np.full((2, len(grid.fpr)), np.nan)
     edges = np.searchsorted(grid.group, np.arange(len(varying) + 1))
@@ -128,7 +128,7 @@ def envelope_limits(
 
 
 def _varying_groups(curves: BandCurves) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
-    """Return the note of each group, and which groups have replicates that differ."""
+    """Return the note of each group, and a mask of the groups whose replicates differ."""
     fpr, tpr = curves.fpr, curves.tpr
     group = np.repeat(np.arange(len(curves.n_pos)), np.diff(curves.starts))
     # All replicates are equal if all scores are tied, or if the scores of the classes do not
@@ -144,6 +144,7 @@ def _varying_groups(curves: BandCurves) -> tuple[NDArray[np.object_], NDArray[np
 
 
 def _rotated_groups(curves: BandCurves, groups: NDArray[np.bool_]) -> dict[int, RotatedCurves]:
+    """Return the rotated curves of the groups in the mask, by the index of the group."""
     rotated = {}
     for group in np.flatnonzero(groups).tolist():
         points = slice(curves.starts[group], curves.starts[group + 1])
@@ -157,7 +158,7 @@ def _rotated_groups(curves: BandCurves, groups: NDArray[np.bool_]) -> dict[int, 
 
 
 def _distance_quantile(distances: NDArray[np.float64], level: float) -> float:
-    """Return the smallest number that is at least as large as the share `level` of distances."""
+    """Return the smallest distance d such that at least the share `level` of distances is <= d."""
     return float(np.quantile(distances, level, method="inverted_cdf"))
 
 
@@ -289,10 +290,10 @@ class RotatedCurves:
         distance: NDArray[np.float64],
         fpr: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the lowest and highest TPR at `fpr` of all rising curves within `distance`.
+        """Return the lowest and highest TPR at `fpr` of all rising curves near this curve.
 
-        `distance` is the largest allowed difference in height from this curve. `distance` is given
-        at the values in `position`, and is interpolated linearly.
+        The difference in height between these curves and this curve is at most `distance`, which is
+        given at the values in `position` and is interpolated linearly.
         """
         height = self.height_at(position)
         upper = _upper_limit(position, height + distance, fpr * self.x_max, self.y_max)

@@ -111,7 +111,7 @@ def smooth(
     Notes
     -----
     The fit depends only on the order of the scores, which is converted to ratings. Tied rows have
-    the same rating. Neighbouring rows of the same class also have the same rating. If a group has
+    the same rating. Neighboring rows of the same class also have the same rating. If a group has
     more than 1000 ratings, neighboring ratings are merged.
 
     If `b` is not 1, a binormal curve crosses the diagonal. If the crossing point is far from the
@@ -271,7 +271,7 @@ def theoretical_curve(
 
 
 def _area_below(height: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> float:
-    """Return the area under a curve."""
+    """Return the area under the curve `height(fpr)`, by numerical integration from 0 to 1."""
     from scipy.integrate import quad
 
     area, _ = quad(lambda rate: float(height(np.array(rate))), 0, 1, epsabs=1e-12, limit=500)
@@ -291,6 +291,6 @@ def _check_distribution(argument: str, distribution: object) -> None:
         with np.errstate(all="ignore"):
             values = np.asarray(distribution.sf(np.asarray(distribution.isf(rates))))  # type: ignore[attr-defined]
         if values.shape != rates.shape or not np.allclose(values, rates, atol=1e-6):
-            problem = "sf(isf(q)) differs from q, so this is no valid continuous distribution"
+            problem = "sf(isf(q)) differs from q, so this is not a valid continuous distribution"
     if problem is not None:
         raise OptionValueError.compose(argument, distribution, problem, hint)

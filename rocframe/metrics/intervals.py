@@ -414,7 +414,7 @@ def _estimate(
     points: CurvePoints | None,
     results: IntervalResults,
 ) -> None:
-    """Compute the estimates and the thresholds of the points."""
+    """Write the estimates and the thresholds of the points to `results`."""
     rates: dict[str, NDArray[np.float64]] = {}
     if search is not None and points is not None:
         rates = rates_at(stack_points(points), options.rates, search)
@@ -436,7 +436,7 @@ def _bootstrap(
     draws: RandomDraws,
     sizes: ClassSizes,
 ) -> None:
-    """Compute the bootstrap intervals.
+    """Write the bootstrap intervals to `results`.
 
     A group needs at least two rows, or clusters, of each class, because all resamples of a single
     row are equal. This condition does not apply to metrics at a given threshold, because such a
@@ -506,7 +506,7 @@ def _metric_replicates(
     rates: Mapping[bool, Sequence[Rate]],
     search: PointSearch | RuleSearch | None,
 ) -> dict[str, tuple[NDArray[np.float64], int]]:
-    """Return the replicates of each metric, and how many resamples were drawn again.
+    """Return, by metric, its replicates and the number of resamples that were drawn again.
 
     The replicates of a metric have one row per resample and one column per point.
     """
@@ -529,7 +529,7 @@ def _acceleration(
     search: PointSearch | RuleSearch | None,
     index: int | None,
 ) -> float:
-    """Return BCa's acceleration of a metric of a complete curve, or at a given threshold."""
+    """Return the acceleration constant of BCa for a metric of a curve or of a given threshold."""
     if isinstance(metric, Statistic):
         return sample_acceleration(population, metric.influence)
     assert isinstance(search, PointSearch)
@@ -540,7 +540,7 @@ def _acceleration(
 def _replace_limits_of_perfect_curves(
     scan: Scan, options: IntervalOptions, results: IntervalResults, sizes: ClassSizes
 ) -> None:
-    """Set the limits of statistics of curves with an AUC of 0 or 1, by `PERFECT_LIMITS`.
+    """Write limits for curves with an AUC of 0 or 1 to `results`, by `PERFECT_LIMITS`.
 
     All resamples of such a curve are equal, so there are no bootstrap limits.
     """
@@ -569,7 +569,9 @@ def _limits_of_proportions(
     *,
     degenerate_only: bool = False,
 ) -> None:
-    """Compute Wilson's or Clopper and Pearson's limits of proportions at given thresholds.
+    """Write limits of proportions at given thresholds to `results`.
+
+    `ci` is `"wilson"` or `"clopper_pearson"`. Other metrics and points do not change.
 
     If `degenerate_only` is true, limits are computed only if the proportion is 0 or 1 and all
     replicates are equal. Metrics that are functions of a proportion, such as F1, are then included.
@@ -607,7 +609,7 @@ def _limits_of_proportions(
 def _table(
     scan: Scan, options: IntervalOptions, results: IntervalResults, sizes: ClassSizes
 ) -> pl.DataFrame:
-    """Return the result of `intervals`; the rows of a group are next to each other."""
+    """Return the result of `intervals`, sorted by group."""
     lines, totals = options.lines, scan.totals
     groups = len(totals.pos)
     note = [

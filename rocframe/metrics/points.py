@@ -43,9 +43,9 @@ class CurvePoints(NamedTuple):
 class PointSearch:
     """Search for the rows of curves at given thresholds or at given values of a rate.
 
-    `axis` is "threshold" or the name of the rate. For each threshold, `limits` has the code of the
-    lowest score that is at or above the threshold, or None if all scores are below the threshold.
-    `unit` is the number by which the weights of the rows were divided.
+    `axis` is "threshold" or the name of the rate. For each threshold, `limits` has the lowest score
+    that is at or above the threshold, encoded by `codec`, or None if all scores are below the
+    threshold. `unit` is the number by which the weights of the rows were divided.
     """
 
     axis: str
@@ -134,7 +134,11 @@ class PointSearch:
     def _is_before(
         self, scan: Scannable, block: Block, index: int
     ) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
-        """Return a function for `grouped_bisect`: whether a score is before the value."""
+        """Return the argument `before` of `grouped_bisect` for a value.
+
+        The function is True for scores at or above the threshold, for scores with a lower TPR than
+        the value, or for scores whose other rate is at most the value.
+        """
         value, totals = self.values[index], scan.totals
         if self.axis == "threshold":
             return lambda step: self.is_alert(block.codes[step], index)
@@ -150,8 +154,8 @@ class PointSearch:
         return before
 
     def _rate(self, tp: Any, fp: Any, pos: Any, neg: Any) -> NDArray[np.float64]:
-        # Curve tables use the same formula, so that the rates are bit for bit those of curve
-        # tables.
+        """Return the rate `axis` of points with these counts."""
+        # Curve tables use the same formula, so rates in curve tables are equal without rounding.
         ratio = NAMES[self.axis].count_ratio
         assert ratio is not None
         return ratio.evaluate({"tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp})
@@ -190,6 +194,7 @@ class PointSearch:
 def _has_fewer_alerts(
     block: Block, n_alerts: NDArray[Any], step: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
+    """Return whether fewer than `n_alerts` rows are at or above each of the scores `step`."""
     fewer: NDArray[np.bool_] = block.tp[step] + block.fp[step] < n_alerts
     return fewer
 

@@ -52,7 +52,10 @@ class RuleSearch:
         return any(metric.varies_with_prevalence or metric.name == "alerts" for metric in metrics)
 
     def points(self, scan: Scannable, *, scores: bool = True) -> CurvePoints:  # noqa: ARG002
-        """Return the best row of each group; if several are best, that of the highest threshold."""
+        """Return the best row of each group, with the highest threshold if several are best.
+
+        `scores` has no effect. `PointSearch` has the same method.
+        """
         rows, n_groups = self._curve_rows(scan), len(scan.totals.pos)
         allowed, index = rows.where(allowed_rows(rows, self.constraints))
         best = best_rows(allowed, self.rule, n_groups).row

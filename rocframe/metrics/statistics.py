@@ -30,6 +30,7 @@ def gini(scan: Scannable) -> NDArray[np.float64]:
 
 
 def _gini_influence(sample: ReplicateScan) -> Influences:
+    """Return the influence values of the Gini coefficient: twice those of the AUC."""
     pos, neg = auc_influence(sample)
     return 2 * pos, 2 * neg
 
@@ -49,10 +50,10 @@ def ks(scan: Scannable) -> NDArray[np.float64]:
 
 
 def _ks_supremum(sample: ReplicateScan) -> NDArray[np.float64]:
-    """Return the replicates that `supremum_limits` requires for D = TPR - FPR.
+    """Return three suprema for each resample, from which `supremum_limits` computes limits of KS.
 
-    Each replicate is a row with sup D*, sup (D* - D) and sup (2·D - D*), where D* is the difference
-    of the resample and D that of the data.
+    The columns are sup D*, sup (D* - D) and sup (2·D - D*). D is the function TPR - FPR of the
+    threshold for the data, and D* is this function for the resample.
     """
 
     def differences(sample: ReplicateScan) -> NDArray[np.float64]:
@@ -109,6 +110,7 @@ def pr_auc(scan: Scannable) -> NDArray[np.float64]:
 def _step_rates(
     scan: Scannable, block: Block, tp: NDArray[np.float64], fp: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return FPR and TPR at each distinct score of a block, from the counts `tp` and `fp`."""
     totals = scan.totals
     with np.errstate(divide="ignore", invalid="ignore"):
         x = (fp + block.of_steps(totals.unscored_neg)) / block.of_steps(totals.neg)
@@ -117,6 +119,7 @@ def _step_rates(
 
 
 def _nan_without_class(scan: Scannable, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values clipped to [0, 1], and NaN for groups that lack a class."""
     absent = (scan.totals.pos == 0) | (scan.totals.neg == 0)
     return np.where(absent, np.nan, np.clip(values, 0, 1))
 
@@ -272,7 +275,10 @@ def _perfect_ks(
 def _perfect_eer(
     share: NDArray[np.float64], n_pos: NDArray[Any], n_neg: NDArray[Any], level: float
 ) -> Limits:
-    """Return Wilson's limits of an equal error rate of 0 or 1, as the rate of the smaller class."""
+    """Return Wilson's limits of an equal error rate of 0 or 1.
+
+    The rate is treated as a proportion of the rows of the smaller class.
+    """
     smaller = np.minimum(n_pos, n_neg)
     return wilson(share * smaller, smaller, level)
 
@@ -280,11 +286,15 @@ def _perfect_eer(
 def _perfect_precision(
     share: NDArray[np.float64], n_pos: NDArray[Any], _: NDArray[Any], level: float
 ) -> Limits:
-    """Return Wilson's limits of an area as a share of the positives (Boyd, Eng and Page, 2013)."""
+    """Return Wilson's limits of an area under a precision-recall curve, if it is 0 or 1.
+
+    The area is treated as a proportion of the positives (Boyd, Eng and Page, 2013).
+    """
     return wilson(share * n_pos, n_pos, level)
 
 
-# For an AUC of 0 or 1: the method and the limits of each statistic that is 0 or 1 as well.
+# Method and limits of each statistic for an AUC of 0 or 1. The functions are called only if the
+# statistic also has its lowest or highest possible value.
 PERFECT_LIMITS = {
     "auc": ("newcombe", perfect_area_limits),
     "gini": ("newcombe", perfect_area_limits),
@@ -298,8 +308,8 @@ PERFECT_LIMITS = {
 class _Steps(NamedTuple):
     """Counts of the data at each distinct score, as floats; `fp0` and `fp` include unscored rows.
 
-    `tp` and `fp` are the positives and negatives at or above the score, `tp0` and `fp0` those above
-    the score.
+    `tp` and `fp` are the numbers of positives and negatives at or above the score, and `tp0` and
+    `fp0` are the numbers above the score. `pos` and `neg` are the totals of the classes.
     """
 
     tp0: NDArray[np.float64]
@@ -311,6 +321,7 @@ class _Steps(NamedTuple):
 
     @classmethod
     def from_sample(cls, sample: ReplicateScan) -> _Steps:
+        """Return the counts of the rows in a sample."""
         block, totals = sample.block, sample.totals
         more = float(totals.unscored_neg[0])
         return cls(

@@ -131,9 +131,9 @@ def auc_test(
         `p_adjusted` is adjusted over all rows of the result. `statistic` is `auc - null` divided by
         `se`. `se` is DeLong's standard error for `"delong"`. For the other methods, it is the
         standard deviation of the AUC over all permutations of the labels. All these columns are
-        Float64. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied
-        by `count` but not by `weight`. `test` (String) is the name of the method, or
-        `permutation_exact` if all permutations were used.
+        Float64. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count`
+        but not by `weight`. `test` (String) is the name of the method, or `permutation_exact` if
+        all permutations were used.
 
         `auc` and the test are null if a class has no rows. For `"delong"` the test is also null if
         a class has one row or cluster, or if the variance is 0, as for an AUC of 1. If the variance
@@ -288,7 +288,7 @@ class AucTestOptions:
 
 
 def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
-    """Return a row for each group: the group columns and the columns of the test."""
+    """Return the result of `auc_test` for the cases of one model, with unadjusted p-values."""
     cases = scale_weights(cases, by_class=True)
     scan = Scan.from_cases(cases)
     n_pos, n_neg = scan.totals.pos_rows, scan.totals.neg_rows
@@ -342,7 +342,7 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
 
 
 def adjust_table(table: pl.DataFrame, adjust: Adjust | None) -> pl.DataFrame:
-    """Return the table with p-values that are adjusted over all groups and models."""
+    """Return the table with `p_adjusted`: the p-values, adjusted over all groups and models."""
     p_value = table["p_value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     p_adjusted = adjust_p_values(p_value, np.zeros(len(p_value)), adjust)
     return table.with_columns(pl.Series("p_adjusted", p_adjusted, nan_to_null=True))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Block, Scan
 
 
-MAX_GROUP_ROWS = 10**9  # numpy can draw without replacement only from fewer rows than this
+MAX_GROUP_ROWS = 10**9  # numpy draws without replacement only if there are fewer rows
 
 
 def permutation_p_values(
@@ -89,9 +89,11 @@ def permutation_p_values(
 
 
 class _Draws(NamedTuple):
-    """Samples of the ranks of some groups; element `i` of each array belongs to `groups[i]`.
+    """Groups from which random subsets of rows are drawn, and the result for their observed labels.
 
-    `n_drawn` is the number of rows of the smaller class. `sign` is -1 if this class is negative.
+    Element `i` of each array belongs to `groups[i]`. A subset has `n_drawn` of `n_rows` rows, the
+    number of rows of the smaller class. `sign` is -1 if this is the negative class, otherwise 1.
+    `observed` is the sum of the centered ranks of the positives.
     """
 
     ranks: CenteredRanks
@@ -104,7 +106,7 @@ class _Draws(NamedTuple):
 
 
 def _count_subsets(n_rows: int, n_drawn: int, n_perm: int) -> int:
-    """Return the number of subsets of this size, or `n_perm` + 1 for larger numbers."""
+    """Return the number of subsets of `n_drawn` of `n_rows` rows, but at most `n_perm + 1`."""
     # At most half of the rows are drawn. The number of subsets is therefore at least 2^n_drawn.
     if n_drawn >= int(n_perm).bit_length():
         return n_perm + 1
@@ -114,7 +116,10 @@ def _count_subsets(n_rows: int, n_drawn: int, n_perm: int) -> int:
 def _count_enumerated(
     draws: _Draws, selected: NDArray[np.int64], n_extreme: NDArray[np.int64]
 ) -> None:
-    """Count the subsets that are at least as extreme as the data among all subsets of a group."""
+    """Add the number of subsets that are at least as extreme as the data to `n_extreme`.
+
+    All subsets of each group are enumerated. `selected` are the positions of the groups in `draws`.
+    """
     shapes = np.stack([draws.n_rows[selected], draws.n_drawn[selected]], axis=1)
     for n_rows, n_drawn in np.unique(shapes, axis=0).tolist():
         same_shape = selected[(shapes == (n_rows, n_drawn)).all(axis=1)]
@@ -128,7 +133,7 @@ def _count_enumerated(
 
 
 def _enumerate_subsets(n_rows: int, n_drawn: int) -> Iterator[NDArray[np.int64]]:
-    """Yield all subsets in blocks, as arrays with the rows of each subset."""
+    """Yield blocks of all subsets; row i of a block has the positions of the rows of a subset."""
     subsets = combinations(range(n_rows), n_drawn)
     size = max(1, BLOCK_ROWS // n_drawn)
     while block := list(chain.from_iterable(islice(subsets, size))):
@@ -144,7 +149,11 @@ def _count_sampled(
     seed: Seed,
     keys: Sequence[tuple[int, ...]],
 ) -> None:
-    """Count the subsets that are at least as extreme as the data among `n_perm` random subsets."""
+    """Add the number of subsets that are at least as extreme as the data to `n_extreme`.
+
+    For each group, `n_perm` random subsets are drawn. `selected` are the positions of the groups in
+    `draws`.
+    """
     samplers = {}
     tasks = []
     for i in selected.tolist():
@@ -166,7 +175,8 @@ def _count_sampled(
     np.add.at(n_extreme, np.array([task[0] for task in tasks], np.int64), counts)
 
 
-# Measured times of the strategies of SubsetSampler, in nanoseconds. Only the ratios are used.
+# Measured times of the strategies of SubsetSampler in nanoseconds: for a distinct score, for a row,
+# for a drawn row and for a call. Only the ratios matter.
 SCORE_COST, ROW_COST, DRAW_COST, CALL_COST = 90, 4, 60, 10_000
 MIN_ROWS_PER_DRAW = 20  # if n_rows / n_drawn is larger, numpy draws rows without permuting all rows
 UINT16_VALUES = 1 << 16
@@ -204,7 +214,10 @@ class SubsetSampler:
         ranks: NDArray[np.int64],
         size: int,
     ) -> NDArray[np.int64]:
-        """Return the sums of ranks of `size` subsets; a rank belongs to `n_rows` rows."""
+        """Return the sum of the ranks of each of `size` random subsets.
+
+        `ranks` are the ranks of the distinct scores, and `n_rows` are the numbers of their rows.
+        """
         result: NDArray[np.int64]
         if self.strategy == "scores":
             drawn = stream.multivariate_hypergeometric(

@@ -282,7 +282,7 @@ def test_the_influence_curve_with_weights_raises():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.fold_auc(table, "label", "score", weight="w", ci="ledell")
     assert str(caught.value) == (
-        "weight='w': the influence curve is defined for rows without weights.\n"
+        "weight='w': ci=\"ledell\" is defined only for rows without weights.\n"
         'Use ci="delong" with weights.'
     )
     with pytest.raises(rf.UnknownOptionError) as caught:

@@ -125,7 +125,7 @@ def test_the_curve_of_two_distributions_is_the_known_one(positives, negatives, t
         ({"negatives": poisson(3)}, "the distribution is not continuous."),
         (
             {"positives": norm(0, -1)},
-            "sf(isf(q)) differs from q, so this is no valid continuous distribution.",
+            "sf(isf(q)) differs from q, so this is not a valid continuous distribution.",
         ),
     ],
 )
