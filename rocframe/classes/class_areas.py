@@ -21,7 +21,7 @@ MAX_EXACT_WINS = 2**62  # if doubled wins can be larger, they are floats instead
 
 
 class Placements(NamedTuple):
-    """For each row, the numbers of positives with a higher score, and with no lower score."""
+    """For each row, the numbers of positives with a higher score, and with at least its score."""
 
     higher: NDArray[np.int32]
     at_least: NDArray[np.int32]
@@ -33,9 +33,9 @@ class Placements(NamedTuple):
         score: NDArray[Any],
         scored: NDArray[np.bool_] | None,
     ) -> Placements:
-        """Count the positives above each score; the count is 0 for rows without a score.
+        """Return the placements of rows with these scores; both numbers are 0 for unscored rows.
 
-        `negated` are the scores of the positives with the opposite sign, sorted.
+        `negated` are the scores of the positives with the opposite sign, in rising order.
         """
         higher, at_least = (
             np.searchsorted(negated, -score, side).astype(np.int32) for side in ("left", "right")
@@ -45,23 +45,25 @@ class Placements(NamedTuple):
         return cls(higher, at_least)
 
     def doubled_wins(self, cumulated: NDArray[Any]) -> NDArray[Any]:
-        """Return, for each row, twice the weight of the positives with a higher score.
+        """Return twice the weight of the positives above each row, for each replicate.
 
-        A tie counts half. `cumulated` is the cumulative weight of the positives in the order of
-        falling scores.
+        A positive above a row has a higher score than this row. A tie counts half. `cumulated` is
+        the cumulative weight of the positives in the order of falling scores.
         """
         wins: NDArray[Any] = cumulated[:, self.higher] + cumulated[:, self.at_least]
         return wins
 
 
 class ClassPlacements(NamedTuple):
-    """The rows of a group, compared by their scores of one class.
+    """Placements of the rows of a group by their scores of one class.
 
     `code` is the number of the class. `position` is the position of the class among the classes
     that have rows in the group, or None for a class without rows. `order` are the rows of the class
-    in the order of falling scores. `of_class` compares all rows with the positives of the class.
-    `of_all` compares all rows with the score of each row for its true class; `true_score_order` are
-    the rows by falling score for their true class.
+    in the order of falling scores, and `of_class` are the placements of all rows among these rows.
+
+    For the average `"micro"`, the score of each row for its true class is a positive.
+    `true_score_order` are the rows in the order of falling positives, and `of_all` are the
+    placements of the scores of the class among all positives.
     """
 
     code: int
@@ -167,7 +169,7 @@ def replicate_averages(
 
 
 def _cumulated(row_weight: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
-    """Return, for each replicate, the weight of all rows before each row, and of all rows."""
+    """Return, for each replicate, 0 and the cumulative weights of the rows in `order`."""
     sums = np.zeros((len(row_weight), len(order) + 1), row_weight.dtype)
     np.cumsum(row_weight[:, order], axis=1, out=sums[:, 1:])
     return sums
@@ -232,8 +234,8 @@ def _grouped_doubled_wins(
 ) -> NDArray[np.int64]:
     """Return, for each row, twice the weight of the positives of its group with a higher score.
 
-    A tie counts half. `positive` and `row_weight` are the scores and weights of the positives; the
-    weight of negatives is 0.
+    A tie counts half. Each row is a positive with a score in `positive` and a weight in
+    `row_weight`; the weight of negatives is 0.
     """
     size = len(score)
     if positive is score:
@@ -265,7 +267,10 @@ def _divide_sums(
     total: NDArray[Any],
     n_classes: int,
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the average AUCs from sums over classes; NaN if fewer than 2 classes are `used`."""
+    """Return the average AUCs, which are the sums over classes divided by their total weight.
+
+    `used` is the number of classes with rows. Results are NaN if it is below 2.
+    """
     divisors: dict[Average, Any] = {
         "hand_till": used * (used - 1),
         "macro": used,
@@ -341,7 +346,10 @@ def influences(
 
 
 def row_acceleration(rows: MulticlassRows, influence: NDArray[np.float64]) -> float:
-    """Return BCa's acceleration constant; `influence` has the derivatives by row weights."""
+    """Return the acceleration constant of the BCa method for an average AUC.
+
+    `influence` has the derivative of the average with respect to the weight of each row.
+    """
     weighted = influence if rows.weight is None else influence * rows.weight
     return acceleration(weighted, rows.count, rows.cluster)
 

@@ -56,11 +56,11 @@ SCORES_HINT = (
 class ScoreColumns:
     """The score columns of a table with many classes.
 
-    `classes` contains the class of each score, which was passed as the option `argument`. `names`
-    are the names of the scores in error messages. `roots` are all input columns that the scores
-    read. If the scores are in one column of lists, `lists` has its name, expression and dtype, and
-    `exprs` is empty. If each row is one instance and one class, there is one score, `classes` is
-    None and `class_column` is the name of the column with the class.
+    `classes` has the class of each score, and `argument` is the name of the option with the
+    classes. `names` are the names of the scores in error messages. `roots` are all input columns
+    that the scores read. If the scores are in one column of lists, `lists` has its name, expression
+    and dtype, and `exprs` is empty. If each row is one instance and one class, there is one score,
+    `classes` is None and `class_column` is the name of the column with the class.
     """
 
     classes: list[Any] | None
@@ -246,7 +246,7 @@ def _with_length_check(
 
 
 def root_columns(columns: Iterable[Column]) -> set[str]:
-    """Return the names of the input columns of columns and expressions."""
+    """Return the names of the input columns that columns and expressions read."""
     names: set[str] = set()
     for source in columns:
         names |= {source} if isinstance(source, str) else set(source.meta.root_names())
@@ -450,7 +450,10 @@ def _encode(
     table: Sequence[str],
     unknown_label: Callable[..., LabelError],
 ) -> tuple[pl.LazyFrame, BoundRoles, str]:
-    """Return a plan of the columns to read, their roles, and the column with class numbers."""
+    """Return a plan of the columns to read, and their roles.
+
+    The third result is the name of the column with the number of the class of each row.
+    """
     name, label, dtype = resolve_column(plan, schema, "label", roles.label)
     arguments = [("by", group) for group in parse_names(roles.by)]
     arguments += [("scores", score) for score in scores.names]

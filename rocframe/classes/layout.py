@@ -1,4 +1,4 @@
-"""Check and rename the columns that become binary predictions of each class."""
+"""Read the columns of a table with many classes for binary predictions of each class."""
 
 from __future__ import annotations
 
@@ -47,14 +47,16 @@ ID = "id"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Layout:
-    """A plan with the kept columns, and with labels and scores under private names.
+    """A query plan with the kept columns, and with labels and scores under private names.
 
-    `kept_columns` are the input columns that are in the result; the last of these columns identify
-    instances. For each of `classes`, `scores` has the expression of the score, and `names` has the
-    name of the column in the table. `labels` has one expression, the true class. If `is_multilabel`
-    is True, `labels` has an expression for each class, which is true if the row belongs to the
-    class. If each row is one instance and one class, there is one score, `classes` is empty, and
-    `row_class` is the class of the row.
+    `kept_columns` are the input columns of the result. The last of them, `id_names`, identify
+    instances. Each class of `classes` has an item in `scores`, the expression of its score, and in
+    `names`, the name of this score in the table.
+
+    `labels` has one expression, the true class. If `is_multilabel` is True, `labels` has an
+    expression for each class, which is true if the row belongs to the class. If each row is one
+    instance and one class, there is one score, `classes` is empty, and `row_class` is the class of
+    the row.
     """
 
     plan: pl.LazyFrame
@@ -89,7 +91,10 @@ class Layout:
         )
 
     def unique_rows(self) -> pl.Expr:
-        """Return true for each row; raise an error if an instance has two rows of one class."""
+        """Return an expression that is true for each row.
+
+        The expression raises an error if an instance has two rows of one class.
+        """
         assert self.row_class is not None
 
         def check(repeated: pl.Series) -> None:
@@ -117,7 +122,10 @@ def read_layout(
     keep: KeepColumns,
     table: Sequence[str],
 ) -> Layout:
-    """Check the options of `one_vs_rest` or `one_vs_one`; `table` are the computed columns."""
+    """Return the layout for the options of `one_vs_rest` or `one_vs_one`, after a check.
+
+    `table` are the names of the computed columns.
+    """
     score_columns = read_scores(plan, schema, scores, classes)
     labels = _read_labels(plan, schema, label, score_columns)
     roots = root_columns(label.values() if isinstance(label, Mapping) else [label])
@@ -187,7 +195,7 @@ def read_layout(
 def _of_one_type(
     plan: pl.LazyFrame, exprs: Sequence[pl.Expr], names: Sequence[str]
 ) -> Sequence[pl.Expr]:
-    """Return the scores, which are cast to one float type if some of them are floats."""
+    """Return the scores; if some of them are floats, all are cast to one float type."""
     dtypes = plan.select(expr.alias(str(i)) for i, expr in enumerate(exprs)).collect_schema()
     if len(set(dtypes.dtypes())) == 1:
         return exprs
@@ -374,5 +382,5 @@ def _column_names(
 
 
 def score_difference(first: pl.Expr, second: pl.Expr) -> pl.Expr:
-    """Subtract scores; the difference of equal scores is 0, also if both are infinite."""
+    """Return `first - second`; the difference of equal scores is 0, also if both are infinite."""
     return pl.when(first == second).then(pl.lit(0).cast(pl.Float32)).otherwise(first - second)

@@ -211,7 +211,7 @@ def _labeled(
     scores: tuple[pl.Expr, pl.Expr],
     relative: Relative | None,
 ) -> list[pl.LazyFrame]:
-    """Return each row as a positive of its true class and as a negative of the other class.
+    """Return two plans: rows as positives of their true class, and as negatives of `other`.
 
     `scores` are the scores of the true class of the row and of the other class.
     """

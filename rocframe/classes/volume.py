@@ -345,7 +345,10 @@ PAIR_BLOCK = 1 << 18  # maximum number of pairs of distinct rows that are compar
 
 
 class DistinctRows(NamedTuple):
-    """Distinct rows of one class: their scores, with a column per class, and their frequencies."""
+    """The distinct rows of one class.
+
+    `score` has a column with the score of each class, and `n_rows` is the number of identical rows.
+    """
 
     score: NDArray[np.float64]
     n_rows: NDArray[np.int64]
@@ -477,8 +480,9 @@ def _triples_of_pairs(
 ) -> NDArray[np.int64]:
     """Return the number of correct triples with each pair of rows x and y, times `SUM_UNIT`.
 
-    The correct assignment x₁ + y₂ + z₃ is compared with the five others, each of which is a bound
-    on z₃ - z₁, on z₃ - z₂, or on neither.
+    The third row z of a triple is a row of `table`. The sum of the correct assignment, x₁ + y₂ +
+    z₃, must be at least that of the five other assignments. Two of these conditions are lower
+    bounds of z₃ - z₁, two are lower bounds of z₃ - z₂, and one does not depend on z.
     """
     x12, x13 = x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]
     y21, y23 = y[:, 0] - y[:, 1], y[:, 2] - y[:, 1]
@@ -509,14 +513,16 @@ def _triples_of_pairs(
 
 
 def _nonempty(cuts: Sequence[NDArray[np.int64]]) -> list[int]:
-    """Return the indices of the cuts that have ranks between them and the next cut."""
+    """Return the positions in `cuts` of the ranks that differ from the next rank for some pair."""
     return [i for i in range(len(cuts) - 1) if (cuts[i + 1] > cuts[i]).any()]
 
 
 def _cuts(rising: NDArray[np.float64], a: BoundRanks, b: BoundRanks) -> list[NDArray[np.int64]]:
-    """Return four ranks for each pair of bounds: three first ranks and the number of values.
+    """Return four ranks among the values `rising` for each pair of lower bounds `a` and `b`.
 
-    The first ranks are those of values that are tied with both bounds, with one, and with none.
+    Values from the first rank to below the second are tied with both bounds. Values to below the
+    third rank are tied with one bound, and the other values with none. The fourth rank is the
+    number of values.
     """
     first = np.maximum(a.below, b.below)
     both = np.maximum(first, np.minimum(a.at_most, b.at_most))

@@ -43,7 +43,7 @@ def bootstrap_test(comparison: PairedComparison) -> list[dict[str, Any]]:
 
 
 def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[str, Any]:
-    """Compare a pair of models in each group."""
+    """Return the columns of the comparison of a pair of models, with an element per group."""
     instances, hypothesis, draws = comparison.instances, comparison.hypothesis, comparison.draws
     quantity = hypothesis.quantity
     batch = replace(comparison.batch, models=tuple(sorted(pair)))
@@ -88,10 +88,10 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairedSample:
-    """The rows of one group, positives first, with the order of the rows by each model's scores.
+    """The rows of one group, with the first `n_pos` rows positive.
 
-    `count` is the number of identical rows that each row represents. `cluster` is the number of the
-    cluster of each row.
+    `populations` has the order of the rows by the scores of each model. `count` is the number of
+    identical rows that each row represents. `cluster` is the number of the cluster of each row.
     """
 
     populations: list[GroupRows]
@@ -129,7 +129,7 @@ class PairedSample:
         *,
         stratified: bool = True,
     ) -> tuple[NDArray[Any], int]:
-        """Return the values of each resample as a row, and how many resamples were drawn again.
+        """Return a row of values for each resample, and how many resamples were drawn again.
 
         `statistic` computes the values of several resamples from the counts of each model. If
         `stratified` is true, each class has as many rows in a resample as in the data, unless rows
@@ -151,7 +151,10 @@ class PairedSample:
     def _draw_times(
         self, stream: np.random.Generator, size: int, *, stratified: bool
     ) -> tuple[NDArray[np.int64], int]:
-        """Draw how often each row is in a resample; a resample without a class is drawn again."""
+        """Return how often each row is in each resample, and how many resamples were drawn again.
+
+        A resample that lacks a class is drawn again.
+        """
         pos, neg = slice(self.n_pos), slice(self.n_pos, None)
         if self.cluster is None:
             sides = [RowSampler.from_counts(self.count[side]) for side in (pos, neg)]

@@ -272,7 +272,10 @@ def combination_table(
 def _combined_columns(
     batch: ModelBatch, weight: NDArray[Any], a: NDArray[np.bool_], b: NDArray[np.bool_]
 ) -> dict[str, NDArray[Any]]:
-    """Return the rates and counts of two models, with a row for each operator."""
+    """Return the rates and counts of AND (row 0) and OR (row 1) of two models.
+
+    `a` and `b` are the decisions of the models.
+    """
     # All counts are sums of these four cells, so they have the same rounding errors of weights.
     both, only_a, only_b, neither = (
         class_sums(batch, weight * cell) for cell in (a & b, a & ~b, ~a & b, ~a & ~b)

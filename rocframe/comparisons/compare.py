@@ -104,9 +104,9 @@ def compare(
         `"delong"`: a normal test with DeLong's variance of the difference on the same rows.
         `"delong_unpaired"`: a t test with Welch's degrees of freedom, for models that scored
         different rows. `"bootstrap"`: a normal test with the variance over resamples, which are
-        stratified by class and the same for both models. `"permutation"`: exchanges the ranks that
-        the two models give to a row. `"venkatraman"`: uses the same permutations to compare the
-        complete curves, which may differ even if their areas are equal.
+        stratified by class and the same for both models. `"permutation"`: a permutation test of the
+        areas, which exchanges the ranks of a row by the two models. `"venkatraman"`: a test of the
+        complete curves with the same permutations. Curves can differ even if their areas are equal.
     fpr : float or (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`, to compare partial areas. A number
         compares the true positive rates at this false positive rate, with `method="bootstrap"`.
@@ -118,8 +118,8 @@ def compare(
     margin : float, default None
         Non-inferiority margin, from 0 to below 1. The test is one-sided, with the alternative that
         `model_b` is worse than `model_a` by less than the margin; it requires `baseline`, which is
-        `model_a`. The p-value is below 0.05 if, at both limits of the interval with
-        `level=0.9`, `model_b` is worse by less than the margin.
+        `model_a`. The p-value is below 0.05 if `model_b` is worse by less than the margin at both
+        limits of the interval with `level=0.9`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the value of `model_a` is
         larger (`"greater"`) or smaller (`"less"`).
@@ -176,9 +176,9 @@ def compare(
         areas are `partial_auc_a` and `partial_auc_b`. With a fixed rate, the columns `tpr_a` and
         `tpr_b`, or `fpr_a` and `fpr_b`, replace the areas.
 
-        `statistic` is the distance of the difference from the null hypothesis in standard errors.
-        For `"permutation"`, it is `difference`. For `"venkatraman"`, it is the absolute difference
-        of the numbers of errors of the two models, summed over all ranks. `df` is the number of
+        `statistic` is `difference` minus its value under the null hypothesis, divided by `se`. For
+        `"permutation"`, it is `difference`. For `"venkatraman"`, it is the absolute difference of
+        the numbers of errors of the two models, summed over all ranks. `df` is the number of
         degrees of freedom of the t test; it is null for all other methods. The limits and `se` are
         null for both permutation tests.
 
@@ -294,8 +294,7 @@ def compare(
         lambda frame, columns: comparison_table(frame, columns, options),
         schema=lambda model: comparison_columns(model, options.hypothesis.quantity.name),
         anchor="test",
-        # Filters on groups must not be applied first, because the baseline may be missing in some
-        # groups.
+        # The adjustment with `family="all"` and the check of the baseline require all groups.
         independent_groups=family == "group" and baseline is None,
     )
 
@@ -309,8 +308,9 @@ EXAMPLE_RANGES = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
 class ComparisonTest:
     """A test of the difference of two models.
 
-    `compare_pairs` compares models that scored the same rows; it is None for separate rows. `draws`
-    is the option with the number of random draws. `unsupported` maps options to hints for errors.
+    `compare_pairs` compares models that scored the same rows; it is None for a test of different
+    rows. `draws` is the option with the number of random draws. `unsupported` maps the options that
+    the test does not support to hints for error messages.
     """
 
     name: ComparisonMethod
@@ -430,7 +430,7 @@ class CompareOptions:
         n_perm: int,
         seed: int | None,
     ) -> CompareOptions:
-        """Check the options, and that the test supports them."""
+        """Return the options; raise an error if one is invalid or not supported by the test."""
         test = ComparisonTest.parse(method)
         level = parse_level(level)
         quantity = Quantity.parse(fpr, tpr, standardize)
@@ -501,7 +501,7 @@ def comparison_table(
 def _compare_paired(
     frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
 ) -> tuple[pl.Series, pl.DataFrame, list[dict[str, Any]]]:
-    """Return the models, the keys of the groups, and the columns of each pair of models."""
+    """Return the models, the keys of groups, and the columns of each pair, for a paired test."""
     compare_pairs = options.test.compare_pairs
     assert compare_pairs is not None
     instances = read_instances(frame, columns)

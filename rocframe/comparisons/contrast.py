@@ -222,7 +222,7 @@ def contrast(
 
 
 def parse_coefficients(coefficients: Any) -> list[Mapping[Any, float]] | None:
-    """Check the coefficients of the contrasts, and return them; None if areas are compared."""
+    """Return the coefficients of each contrast after a check; None if all areas are compared."""
     if coefficients is None:
         return None
     is_list = isinstance(coefficients, Iterable) and not isinstance(coefficients, Mapping | str)
@@ -279,7 +279,7 @@ def contrast_table(
         n_models[batch.groups] = len(batch.models)
         n_paired[batch.groups] = areas.n_pos + areas.n_neg
         unmatched[batch.groups] = batch.unmatched
-        if matrix is None:  # differences of successive models
+        if matrix is None:  # the contrasts are the differences of successive models
             coefficients = np.diff(np.eye(len(batch.models)), axis=0)
         else:
             coefficients = matrix[:, list(batch.models)]
@@ -338,8 +338,8 @@ def chi_squared(
     contrasts = contrasts / np.abs(contrasts).max(axis=1, keepdims=True)
     values = areas @ contrasts.T
     # The coefficients of a contrast add up to 0. The variance of a contrast can therefore be
-    # computed from the variances of differences of areas alone. The variances of the areas are set
-    # to 0, because their rounding errors may be as large as the variances of differences.
+    # computed from the variances of differences of areas alone. The diagonal is set to 0, the
+    # variance of the difference of an area from itself.
     differences = difference_variances.copy()
     diagonal = np.arange(differences.shape[1])
     differences[:, diagonal, diagonal] = 0

@@ -313,7 +313,10 @@ class DecisionIntervalOptions(NamedTuple):
 
     @property
     def stratified(self) -> bool:
-        """Whether each resample has the class sizes of the data, because only rates matter."""
+        """Whether each resample has as many rows of each class as the data.
+
+        If true, the values of a curve depend on the rates only, not on the class sizes.
+        """
         return self.kind == "cost" or self.prevalence is not None
 
 
@@ -410,12 +413,12 @@ def _in_threshold_ranges(
 
 
 class DecisionValues(NamedTuple):
-    """Computes the curves of several models."""
+    """The options with which the curves of several models are computed."""
 
     options: DecisionIntervalOptions
 
     def replicates(self, resamples: Sequence[ReplicateCounts]) -> NDArray[np.float64]:
-        """Return the value at each point (last axis) of each model and resample (first axis)."""
+        """Return an array of values: the axes are the resample, the model and the point."""
         if self.options.kind == "cost":
             scans = (resample.scan(corners=True) for resample in resamples)
             values = [expected_costs(scan, self.options.axis) for scan in scans]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def delong_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
-    """Compare pairs of models by the variance of the difference of their areas on the same rows."""
+    """Return the columns of the test of each pair of models that scored the same rows."""
     batch, hypothesis = comparison.batch, comparison.hypothesis
     areas = paired_areas(comparison.instances, batch, hypothesis.quantity.rate_range)
 
@@ -63,7 +63,10 @@ def delong_unpaired(
     pairs: Sequence[tuple[int, int]],
     hypothesis: Hypothesis,
 ) -> Iterator[dict[str, Any]]:
-    """Compare pairs of models with separate rows by a t test with Welch's degrees of freedom."""
+    """Yield the columns of the test of each pair of models that scored different rows.
+
+    The test is a t test with Welch's degrees of freedom.
+    """
     for pair in pairs:
         a, b = (models[model] for model in pair)
         groups, *positions = np.intersect1d(
@@ -113,12 +116,12 @@ class UnpairedAreas:
         )
 
     def select(self, positions: NDArray[np.int64]) -> UnpairedAreas:
-        """Return the record with only the given groups."""
+        """Return the areas of the groups at these positions."""
         return UnpairedAreas(**{name: getattr(self, name)[positions] for name in self.__slots__})
 
 
 def _group_numbers(keys: pl.DataFrame, all_keys: pl.DataFrame) -> NDArray[np.int64]:
-    """Return the row of each of `keys` in `all_keys`."""
+    """Return the position in `all_keys` of each row of `keys`."""
     if not all_keys.width:
         return np.zeros(1, np.int64)
     # `group_by` is used instead of a join, because a join of sorted columns does not match NaN.

@@ -245,7 +245,7 @@ class ModelShares(NamedTuple):
 
 
 def share_table(shares: ModelShares, model: pl.DataType) -> pl.DataFrame:
-    """Return the table, sorted by group and model."""
+    """Return the result of `hull_shares`, sorted by group and model."""
     schema = hull_share_columns(model)
     if not shares.columns:
         return build_table(shares.keys[:0], {}, schema)
@@ -405,7 +405,7 @@ def _curve_vertices(
     row = np.flatnonzero(hull_vertices(tp.ravel(), fp.ravel(), np.arange(size + 1) * tp.shape[1]))
     sample = row // tp.shape[1]
     tp, fp = tp.ravel()[row] * pos_scale[sample], fp.ravel()[row] * neg_scale[sample]
-    # Rounding errors are removed, so that equal vertices of different models are found.
+    # Rates are rounded, so that equal vertices of different models are detected.
     tp, fp = (x if x.dtype.kind == "i" else round_values(x, (0, 1)) for x in (tp, fp))
     return sample, tp, fp, is_trivial.ravel()[row]
 

@@ -38,7 +38,10 @@ class Quantity:
     def parse(
         cls, fpr: float | Range | None, tpr: float | Range | None, standardize: str | None
     ) -> Quantity:
-        """Check the options; a number is a fixed rate, and a pair the range of a partial area."""
+        """Return the compared quantity.
+
+        A number is a fixed rate, and a pair of numbers is the range of a partial area.
+        """
         for name, value, other in (("fpr", fpr, tpr), ("tpr", tpr, fpr)):
             rate = to_float(value)
             if rate is None or other is not None or standardize is not None:
@@ -92,7 +95,7 @@ class Hypothesis:
     def parse(
         cls, quantity: Quantity, margin: float | None, alternative: Alternative, level: float
     ) -> Hypothesis:
-        """Check the options `margin` and `alternative`.
+        """Return the hypothesis for the options `margin` and `alternative`.
 
         The alternative of non-inferiority is a - b < margin, or a - b > -margin if low values of
         the quantity are better, as for the FPR.

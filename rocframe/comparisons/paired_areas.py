@@ -65,7 +65,8 @@ class PairedAreas:
     and `total` the sum of the placement values of the positives of each group. `total` is None if
     the values are not integers. A segment contains the rows of one class of a group; `segment` has
     the first row of each segment. `n_pos` and `n_neg` are numbers of rows. `units` are the numbers
-    of clusters of each class or, without clusters, the numbers of rows.
+    of clusters of each class or, without clusters, the numbers of rows. `scales` are the divisors
+    that convert the placement values of positives and of negatives to proportions.
     """
 
     area: list[NDArray[np.float64]]
@@ -102,7 +103,7 @@ class PairedAreas:
         )
 
     def _weighted_variance(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the variances of weighted rows, from the squares of weighted deviations."""
+        """Return the variance of each group for weighted rows or partial areas."""
         deviation = self._deviations(values)
         count = np.ones(len(values), np.int64) if self.count is None else self.count
         squares = segment_sums(count * deviation, deviation, self.segment)

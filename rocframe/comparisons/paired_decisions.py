@@ -37,7 +37,7 @@ RATE_NAMES = ("tpr", "fpr")  # the rate of the positives, and the rate of the ne
 
 
 def parse_model_thresholds(threshold: object, between: object) -> Thresholds:
-    """Check the argument `threshold`, and return numbers as floats."""
+    """Return the option `threshold` after a check, with numbers as floats."""
     hint = 'Use, for example, threshold={"a": 0.5, "b": 0.3}, or a DataFrame of operating_point.'
 
     def parse(value: object) -> float:

@@ -72,7 +72,7 @@ class PairingOptions:
         min_models: int = 2,
         unpaired: str | None = 'method="delong_unpaired"',
     ) -> PairingOptions:
-        """Check the options, and return the record."""
+        """Return the options; raise an error if one of them is invalid."""
         check_choice("unmatched", unmatched, get_args(Unmatched))
         if not isinstance(between, str):
             raise OptionValueError.compose(
@@ -138,7 +138,8 @@ def plan_comparison(
     """Return the table that `build` computes, as the same kind of frame as the predictions.
 
     `schema` returns the columns of the result for a dtype of the models. `anchor` is the name of a
-    column that is never null.
+    column that is never null. `independent_groups` is true if the result of a group does not depend
+    on other groups.
     """
 
     def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
@@ -409,7 +410,10 @@ def _match_rows(
     rows: list[NDArray[np.int64]],
     options: PairingOptions,
 ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Return the instances, and the row of each model for each instance; -1 if there is none."""
+    """Return the instances, and the row of each model for each instance; -1 if there is none.
+
+    `named` has the group and the id of each row, and `rows` the rows of each model.
+    """
     n_ids = len(options.id_columns)
     parts = [named[model_rows] for model_rows in rows]
     # If all models have the same instances in the same order, no join is needed.
@@ -460,7 +464,7 @@ class ModelBatch:
 
     @property
     def segment(self) -> NDArray[np.int64]:
-        """The start of the positives, and of the negatives, of each group."""
+        """The first row of the positives, and of the negatives, of each group."""
         return np.column_stack([self.starts[:-1], self.middle]).ravel()
 
 

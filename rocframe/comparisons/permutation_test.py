@@ -200,7 +200,10 @@ def rank_counts(ranks: DoubledRanks, n_pos: int) -> tuple[NDArray[np.int64], NDA
 
 
 def doubled_wins_of_ranks(ranks: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
-    """Return twice the number of pairs in which the positive ranks first; a tie counts 1/2."""
+    """Return, for each permutation, twice the number of concordant pairs; a tied pair counts 1.
+
+    In a concordant pair, the rank of the positive is before that of the negative.
+    """
     pos, total = rank_counts(ranks, n_pos)
     cumulative = np.cumsum(pos, axis=1)
     wins: NDArray[np.int64] = ((total - pos) * (2 * cumulative - pos)).sum(axis=1)
@@ -231,7 +234,10 @@ def error_difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np
 
 
 def _true_positives(ranks: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
-    """Return the number of positives among the first 1, 2, 3, ... rows of each permutation."""
+    """Return the number of positives among the first 1, 2, 3, ... rows of each permutation.
+
+    The positives of tied rows are distributed evenly over these rows.
+    """
     pos, total = rank_counts(ranks, n_pos)
     occupied = total > 0
     share = np.repeat(pos[occupied] / total[occupied], total[occupied]).reshape(len(ranks), -1)

@@ -1,4 +1,4 @@
-"""Shares of several classes and costs of confusing them, as prevalence and costs of each class."""
+"""Convert shares and costs of several classes to prevalence and costs of one-vs-rest curves."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ PairCosts: TypeAlias = "Mapping[Any, float] | Sequence[Sequence[float]] | NDArra
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassCosts:
-    """The share of each class, and the costs of errors of its curve against the rest.
+    """Share of each class, and costs of errors of its one-vs-rest curve.
 
-    `costs` has an item per class with the costs of a false positive and of a false negative, or is
-    None if no costs are given.
+    `prior` maps each class to its share. `costs` maps each class to the costs of the outcomes of
+    its curve, such as `fp` and `fn`, or is None if no costs are given.
     """
 
     prior: Mapping[Any, float]
@@ -40,7 +40,10 @@ class ClassCosts:
 
     @classmethod
     def parse(cls, prior: object, costs: Any) -> ClassCosts | None:
-        """Return the shares and costs of all classes; None without shares and costs of pairs."""
+        """Return the shares and costs of all classes, or None if `prior` is None.
+
+        Raise an error if costs of pairs of classes are given without `prior`.
+        """
         by_pair = isinstance(costs, Mapping) and any(isinstance(key, tuple) for key in costs)
         if prior is None and not by_pair:
             return None
@@ -54,24 +57,24 @@ class ClassCosts:
             reduced = _costs_against_rest(shares, pairs)
             for name, errors in reduced.items():
                 if not any(errors.values()):
-                    problem = f"every decision for or against class {name!r} is free"
+                    problem = f"all errors of the curve of class {name!r} cost 0"
                     raise OptionValueError.compose("costs", costs, problem, COSTS_EXAMPLE)
         else:
             reduced = dict.fromkeys(shares, costs)
         return cls(prior=shares, costs=None if costs is None else reduced)
 
     def settings_of(self, name: Any) -> dict[str, Any]:
-        """Return the options `prevalence` and `costs` of the curve of a class."""
+        """Return the options `prevalence` and `costs` of the one-vs-rest curve of a class."""
         return {"prevalence": self.prior[name], "costs": self.costs_of(name)}
 
     def costs_of(self, name: Any) -> Mapping[str, float] | None:
-        """Return the costs of errors of the curve of a class, if costs are given."""
+        """Return the costs of errors of the one-vs-rest curve of a class; None without costs."""
         return None if self.costs is None else self.costs[name]
 
     def split(self, frame: pl.DataFrame) -> Iterator[tuple[Any, pl.DataFrame]]:
-        """Return each class in the column `class` of a table, and the rows of this class.
+        """Return pairs of a class in the column `class` and the rows of this class.
 
-        Raise an error if a class has no share.
+        Raise an error if a class of the table has no share.
         """
         parts = frame.partition_by(CLASS_KEY, maintain_order=True, as_dict=True)
         unknown = [name for (name,) in parts if name not in self.prior]
@@ -93,7 +96,7 @@ def check_class_key(by: Iterable[str]) -> None:
 
 
 def _parse_prior(prior: object) -> dict[Any, float]:
-    """Return the shares of the classes, which must sum to 1."""
+    """Return the share of each class; raise an error unless the shares sum to 1."""
     if not isinstance(prior, Mapping) or len(prior) < 2:
         problem = "expected a mapping from two or more classes to their shares"
         raise OptionValueError.compose("prior", prior, problem, PRIOR_EXAMPLE)
@@ -109,9 +112,10 @@ def _parse_prior(prior: object) -> dict[Any, float]:
 
 
 def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fraction]:
-    """Return the costs of pairs of classes, (true class, predicted class).
+    """Return the cost of each pair (true class, predicted class), from a mapping or a matrix.
 
-    Rows and columns of a matrix are in the order of `classes`.
+    A matrix has a row for each true class and a column for each predicted class, both in the order
+    of `classes`.
     """
     given = costs
     if not isinstance(costs, Mapping):
@@ -155,10 +159,10 @@ def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fracti
 def _costs_against_rest(
     prior: Mapping[Any, float], pairs: Mapping[tuple[Any, Any], Fraction]
 ) -> dict[Any, dict[str, float]]:
-    """Return the mean costs of both errors of the curve of each class against the rest.
+    """Return the mean cost of a false positive and a false negative of each one-vs-rest curve.
 
-    The means are weighted by the shares of the other classes. An error that is not in `pairs` costs
-    1.
+    The means are over the other classes, weighted by their shares. Pairs of classes that are not in
+    `pairs` cost 1.
     """
     shares = {name: exact_fraction(share) for name, share in prior.items()}
     total = sum(shares.values())

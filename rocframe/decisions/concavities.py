@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Which = Literal["largest", "all"]
 REPAIRED_SCORE = "repaired_score"
-MIN_AREA = 1e-12  # of a concavity of a weighted curve; smaller areas are rounding errors
+MIN_AREA = 1e-12  # of a concavity of a curve with weights; smaller areas are rounding errors
 
 
 @public
@@ -146,7 +146,10 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
 
 
 class Concavities(NamedTuple):
-    """Concavities of curves: the curve, the rows of the two vertices, and the area of each."""
+    """The curve of each concavity, the rows of its two vertices, and its area.
+
+    `above` is the row of the vertex with the higher threshold, `below` that of the other vertex.
+    """
 
     curve: NDArray[np.int64]
     above: NDArray[np.int64]
@@ -155,7 +158,7 @@ class Concavities(NamedTuple):
 
 
 def find_concavities(rows: CurveRows, min_rows: int) -> Concavities:
-    """Find the concavities of all curves, in the order of the rows."""
+    """Return the concavities with at least `min_rows` rows, in the order of `rows`."""
     starts, _ = curve_ranges(rows.curve)
     is_vertex = hull_vertices(rows.tp, rows.fp, np.append(starts, len(rows.curve)))
     vertices = np.flatnonzero(is_vertex)
@@ -167,7 +170,7 @@ def find_concavities(rows: CurveRows, min_rows: int) -> Concavities:
     tp, fp, pos, neg = rows.unit_counts
     width, height = np.diff(fp, prepend=0), np.append(0, tp[:-1] + tp[1:])
     width[starts] = 0
-    # Twice the area under each part of the curve. Parts between two concavities are not used.
+    # Twice the area under the curve in each concavity. The sums between concavities are dropped.
     edges = np.column_stack([above + 1, below + 1]).ravel()
     edges = edges[:-1] if edges[-1] == len(tp) else edges
     under = exact_sums(width, height, edges)[::2]
@@ -182,7 +185,7 @@ def find_concavities(rows: CurveRows, min_rows: int) -> Concavities:
 
 
 def _vertex_columns(rows: CurveRows, parts: Concavities) -> dict[str, Any]:
-    """Return thresholds, rates and numbers of rows of concavities."""
+    """Return the columns with thresholds, rates and numbers of rows of each concavity."""
     above, below = rows.take(parts.above), rows.take(parts.below)
     return {
         "threshold_above": above.threshold,
@@ -208,8 +211,9 @@ def repair_scores(
 ) -> FrameT:
     """Add a column with scores whose order is reversed in concavities of the ROC curve.
 
-    On the data of the concavity, the AUC always increases. On other data, it decreases if the
-    concavity is due to chance. Use `repaired_auc` to measure the change on other data first.
+    On the data in which a concavity was found, the AUC always increases. On other data, it
+    decreases if the concavity is due to chance. Use `repaired_auc` to measure the change on other
+    data first.
 
     Parameters
     ----------
@@ -244,9 +248,9 @@ def repair_scores(
 
     Notes
     -----
-    The highest and the lowest score of the concavity are exchanged. On the data of the concavity,
-    the repaired part of the curve is the reflection of the original part through the middle of the
-    line between the two vertices. The AUC increases by twice the area of the concavity.
+    The highest and the lowest score of a concavity are exchanged. On the data in which it was
+    found, the repaired part of the curve is the reflection of the original part through the middle
+    of the line between the two vertices. The AUC increases by twice the area of the concavity.
 
     Repaired scores are not probabilities, even if the scores are. Scores become equal if they
     differ by less than the rounding error of `score_max`.
@@ -331,7 +335,7 @@ def repair_scores(
 
 
 def parse_concavities(argument: str, table: object) -> tuple[str, ...]:
-    """Check that an argument is a table of concavities; return its group columns."""
+    """Return the group columns of a table of concavities; raise an error for other objects."""
     recognized = None
     if isinstance(table, pl.DataFrame):
         recognized = CONCAVITIES.recognize(table.columns)
@@ -344,8 +348,9 @@ def parse_concavities(argument: str, table: object) -> tuple[str, ...]:
 class Intervals(NamedTuple):
     """Intervals of scores whose order is reversed, sorted by group and score.
 
-    An interval consists of the scores from `lower` to below `upper`, or of all scores from `lower`
-    if `upper` is NaN. `highest` is the highest score in the data that determined the concavity.
+    Interval i consists of the scores with `lower[i] <= score < upper[i]`, or of all scores from
+    `lower[i]` if `upper[i]` is NaN. `highest[i]` is the highest score of the concavity in the data
+    in which it was found, and `area[i]` is its area.
     """
 
     group: NDArray[np.int64]
@@ -358,7 +363,10 @@ class Intervals(NamedTuple):
     def from_table(
         cls, argument: str, table: pl.DataFrame, group: NDArray[np.int64], which: Which
     ) -> Intervals:
-        """Return the intervals of a table of concavities, whose rows belong to `group`."""
+        """Return the intervals of a table of concavities.
+
+        `group` is the group number of each row of the table.
+        """
         names = ("threshold_below", "threshold_above", "score_max", "area", "tpr_above")
         lower, upper, highest, area, tpr_above = (
             table.get_column(name).cast(pl.Float64).to_numpy() for name in names
@@ -368,7 +376,7 @@ class Intervals(NamedTuple):
 
     @classmethod
     def from_rows(cls, rows: CurveRows, parts: Concavities, which: Which) -> Intervals:
-        """Return the intervals of concavities; `rows` are the rows of the curves."""
+        """Return the intervals of the concavities `parts` of curves with these rows."""
         lower, upper, highest = (
             rows.threshold[index] for index in (parts.below, parts.above, parts.above + 1)
         )
@@ -392,7 +400,10 @@ class Intervals(NamedTuple):
         return selected
 
     def reverse(self, scores: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the repaired scores of rows of these groups; NaN remains NaN."""
+        """Return the scores, with reversed order within the intervals of their group.
+
+        `group` is the group number of each score. NaN remains NaN.
+        """
         if not len(self.group):
             return scores
         first = np.searchsorted(self.group, group)
@@ -403,16 +414,16 @@ class Intervals(NamedTuple):
         lower, upper, highest = (x[index] for x in (self.lower, self.upper, self.highest))
         exists &= ~(scores >= upper)
         with np.errstate(invalid="ignore", over="ignore"):
-            # Scores above `highest`, which only other data have, become the lowest scores.
+            # Scores of other data can be above `highest`. They become the lowest score.
             reversed_scores = np.clip(highest - scores + lower, lower, highest)
         return np.where(exists, reversed_scores, scores)
 
 
 def _upper_limits(threshold: NDArray[np.float64], tp: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the upper limits of concavities; NaN if the vertex is the row above all scores.
+    """Return the upper limit of the scores of each concavity; NaN if there is no limit.
 
-    The first row of a curve, above all scores, has the same threshold as a row of the score inf.
-    The first row has no true positives, and a vertex of the score inf has true positives.
+    There is no limit if the upper vertex is the first row of the curve, which has the threshold inf
+    and no true positives. The row of the score inf has the same threshold, but has true positives.
     """
     return np.where((threshold == np.inf) & (tp == 0), np.nan, threshold)
 
@@ -420,7 +431,7 @@ def _upper_limits(threshold: NDArray[np.float64], tp: NDArray[Any]) -> NDArray[n
 def doubled_pairs(rows: CurveRows, n_curves: int) -> NDArray[Any]:
     """Return twice the number of pairs of a positive and a negative of each curve.
 
-    With weights, both results are divided by the same number as the results of `doubled_wins`.
+    With weights, this result and that of `doubled_wins` are scaled by the same factor.
     """
     pos, neg = np.zeros((2, n_curves), rows.pos.dtype)
     *_, pos[rows.curve], neg[rows.curve] = rows.unit_counts
@@ -428,9 +439,10 @@ def doubled_pairs(rows: CurveRows, n_curves: int) -> NDArray[Any]:
 
 
 def doubled_wins(rows: CurveRows, scores: NDArray[np.float64], n_curves: int) -> NDArray[Any]:
-    """Return twice the number of pairs in which the positive has the higher score; a tie counts 1.
+    """Return twice the number of concordant pairs of each curve; a tied pair counts 1.
 
-    `scores` are the scores of the rows of curves. The first row of a curve has no score.
+    In a concordant pair, the positive has the higher score. `scores` are the scores of the rows of
+    curves. The first row of a curve has no score.
     """
     index = np.flatnonzero(np.diff(rows.curve, prepend=-1) == 0)
     pos, neg = (count[index] - count[index - 1] for count in rows.unit_counts[:2])

@@ -44,7 +44,7 @@ def confusion_matrix(
     """Return the ROC point and the confusion matrix of each discrete classifier.
 
     A discrete classifier returns decisions instead of scores: Boolean, or 1 for a positive and 0
-    for a negative prediction. Only one point of the ROC curve is between (0, 0) and (1, 1).
+    for a negative prediction. The ROC curve has one point besides (0, 0) and (1, 1).
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def confusion_matrix(
 
     def compute(cases: Cases) -> pl.DataFrame:
         used = True if cases.state is None else cases.state == RowState.USED
-        hint = 'Decide first, for example with pl.col("score") >= 0.5, or use at(threshold=).'
+        hint = 'Use decisions, for example pl.col("score") >= 0.5, or the function at(threshold=).'
         check_decisions(cases.score, np.asarray(used), hint)
         scan = Scan.from_cases(scale_weights(cases))
         # Each group has two rows: threshold inf and threshold 1.
@@ -175,11 +175,11 @@ def confusion_matrix(
 
 
 def check_decisions(score: NDArray[Any], used: NDArray[np.bool_], hint: str) -> None:
-    """Raise an error if the score of a row that is used is not 0 or 1."""
+    """Raise an error if a score is not 0 or 1; `used` selects the rows that are checked."""
     other = used & (score != 0) & (score != 1)
     if other.any():
         value = float(score[int(np.argmax(other))])
-        problem = "a decision is 0 or 1, or Boolean"
+        problem = "decisions must be 0 or 1, or Boolean"
         raise OptionValueError.compose("score", value, problem, hint)
 
 

@@ -80,12 +80,12 @@ def cost_curve(
         (Float64) is the lowest expected cost, divided by π·c_fn + (1 - π)·c_fp, the cost if all
         predictions are wrong. `threshold`, `fpr` and `fnr` (Float64) are those of the row of the
         curve with this cost; of several such rows, the one with the highest threshold. The cost of
-        this row is a line from `fpr` at 0 to `fnr` at 1. `trivial_cost` (Float64) is the cost
-        of the better one of two trivial classifiers, which predict the same class for all rows.
-        `min_dcf` (Float64) is `expected_cost` divided by `trivial_cost`, the normalized minimum
-        detection cost; null at 0 and 1. `second_cost` (Float64) is the lowest expected cost of all
-        other curves, and `cost_difference` (Float64) is `second_cost` less `expected_cost`. Both
-        are null if there is no other curve.
+        this row is a straight line from `fpr` at the probability cost 0 to `fnr` at 1.
+        `trivial_cost` (Float64) is the cost of the better one of two trivial classifiers, which
+        predict the same class for all rows. `min_dcf` (Float64) is `expected_cost` divided by
+        `trivial_cost`, the normalized minimum detection cost; null at 0 and 1. `second_cost`
+        (Float64) is the lowest expected cost of all other curves, and `cost_difference` (Float64)
+        is `second_cost` less `expected_cost`. Both are null if there is no other curve.
 
         Costs, rates and the threshold are null if a curve lacks a class. `note` (String) is null or
         `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`. With `across`,
@@ -198,11 +198,12 @@ def cost_curve(
 
 
 class EnvelopeLines(NamedTuple):
-    """The lines of the lower envelope of each curve, by curve and rising probability cost.
+    """The lines of the lower envelope of each curve, sorted by curve and rising probability cost.
 
-    `row` is the row of the curve of each line, and `first` the first line of each curve. `owner`
-    and `crossing` are the curve and the probability cost of each crossing of two neighboring
-    lines. Curves that lack a class have no crossings.
+    Each line is the cost of a row of the curve: `row` is the position of this row in the curve
+    table. `first` is the index of the first line of each curve. `owner` and `crossing` are the
+    curve and the probability cost of each crossing of two neighboring lines. Curves that lack a
+    class have no crossings.
     """
 
     row: NDArray[np.int64]
@@ -219,7 +220,7 @@ class EnvelopeLines(NamedTuple):
         pos: NDArray[Any],
         neg: NDArray[Any],
     ) -> EnvelopeLines:
-        """Find the envelope lines; curve i has the rows `starts[i]` to `starts[i + 1] - 1`."""
+        """Return the envelope lines; curve i has the rows `starts[i]` to `starts[i + 1] - 1`."""
         vertex = np.flatnonzero(hull_vertices(tp, fp, starts))
         owner = np.searchsorted(starts, vertex, "right") - 1
         first = np.searchsorted(owner, np.arange(len(pos)))
@@ -237,9 +238,10 @@ class EnvelopeLines(NamedTuple):
         return cls(row=vertex, first=first, owner=owner[defined], crossing=crossing[defined])
 
     def rows_on(self, axis: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the row of lowest cost of each curve (rows) at each value (columns).
+        """Return the row of lowest cost for each curve and each probability cost in `axis`.
 
-        At a crossing of two lines, the row with the higher threshold is returned.
+        The result is a matrix with a row for each curve and a column for each probability cost. At
+        a crossing of two lines of the envelope, the row with the higher threshold is returned.
         """
         n_below = np.zeros((len(self.first), len(axis) + 1), np.int64)
         np.add.at(n_below, (self.owner, np.searchsorted(axis, self.crossing, "right")), 1)
@@ -248,7 +250,10 @@ class EnvelopeLines(NamedTuple):
         return rows
 
     def lines_at(self, curve: NDArray[np.int64], value: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the line of lowest cost of a curve at each value, which is in [0, 1]."""
+        """Return the index of the line of lowest cost of `curve[i]` at `value[i]`, for all i.
+
+        Values are probability costs in [0, 1].
+        """
         n_below = self._position(curve, value, "left") - np.searchsorted(self.owner, curve)
         lines: NDArray[np.int64] = self.first[curve] + n_below
         return lines
@@ -256,7 +261,10 @@ class EnvelopeLines(NamedTuple):
     def crossings_between(
         self, curve: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the position in `curve`, and the value, of each crossing in (`low`, `high`)."""
+        """Return the crossings of `curve[i]` between `low[i]` and `high[i]`, for all i.
+
+        The two arrays are i and the probability cost of each crossing.
+        """
         start, end = self._position(curve, low, "right"), self._position(curve, high, "left")
         number, index = expand_ranges(start, np.maximum(start, end))
         return number, self.crossing[index]
@@ -264,7 +272,10 @@ class EnvelopeLines(NamedTuple):
     def _position(
         self, curve: NDArray[np.int64], value: NDArray[np.float64], side: Literal["left", "right"]
     ) -> NDArray[np.int64]:
-        """Return the position of the first crossing of a curve that is not before a value."""
+        """Return the index of the first crossing of `curve[i]` at or above `value[i]`.
+
+        With `side="right"`, the crossing must be above `value[i]`.
+        """
         is_before = np.less if side == "left" else np.less_equal
         first, end = (np.searchsorted(self.owner, curve, edge) for edge in ("left", "right"))
         return grouped_bisect(lambda i: is_before(self.crossing[i], value), first, end - 1)
@@ -273,7 +284,7 @@ class EnvelopeLines(NamedTuple):
 def expand_ranges(
     starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the integers of all ranges, each with the index of its range."""
+    """Return the integers from `starts[i]` to `ends[i] - 1` for all i; i is the first array."""
     sizes = ends - starts
     return np.repeat(np.arange(len(starts)), sizes), concatenated_ranges(starts, sizes)
 
@@ -318,9 +329,10 @@ def grid_axis(grid: int | list[float]) -> NDArray[np.float64]:
 def _between_breakpoints(
     owner: NDArray[np.int64], breakpoints: NDArray[np.float64], n_curves: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the grid points 0, 1 and the breakpoints of each curve, sorted by curve and value.
+    """Return the curve and the value of the grid points: 0, 1 and the breakpoints of each curve.
 
-    The result also has the number of lower breakpoints of the curve for each grid point.
+    The points are sorted by curve and value. The third array is the number of breakpoints of the
+    curve below each point.
     """
     curve = np.arange(n_curves)
     points = (
@@ -341,7 +353,7 @@ def _between_breakpoints(
 
 
 def first_equal_rows(curves: Curves) -> NDArray[np.int64]:
-    """Return, for each row, the first row of the same curve with the same counts."""
+    """Return, for each row, the position of the first row of the same curve with equal counts."""
     is_new = np.zeros(curves.columns.height, bool)
     for name in ("tp", "fp"):
         count = curves.columns[name]
@@ -354,7 +366,10 @@ def first_equal_rows(curves: Curves) -> NDArray[np.int64]:
 def _cost_values(
     curves: Curves, row: NDArray[np.int64], curve: NDArray[np.int64], value: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the columns of the result for rows of curves; NaN if the curve lacks a class."""
+    """Return the columns of the result for given rows, curves and probability costs.
+
+    All columns except the probability cost are NaN if the curve lacks a class.
+    """
     pos, neg = (curves.total(*names)[curve] for names in TOTALS[:2])
     with np.errstate(divide="ignore", invalid="ignore"):
         fpr = curves.columns["fp"][row] / neg
@@ -378,7 +393,7 @@ def _cost_values(
 def common_envelope_table(
     curves: Curves, envelopes: Envelopes, by: tuple[str, ...], across: str
 ) -> pl.DataFrame:
-    """Return the envelope of all curves with the same key `by`, at the same values."""
+    """Return the lower envelope of all curves with the same values of the columns `by`."""
     n_curves = len(curves.firsts)
     keys, group = number_keys(curves.keys, by)
     if not n_curves:

@@ -23,14 +23,20 @@ if TYPE_CHECKING:
 
 
 class ErrorCosts(NamedTuple):
-    """Costs of a false positive and of a false negative, relative to correct predictions."""
+    """Costs of a false positive and of a false negative.
+
+    The cost of a correct prediction of the same class is subtracted.
+    """
 
     fp: Fraction
     fn: Fraction
 
     @classmethod
     def parse(cls, costs: Mapping[str, float]) -> ErrorCosts:
-        """Return the costs of errors, which must not be lower than those of correct predictions."""
+        """Return the costs of errors.
+
+        Raise an error if an error costs less than a correct prediction, or if no error costs more.
+        """
         exact = {name: exact_fraction(costs.get(name, 0)) for name in CONFUSION}
         fp, fn = exact["fp"] - exact["tn"], exact["fn"] - exact["tp"]
         if fp < 0 or fn < 0 or fp == fn == 0:
@@ -45,7 +51,7 @@ class ErrorCosts(NamedTuple):
 
 
 def cost_rule(settings: Settings) -> Rule:
-    """Return the rule of the lowest expected cost per row, with the costs of the settings."""
+    """Return the rule `"expected_cost"`: the lowest cost per row, with the costs in `settings`."""
     fp, fn = ErrorCosts.parse(settings.costs or {})
     return Rule(
         name="expected_cost",
@@ -58,9 +64,9 @@ def cost_rule(settings: Settings) -> Rule:
 class LowestCost:
     """The row of lowest expected cost of each curve, its cost, and the slope of equal cost.
 
-    The slope in ROC coordinates is `rise` divided by `run`. `rise` and `run` are at least 0, and
-    one of them may be 0. `n_optima` is the number of rows with the lowest cost. Where a class is
-    absent, `row` is -1, `n_optima` is 0, and the other values are NaN.
+    The slope of lines of equal cost in ROC coordinates is `rise` divided by `run`. `rise` and `run`
+    are at least 0, and one of them may be 0. `n_optima` is the number of rows with the lowest cost.
+    If a curve lacks a class, `row` is -1, `n_optima` is 0, and the other values are NaN.
     """
 
     row: NDArray[np.int64]
@@ -76,7 +82,10 @@ ERROR_RATE_COSTS = {"fp": 1.0, "fn": 1.0}  # with these costs, the expected cost
 def lowest_cost(
     curves: Curves, costs: Mapping[str, float] | None, prevalence: float | None
 ) -> LowestCost:
-    """Return the row of lowest expected cost of each curve; of ties, the highest threshold."""
+    """Return the row of lowest expected cost of each curve.
+
+    Of several such rows, the row with the highest threshold is returned.
+    """
     settings = Settings(costs=ERROR_RATE_COSTS if costs is None else costs, prevalence=prevalence)
     rule, errors = cost_rule(settings), ErrorCosts.parse(settings.costs or {})
     rows = CurveRows.from_curves(curves)
@@ -98,9 +107,9 @@ EQUAL_COST_KINDS = ("roc", "gain", "lift_chart")  # kinds whose lines of equal c
 def equal_cost_steps(
     best: LowestCost, curves: Curves, kind: Kind
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the changes of x and y from one point of each line of equal cost to another.
+    """Return the direction of the line of equal cost of each curve: changes of x and of y.
 
-    Both changes are at least 0, and one of them may be 0.
+    x and y are the axes of `kind`. Both changes are at least 0, and one of them may be 0.
     """
     pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
     if curves.prevalence is None:

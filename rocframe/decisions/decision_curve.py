@@ -155,8 +155,9 @@ def parse_probability_thresholds(thresholds: object, argument: str = "thresholds
 def class_totals(
     pos: NDArray[Any], neg: NDArray[Any], prevalence: float | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the prevalence, and the divisors that turn counts of each class into shares of rows.
+    """Return the prevalence, and the divisors of the counts of positives and of negatives.
 
+    A count that is divided by the divisor of its class is a share of all rows at the prevalence.
     `pos` and `neg` are the numbers of rows of each class. All results are NaN without rows.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -186,7 +187,7 @@ def net_benefit_table(
         odds = p / (1 - p)
         net_benefit = tp / pos_total - fp / neg_total * odds
         treat_all = share - (1 - share) * odds
-        # The difference to treating all is computed from the untreated rows, because a difference
+        # The difference from `treat_all` is computed from the untreated rows, because a difference
         # of two net benefits would have larger rounding errors.
         avoided = (neg - fp) / neg_total - (pos - tp) / pos_total / odds
         columns: dict[str, NDArray[np.float64]] = {

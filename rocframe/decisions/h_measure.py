@@ -209,12 +209,12 @@ class Losses(NamedTuple):
 
     @property
     def h_measure(self) -> NDArray[np.float64]:
-        """The share of the trivial loss that the scores avoid."""
+        """The H measure, 1 - expected loss / trivial loss."""
         return 1 - self.expected_loss / self.trivial_loss
 
 
 def expected_losses(scan: Scan, prior: tuple[float, float] | PriorName) -> Losses:
-    """Return the mean of the lowest loss of each group over the prior of relative costs."""
+    """Return the expected and the trivial loss of each group, as means over the prior."""
     from scipy.special import betainc
 
     counts, _ = trace_counts(scan)
@@ -252,7 +252,7 @@ def expected_losses(scan: Scan, prior: tuple[float, float] | PriorName) -> Losse
     cost = exact_quotient(height, height + width)
     terms = width * below(cost, group) + height * above(cost, group)
     loss = np.bincount(group, terms, len(pos)).astype(np.float64)
-    # Unscored rows are errors at every threshold.
+    # Unscored rows are errors at every threshold; their losses are added.
     first, last = starts[:-1], starts[1:] - 1
     groups = np.arange(len(pos))
     loss = loss + fp[first] * below(np.ones(len(pos)), groups)

@@ -162,13 +162,13 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
 
 
 class CommonHulls(NamedTuple):
-    """The vertices of the hull of each key, by key and rising false positive rate.
+    """Vertices of the common hull of each group, sorted by group and rising false positive rate.
 
-    `row`, `curve` and `group` have the row of each vertex in the curve table, its curve and its
-    key. `n_pos` and `n_neg` are the sums of the class sizes over the curves of each key, and
-    `n_curves` is the number of these curves. `note` is the note of each key.
-    Several curves can contain the same vertex: `shared_vertex` and `shared_curve` have a pair of
-    a vertex and a curve for each curve that contains it.
+    `keys` and `note` have an item for each group. `row`, `curve` and `group` are, for each vertex,
+    its row in the curve table, its curve and its group. `n_pos` and `n_neg` are the sums of the
+    class sizes of all curves of each group, and `n_curves` is the number of these curves. Several
+    curves can contain the same vertex: each pair of `shared_vertex` and `shared_curve` is a vertex
+    and a curve that contains it.
     """
 
     keys: pl.DataFrame
@@ -184,7 +184,7 @@ class CommonHulls(NamedTuple):
 
 
 def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.DataFrame:
-    """Return the vertices of the common hull of all curves with the same key `by`."""
+    """Return the vertices of the common hull of all curves with the same values of `by`."""
     hulls = common_hulls(curves, by, across)
     columns = optimal_ranges(curves, hulls)
     note = hulls.note[hulls.group].tolist()
@@ -205,7 +205,7 @@ def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.Da
 
 
 def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> CommonHulls:
-    """Find the vertices of the common hull of all curves with the same key `by`."""
+    """Return the vertices of the common hulls of all curves with the same values of `by`."""
     keys, group = curves.keys, np.arange(len(curves.firsts))
     if across is not None:
         keys, group = number_keys(curves.keys, by)
@@ -218,7 +218,7 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
     largest = np.zeros((2, n_groups), pos.dtype)
     for largest_size, total in zip(largest, (pos, neg), strict=True):
         np.maximum.at(largest_size, group, total * takes_part)
-    # Positives of one curve and negatives of another one have no common rates.
+    # The positives of one curve and the negatives of another curve cannot form a ROC point.
     apart = (np.bincount(group, has_both, n_groups) == 0) & (sizes[0] > 0)
     sizes[1][apart] = largest[1][apart] = 0
 
@@ -266,7 +266,7 @@ def _rates(count: NDArray[Any], total: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _have_equal_totals(group: NDArray[np.int64], pos: NDArray[Any], neg: NDArray[Any]) -> bool:
-    """Whether all curves of each group have the same number of rows of each class."""
+    """Return whether all curves of each group have equal numbers of rows of each class."""
     _, first, index = np.unique(group, return_index=True, return_inverse=True)
     return all(bool((total == total[first][index]).all()) for total in (pos, neg))
 

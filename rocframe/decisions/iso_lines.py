@@ -168,9 +168,9 @@ def iso_lines(
 
 
 def _straight_kind(columns: list[str], kind: KindName | None) -> Kind:
-    """Return the kind with this name, or of these columns, if its lines of equal cost are straight.
+    """Return the kind of the curves; raise an error unless lines of equal cost are straight.
 
-    Raise an error for other kinds.
+    If `kind` is None, the columns of the table determine the kind.
     """
     axes = kind_of(columns, kind)
     if axes.name not in EQUAL_COST_KINDS:

@@ -176,7 +176,7 @@ def mixtures(
     values: Sequence[float],
     columns: dict[str, pl.DataType],
 ) -> pl.DataFrame:
-    """Return the mixture of two vertices of each hull at each value; null where there is none."""
+    """Return the mixture of two vertices of each hull at each value; null if there is none."""
     hulls = common_hulls(curves, by, across)
     n_groups = hulls.keys.height
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -230,12 +230,12 @@ def _neighbors(
     values: NDArray[np.float64],
     axis: str,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the vertices above and below each value, group by group, and whether they exist.
+    """Return the vertices above and below each value of each group, and whether they exist.
 
-    `rates` are the values of the axis at the vertices; they do not decrease within a group. If a
-    vertex has exactly the value, it is returned twice. Of two vertices with the value, the better
-    one is returned: the one with the higher TPR at a given FPR, and with the lower FPR at a given
-    TPR.
+    `rates` are the values of `axis` at the vertices; they do not decrease within a group. If a
+    vertex has exactly the value, it is returned as both vertices. Of two vertices with the value,
+    the better one is returned: the one with the higher TPR at a given FPR, and with the lower FPR
+    at a given TPR.
     """
     starts = np.searchsorted(group, np.arange(n_groups + 1))
     first, last = np.broadcast_arrays(
@@ -257,7 +257,7 @@ def _neighbors(
 
 
 def _mixture_notes(note: NDArray[np.object_], exists: NDArray[np.bool_]) -> pl.Series:
-    """Return the note of each row, which is `no_solution` if only the point is missing."""
+    """Return the note of each point; `no_solution` if the group has a hull without this point."""
     notes = pl.Series(note.tolist(), dtype=pl.String)
     return notes.set(notes.is_null() & pl.Series(~exists), "no_solution")
 
@@ -289,7 +289,7 @@ def draw_decisions(
         on the seed and on the text of this value only: it is the same in any order of rows, and for
         all rows of a case.
     seed : int
-        Number of the draw, 0 or greater. Another seed draws other cases.
+        Seed of the random draw, an integer >= 0. Another seed draws other cases.
 
     Returns
     -------
@@ -372,7 +372,10 @@ DECISION = "decision"
 
 
 def _parse_mixtures(points: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the group columns of points, and a tuple with the column of the models, if any."""
+    """Return the group columns of points, and the compared column as a tuple.
+
+    The tuple is empty if the points are not those of `mix(across=)`.
+    """
     hint = "Pass the DataFrame of mix(), or of at() with interpolate=True."
     if not isinstance(points, pl.DataFrame):
         raise OptionValueError.unexpected_type("points", points, "a DataFrame", hint)
@@ -451,8 +454,8 @@ def uniform_draws(texts: pl.Series, seed: int) -> pl.Series:
     codes = values.to_numpy().astype(np.uint64) + np.uint64(1)
     ends = np.cumsum(lengths)
     starts = ends - lengths
-    # Powers of an odd number have an inverse modulo 2**64. The exponent of a byte is counted from
-    # the end of its text.
+    # The multiplier is odd, because a power of an even number can be 0 modulo 2**64. The exponent
+    # of a byte is counted from the end of its text.
     longest = int(lengths.max(initial=0))
     powers = np.cumprod(
         np.r_[np.uint64(1), np.full(longest, MULTIPLIER, np.uint64)], dtype=np.uint64
@@ -467,7 +470,7 @@ def uniform_draws(texts: pl.Series, seed: int) -> pl.Series:
 
 
 def _mixed_bits(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the output of SplitMix64 for each state."""
+    """Return the output of the generator SplitMix64 for each state."""
     mixed = values + np.uint64(MULTIPLIER)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -119,15 +119,15 @@ def operating_point(
         Share of each class, for curves of several classes with a key `class`: a mapping from
         classes to numbers that sum to 1. The prevalence of each curve is the share of its class.
     subject_to : mapping of str to sequence, default None
-        Constraints: the lowest and highest allowed value of metrics, such as
-        `{"precision": (0.9, 1)}`. None is no limit. Rates are proportions: 5 % is 0.05. `"alerts"`
-        is the number of rows that are predicted positive, `tp + fp`. If the curve was computed with
-        `missing="worst"`, it contains the unscored negatives at every threshold. `"threshold"` is
-        the threshold itself. Rows whose metric is undefined do not meet its constraint.
+        Constraints: the lowest and highest allowed value of metrics, such as `{"precision": (0.9,
+        1)}`. None is no limit. Rates are proportions: 5 % is 0.05. `"alerts"` is the number of rows
+        that are predicted positive, `tp + fp`. If the curve was computed with `missing="worst"`,
+        this number contains the unscored negatives at every threshold. `"threshold"` is the
+        threshold itself. Rows whose metric is undefined do not meet its constraint.
     minimize : bool, default None
-        Whether a metric or expression is minimized. By default, metrics have their best value, and
-        expressions their highest value. Required for metrics without a better direction, such as
-        `"alert_rate"`.
+        Whether a metric or expression is minimized. By default, a metric is optimized in its better
+        direction, and an expression is maximized. Required for metrics without a better direction,
+        such as `"alert_rate"`.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     by : str or sequence of str, default None
@@ -300,7 +300,11 @@ CONSTRAINED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuleOptions:
-    """The options of `operating_point`; `rules` has the names in the column `rule` as keys."""
+    """The options of `operating_point`.
+
+    `rules` maps the names in the column `rule` to rules, and `subject_to` maps metrics to their
+    lowest and highest allowed value.
+    """
 
     rules: Mapping[str, str | pl.Expr]
     settings: Settings
@@ -319,7 +323,11 @@ class RuleOptions:
         prior: object = None,
         **settings: Any,
     ) -> RuleOptions:
-        """Check the options; `prior` is only checked for rules that do not support it."""
+        """Return the options; raise an error if they are invalid.
+
+        `prior` is not stored. It only raises an error for the rule `"bayes"`, which does not
+        support it.
+        """
         if minimize is not None:
             check_flag("minimize", minimize)
         options = cls(
@@ -334,7 +342,7 @@ class RuleOptions:
             value = benefits if option == "benefits" else settings[option]
             if value != default and not options.names & set(users):
                 hint = f"Pass rule={users[0]!r}, or leave out {option}=."
-                raise OptionValueError.compose(option, value, "no rule uses it", hint)
+                raise OptionValueError.compose(option, value, "no rule uses this option", hint)
         if "bayes" in options.rules:
             check_supported("subject_to", subject_to, "rule='bayes'")
             check_supported("prior", prior, "rule='bayes'")
@@ -347,7 +355,7 @@ class RuleOptions:
         return {*self.rules, *self.subject_to}
 
     def at_prevalence(self, prevalence: float | None) -> tuple[list[Rule], list[Constraint]]:
-        """Return rules and constraints at the option `prevalence`, else at the given one."""
+        """Return rules and constraints at the option `prevalence`, or else at the argument."""
         settings = self.settings
         if settings.prevalence is None:
             settings = replace(settings, prevalence=prevalence)
@@ -437,7 +445,7 @@ def _parse_ranges(subject_to: object) -> dict[str, tuple[float, float]]:
 def _check_within_bounds(
     argument: str, limits: object, numbers: tuple[float, float], name: str
 ) -> None:
-    """Raise an error for a finite limit that a metric cannot have as its value."""
+    """Raise an error if a finite limit is outside the range of the metric `name`."""
     low, high = {**NAMES, **COUNT_METRICS, **CONSTRAINED}[name].bounds
     for number in numbers:
         if isfinite(number) and not low <= number <= high:
@@ -510,7 +518,7 @@ OWN_RULES: dict[str, Callable[[Settings, Mapping[str, float] | None], Rule]] = {
 
 
 def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
-    """Return the best row of each curve by each rule; null where there is none."""
+    """Return the best row of each curve by each rule; null if there is none."""
     rules, constraints = options.at_prevalence(curves.prevalence)
     n_curves = len(curves.firsts)
     given = {
@@ -570,7 +578,7 @@ def _rows_at_threshold(curves: Curves, threshold: float) -> NDArray[np.int64]:
 
 
 def allowed_rows(rows: CurveRows, constraints: Sequence[Constraint]) -> NDArray[np.bool_]:
-    """Return which rows meet all constraints."""
+    """Return whether each row meets all constraints."""
     is_allowed = np.ones(len(rows.curve), bool)
     for metric, low, high in constraints:
         values = rows.evaluate(metric)

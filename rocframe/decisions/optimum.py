@@ -1,6 +1,6 @@
 """Find the row of each curve that is best by a rule, such as the highest Youden index.
 
-Values of integer counts are compared exactly, so that ties are found.
+Values that are computed from integer counts are compared exactly, so that ties are detected.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NEAR_OPTIMUM = 1e-9  # values at a smaller relative distance from the best are c
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveRows:
-    """Rows of curves in the order of falling thresholds.
+    """Rows of curves, sorted by curve and falling threshold.
 
     `curve` is the index of the curve of each row. `pos` and `neg` are the sizes of the classes of
     this curve.
@@ -94,7 +94,10 @@ class CurveRows:
         return tp, fp, pos, neg
 
     def evaluate(self, metric: Rate) -> NDArray[np.float64]:
-        """Return a metric at each row, rounded unless it is exact; NaN where it is undefined."""
+        """Return the value of a metric at each row; NaN if the metric is undefined.
+
+        Values are rounded, except for ratios of integer counts, which are exact.
+        """
         values = metric.evaluate(self.counts)
         is_exact = metric.count_ratio is not None and not self.weighted
         return values if is_exact else round_values(values, metric.bounds)
@@ -104,7 +107,7 @@ class CurveRows:
 class CountPolynomial:
     """A polynomial in tp, fp, pos and neg, in which all terms have the same degree.
 
-    `largest` is a bound of the sum of the absolute coefficients.
+    `largest` is an upper bound of the sum of the absolute coefficients.
     """
 
     function: Callable[[Any, Any, Any, Any], Any]
@@ -112,15 +115,18 @@ class CountPolynomial:
     largest: int
 
     def is_defined(self, rows: CurveRows) -> NDArray[np.bool_]:
-        """Return which rows have a value; polynomials above degree 1 contain both class sizes."""
+        """Return whether the polynomial is defined at each row.
+
+        Degree 1 requires a row of any class. Higher degrees require rows of both classes.
+        """
         sizes = rows.pos + rows.neg if self.degree == 1 else np.minimum(rows.pos, rows.neg)
         return np.asarray(sizes > 0, bool)
 
     def highest(self, rows: CurveRows) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
-        """Return the values of the polynomial at the best rows, and the positions of these rows.
+        """Return the values of the polynomial at candidates for the best row, and their positions.
 
-        All other rows have lower values than the best row of their curve. The positions are None if
-        the values of all rows are returned. Values of integers are exact.
+        The value of any other row is lower than that of the best row of the same curve. The
+        positions are None if all rows are candidates. Values from integer counts are exact.
         """
         if not len(rows.curve):
             return np.zeros(0), None
@@ -146,8 +152,8 @@ class Rule:
     """A rule that chooses a row of each curve.
 
     `value` is the metric that describes the row. The row has the highest value of `polynomial`. If
-    `polynomial` is None, the row has the highest or, with `minimize`, lowest value of the metric.
-    Rules with a `threshold` choose the row of this threshold.
+    `polynomial` is None, the row has the highest or, with `minimize`, lowest value of the metric. A
+    rule with a `threshold` chooses the row at this threshold.
     """
 
     name: str
@@ -165,7 +171,10 @@ class Optimum(NamedTuple):
 
 
 def best_rows(rows: CurveRows, rule: Rule, n_curves: int) -> Optimum:
-    """Return the best row of each curve; of equal rows, the one with the highest threshold."""
+    """Return the best row of each curve by a rule.
+
+    Of several best rows, the row with the highest threshold is returned.
+    """
     if rule.polynomial is None:
         metric = rows.evaluate(rule.value)
         index = np.flatnonzero(~np.isnan(metric))
@@ -182,12 +191,12 @@ def best_rows(rows: CurveRows, rule: Rule, n_curves: int) -> Optimum:
             values == np.repeat(np.maximum.reduceat(values, starts), lengths), bool
         )
         index, curve = index[is_best], curve[is_best]
-        row[curve[::-1]] = index[::-1]  # the first row of each curve is assigned last and remains
+        row[curve[::-1]] = index[::-1]  # in reverse order, so that the first row is assigned last
     return Optimum(row, np.bincount(curve, minlength=n_curves))
 
 
 def curve_ranges(curve: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first row and the number of rows of each curve that has rows."""
+    """Return the position of the first row and the number of rows of each curve with rows."""
     starts = np.flatnonzero(np.diff(curve, prepend=-1))
     return starts, np.diff(starts, append=len(curve))
 
@@ -213,7 +222,10 @@ CLOSEST_TOP_LEFT = CountPolynomial(function=distance_to_corner, degree=4, larges
 
 
 def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) -> CountPolynomial:
-    """Return tp · tp_gain - fp · fp_loss, at the prevalence of each curve or at a given one."""
+    """Return the polynomial tp · tp_gain - fp · fp_loss.
+
+    With `prevalence`, the counts of each class are weighted to this prevalence.
+    """
     if prevalence is not None:
         share = exact_fraction(prevalence)
         tp_gain, fp_loss = share * tp_gain, (1 - share) * fp_loss

@@ -37,17 +37,21 @@ def pooled_other_curves(curves: Curves, over: str) -> CurveRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OtherFolds:
-    """The steps of curves from row to row, and the pooled steps of all curves of each group.
+    """Steps of curves, and of the pooled curves of groups.
 
-    Curves of a group have the same values of all group columns except for that of the folds. The
-    curves are sorted by group. Curve i is the curve `order[i]` of the table, belongs to the group
-    `group[i]` and has the steps `starts[i]` to `starts[i + 1]`. The first step of a curve is the
-    first row. `pooled` is the position of the pooled step with the same threshold, and `other_tp`
-    and `other_fp` are the changes of the counts of all other curves in that step. All other curves
-    of the group together have `pos[i]` positives and `neg[i]` negatives.
+    A step is the change of `tp` and `fp` at a threshold. The first step of a curve is the change
+    from 0 to the counts of its first row. Curves of a group have the same values of all group
+    columns except for that of the folds.
 
-    Group i has the pooled steps `pooled_starts[i]` to `pooled_starts[i + 1]`. `pooled_tp` and
-    `pooled_fp` are sums of changes, and `n_curves` is the number of curves that have the step.
+    The curves are sorted by group. Curve i is the curve `order[i]` of the table, belongs to the
+    group `group[i]` and has the steps `starts[i]` to `starts[i + 1] - 1`. For each of these steps,
+    `pooled` is the index of the pooled step with the same threshold, and `other_tp` and `other_fp`
+    are the changes of the counts of all other curves of the group at this threshold. All other
+    curves of the group together have `pos[i]` positives and `neg[i]` negatives.
+
+    Group i has the pooled steps `pooled_starts[i]` to `pooled_starts[i + 1] - 1`. For each of them,
+    `pooled_tp` and `pooled_fp` are the changes of the counts of all curves of the group, and
+    `n_curves` is the number of curves with a row at the threshold.
     """
 
     order: NDArray[np.int64]
@@ -121,12 +125,12 @@ class OtherFolds:
         )
 
     def parts(self) -> list[slice]:
-        """Divide the curves into parts whose pooled curves fit into the cache."""
+        """Return slices of curves; the pooled curves of each slice fit into the cache."""
         ends = np.cumsum(np.diff(self.pooled_starts)[self.group])
         return split_groups(np.append(0, ends), BLOCK_ROWS)
 
     def pooled_rows(self, part: slice) -> CurveRows:
-        """Return, for neighboring curves, the pooled curves of all other curves of their groups.
+        """Return, for each curve of a slice, the pooled curve of all other curves of its group.
 
         The curves of the result are numbered from 0.
         """
@@ -162,8 +166,9 @@ class OtherFolds:
 def sums_of_others(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
     """Return, for each value, the sum of all other values of its segment.
 
-    The value is not subtracted from the sum of the segment: the difference of two large sums of
-    weights can have a large rounding error.
+    `starts` are the positions of the first values of the segments, and the number of values. The
+    sum is not computed by a subtraction from the sum of the segment: the difference of two large
+    sums of weights can have a large rounding error.
     """
     if not len(values):
         return values

@@ -71,7 +71,7 @@ def relative_superiority(
         The six limits (Float64) describe one range on three scales. With π for the prevalence,
         `probability_cost` is π·c_fn / (π·c_fn + (1 - π)·c_fp), as in `cost_curve`. The relative
         cost is c_fp / (c_fp + c_fn), as in `h_measure`, and the cost ratio is c_fp / c_fn, as in
-        `hull`. High values of the last two scales are low values of the first one.
+        `hull`. The relative cost and the cost ratio fall as the probability cost rises.
 
         `largest_difference` (Float64) is the largest difference in the range between the lowest
         cost of all other curves and the cost of this curve, both as `expected_cost` of
@@ -274,7 +274,7 @@ def _compare_costs(
     schema: Schema,
     anchor: str,
 ) -> FrameT:
-    """Return the table that `build` computes from curves, as the same kind of frame."""
+    """Return the table that `build` computes from the curves, as the kind of frame of `curves`."""
 
     def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(columns, by, tuple(schema))
@@ -293,11 +293,12 @@ def _compare_costs(
 
 
 class CostRanges(NamedTuple):
-    """The ranges in which curves have the lowest cost, by curve and rising probability cost.
+    """The ranges in which curves have the lowest cost, sorted by curve and rising probability cost.
 
-    `curve` is the curve of each range, and `n_best` the number of curves with the same cost.
-    `low` and `high` are limits of the probability cost, `ratio_low` and `ratio_high` those of the
-    cost ratio. `prevalence` has a value for each curve: NaN if the curve lacks a class.
+    `curve` is the curve of each range, and `n_best` the number of curves that have the lowest cost
+    in it. `low` and `high` are the limits of the probability cost, `ratio_low` and `ratio_high`
+    those of the cost ratio. `prevalence` has a value for each curve: NaN if the curve lacks a
+    class.
     """
 
     curve: NDArray[np.int64]
@@ -310,7 +311,7 @@ class CostRanges(NamedTuple):
 
 
 def cost_ranges(curves: Curves, across: str, prevalence: float | None) -> CostRanges:
-    """Find the ranges of costs in which each curve has the lowest cost of its group."""
+    """Return the ranges of costs in which each curve has the lowest cost of its group."""
     if prevalence is not None:
         curves = replace(curves, prevalence=prevalence)
     others = tuple(name for name in curves.layout.by if name != across)
@@ -323,7 +324,7 @@ def cost_ranges(curves: Curves, across: str, prevalence: float | None) -> CostRa
     n_best = np.bincount(pairs[1], minlength=n_points)
     defined = limits["prevalence_low"] < limits["prevalence_high"]
     curve, vertex = pairs[:, defined[pairs[1]]].astype(np.int64)
-    # Neighbouring ranges of a curve are joined if the same number of curves share them.
+    # Neighboring ranges of a curve are joined if the same number of curves share them.
     n_shared = n_best[vertex]
     is_new = np.ones(len(curve), bool)
     before, after = limits["prevalence_high"][vertex], limits["prevalence_low"][vertex]
@@ -347,7 +348,7 @@ def cost_ranges(curves: Curves, across: str, prevalence: float | None) -> CostRa
 
 
 def superiority_table(curves: Curves, across: str, prevalence: float | None) -> pl.DataFrame:
-    """Return a row for each range, and one for each curve that lacks a class."""
+    """Return a row for each range, and one row for each curve that lacks a class."""
     ranges = cost_ranges(curves, across, prevalence)
     pos, neg = (curves.total(*names) for names in TOTALS[:2])
     undefined = np.flatnonzero((pos == 0) | (neg == 0))
@@ -383,11 +384,12 @@ def relative_cost(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def largest_differences(curves: Curves, across: str, ranges: CostRanges) -> NDArray[np.float64]:
-    """Return the largest difference between the second lowest and the lowest cost of each range.
+    """Return the largest difference of the second lowest and the lowest cost in each range.
 
     The difference is 0 if several curves have the lowest cost, and NaN if there is no other curve.
-    The difference is linear between the crossings of the lines of the best curve, and of the lines
-    of the envelope of the other curves, so its maximum is at a crossing or at an end of the range.
+    It is a piecewise linear function of the probability cost, with breakpoints at the crossings of
+    two lines of the best curve, or of the envelope of the other curves. Its maximum is therefore at
+    a breakpoint or at an end of the range.
     """
     result = np.where(ranges.n_best > 1, 0.0, np.nan)
     single = np.flatnonzero(ranges.n_best == 1)
@@ -471,7 +473,7 @@ def lc_index_table(
 def triangular_probability(
     value: NDArray[np.float64], low: float, mode: float, high: float
 ) -> NDArray[np.float64]:
-    """Return the probability of values up to `value` in the triangular distribution."""
+    """Return the distribution function of a triangular distribution at each value."""
     x = np.clip(value, low, high)
     rising = (x - low) ** 2 / ((high - low) * (mode - low)) if mode > low else 0.0 * x
     falling = (high - x) ** 2 / ((high - low) * (high - mode)) if mode < high else 0.0 * x

@@ -163,7 +163,10 @@ def repaired_auc(
 
 
 def _repair_over_folds(curves: Curves, over: str, which: Which, min_rows: int) -> dict[str, Any]:
-    """Repair each curve in the concavities of the pooled other curves of its group."""
+    """Return the columns of the result if each curve is a fold.
+
+    The concavities of the pooled other curves of a group are repaired.
+    """
     rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
     others = pooled_other_curves(curves, over)
     intervals = Intervals.from_rows(others, find_concavities(others, min_rows), which)
@@ -176,7 +179,7 @@ def _repair_over_folds(curves: Curves, over: str, which: Which, min_rows: int) -
 def _repair_chosen(
     curves: Curves, chosen: pl.DataFrame, keys: tuple[str, ...], which: Which
 ) -> dict[str, Any]:
-    """Repair each curve in the concavities of `chosen` that have the same key."""
+    """Return the columns of the result; concavities of `chosen` with the same key are repaired."""
     hint = "Compute the curve without thresholds=, and do not filter its rows."
     check_ends(curves, "its area cannot be computed", hint)
     rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
@@ -215,7 +218,10 @@ def _gain_columns(
 def _repaired_areas(
     rows: CurveRows, intervals: Intervals, group: NDArray[np.int64], n_curves: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the areas of curves before and after the repair, and their differences."""
+    """Return the areas of curves before and after the repair, and their differences.
+
+    `group` has the group number in `intervals` of each row.
+    """
     pairs = doubled_pairs(rows, n_curves)
     before = doubled_wins(rows, rows.threshold, n_curves)
     after = doubled_wins(rows, intervals.reverse(rows.threshold, group), n_curves)

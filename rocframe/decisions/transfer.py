@@ -138,7 +138,7 @@ def transfer(
     The scores of all folds are compared with the same threshold, so they must be on one scale, as
     probabilities usually are.
 
-    The constraints of the choice need not be met on the data of a row. For example, the precision
+    A chosen threshold can violate the constraints on the data of a row. For example, the precision
     on these data is `tp / (tp + fp)`.
 
     `optimism` compares two data sets with different numbers of rows. An expression as the rule must
@@ -231,12 +231,13 @@ def plan_transfer(
     by: By,
     anchor: str,
 ) -> FrameT:
-    """Return a table of curves, each evaluated with a choice that was made on other data.
+    """Return a table with a result for each curve, to which a choice on other data is applied.
 
-    `over` is the group column of the folds, and `keys` is None. If the choice is read from another
-    table, `over` is None, and `keys` are the group columns of that table and their dtypes.
-    `columns` returns the columns of the result for the dtype of the counts, and `compute` returns
-    the result. `anchor` names a column that is never null.
+    The choice is a threshold or a set of concavities. `over` is the group column of the folds, and
+    `keys` is None. If the choice is read from another table, `over` is None, and `keys` are the
+    group columns of that table and their dtypes. `columns` returns the columns of the result for
+    the dtype of the counts, and `compute` returns the result. `anchor` names a column that is never
+    null.
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -263,7 +264,11 @@ def plan_transfer(
 
 
 class Choice(NamedTuple):
-    """The threshold of each curve, the value of the rule, and why a threshold is missing."""
+    """The chosen threshold of each curve; NaN if there is none.
+
+    `value` is the metric of the rule on the data that determined the threshold. `note` is the
+    reason if a threshold is missing.
+    """
 
     threshold: NDArray[np.float64]
     value: NDArray[np.float64]
@@ -311,7 +316,7 @@ def _apply(
 def _choose_on_others(
     curves: Curves, over: str, rules: Sequence[Rule], constraints: Sequence[Constraint]
 ) -> list[Choice]:
-    """Return for each rule the choices on the pooled curves of all other folds of a group."""
+    """Return, for each rule, the thresholds chosen on the pooled other folds of each curve."""
     folds = OtherFolds.from_curves(curves, over)
 
     def choose(part: slice) -> list[Choice]:

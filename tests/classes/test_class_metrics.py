@@ -80,7 +80,7 @@ def test_metrics_and_best_rows_are_those_of_the_share_and_of_the_mean_costs_of_t
 ):
     table = curves()
     if any(not any(error_costs(name, prior, pairs)) for name in CLASSES):
-        with pytest.raises(rf.RocframeError, match="is free"):
+        with pytest.raises(rf.RocframeError, match="cost 0"):
             rf.class_metrics(table, "expected_cost", prior=prior, costs=pairs)
         return
     pairs = pairs or {("a", "b"): 1}
@@ -211,8 +211,8 @@ def test_numeric_classes_and_expressions_over_the_counts():
         (
             {"prior": PRIOR, "costs": [[0] * 3] * 3},
             (
-                "costs=[[0, 0, 0], [0, 0, 0], [0, 0, 0]]: every decision for or against class 'a' "
-                "is free.\nUse, for example, costs={('a', 'b'): 5}, the cost of predicting b for "
+                "costs=[[0, 0, 0], [0, 0, 0], [0, 0, 0]]: all errors of the curve of class 'a' "
+                "cost 0.\nUse, for example, costs={('a', 'b'): 5}, the cost of predicting b for "
                 "class a."
             ),
         ),

@@ -134,7 +134,7 @@ def test_long_tables_end_with_the_number_of_other_rows():
         (
             ["--rule", "f1", "--cost", "fp=3,fn=2"],
             (
-                "--cost fp=3 --cost fn=2: no rule uses it.\n"
+                "--cost fp=3 --cost fn=2: no rule uses this option.\n"
                 "Pass --rule expected_cost, or leave out --cost."
             ),
         ),

@@ -234,7 +234,10 @@ INVALID = {
         LOG,
         MODELS,
         {},
-        "score=0.375: a decision is 0 or 1, or Boolean.\nPass threshold=, such as threshold=0.5.",
+        (
+            "score=0.375: decisions must be 0 or 1, or Boolean.\n"
+            "Pass threshold=, such as threshold=0.5."
+        ),
     ),
     "a model without a threshold": (
         LOG,

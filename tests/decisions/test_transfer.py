@@ -201,7 +201,7 @@ ERRORS = {
     "chosen: the table has several thresholds for the same group and rule.": {
         "chosen": rf.operating_point(CURVES).drop("fold")
     },
-    "costs={'fp': 1, 'fn': 3}: no rule uses it.": {"costs": COSTS},
+    "costs={'fp': 1, 'fn': 3}: no rule uses this option.": {"costs": COSTS},
     "subject_to['alerts']=(0, 300): the threshold is chosen on the pooled rows of all other folds, "
     "so a number of rows is not a limit for one fold.\n"
     'Use the proportion of rows: subject_to={"alert_rate": …}.': {

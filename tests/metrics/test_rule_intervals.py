@@ -173,7 +173,7 @@ ERRORS = {
         "metrics": ["tpr", "threshold"],
         "threshold": 0.5,
     },
-    "benefits={'tp': 1}: no rule uses it.\nPass rule='profit', or leave out benefits=.": {
+    "benefits={'tp': 1}: no rule uses this option.\nPass rule='profit', or leave out benefits=.": {
         "benefits": {"tp": 1}
     },
     "costs={'fp': 1}: no metric uses this option.\n"
