@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind
     from rocframe.table_types import Recognition, Schema
 
-SIDE = "side"
+SIDE = "side"  # the left or the right side of a jump of the averaged curve
 MEAN_SUFFIXES = ("sd", "se", "lower", "upper")
 
 AVERAGE_INFO = (
@@ -27,12 +27,16 @@ AVERAGE_INFO = (
 
 
 def mean_columns(name: str) -> tuple[str, ...]:
-    """Return the column of the mean of a metric, and the columns of its deviation and limits."""
+    """Return the columns of an averaged metric: mean, `sd`, `se` and confidence limits."""
     return name, *(f"{name}_{suffix}" for suffix in MEAN_SUFFIXES)
 
 
 def curve_average_columns(kind: Kind, averaged: Sequence[str], *, sides: bool) -> Schema:
-    """Return the columns of averaged curves; `averaged` are the names of the averaged axes."""
+    """Return the columns of averaged curves.
+
+    `averaged` are the names of the averaged axes. If `sides` is true, the table has the column
+    `side`.
+    """
     return (
         (strings(SIDE) if sides else {})
         | floats(kind.x, kind.y)

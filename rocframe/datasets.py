@@ -19,10 +19,11 @@ LogName = Literal["vote", "digits"]
 def vote() -> pl.DataFrame:
     """Load the predictions of six models for a binary label: expected votes for Dole in 1996.
 
-    A row is the prediction of one model for one respondent. The model was trained on the other
-    nine folds. `logistic_regression` is calibrated and `naive_bayes` is overconfident.
-    `decision_tree`, `nearest_neighbours` and `random_forest` have few distinct scores and therefore
-    many ties. The scores of `linear_svm` are signed distances, not probabilities.
+    A row is the prediction of one model for one respondent. The model was trained on the nine folds
+    that do not contain the respondent. `logistic_regression` is calibrated and `naive_bayes` is
+    overconfident. `decision_tree`, `nearest_neighbours` and `random_forest` have few distinct
+    scores and therefore many ties. The scores of `linear_svm` are signed distances, not
+    probabilities.
 
     Returns
     -------
@@ -52,8 +53,9 @@ def digits() -> pl.DataFrame:
     """Load the predictions of three models for ten classes: handwritten digits.
 
     A row is the prediction of one model for one image, with one probability per class. The model
-    was trained on the other four folds. `logistic_regression` is underconfident, `naive_bayes` is
-    overconfident, and `decision_tree` has few distinct scores and therefore many ties.
+    was trained on the four folds that do not contain the image. `logistic_regression` is
+    underconfident, `naive_bayes` is overconfident, and `decision_tree` has few distinct scores and
+    therefore many ties.
 
     Returns
     -------
@@ -66,8 +68,8 @@ def digits() -> pl.DataFrame:
     References
     ----------
     E. Alpaydin and C. Kaynak (1998), "Optical Recognition of Handwritten Digits", UCI Machine
-    Learning Repository. doi:10.24432/C50P49. License: CC BY 4.0. The log has the test part of the
-    data, which scikit-learn contains.
+    Learning Repository. doi:10.24432/C50P49. License: CC BY 4.0. The images are those of the test
+    set, which scikit-learn contains.
 
     Examples
     --------

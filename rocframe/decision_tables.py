@@ -136,7 +136,8 @@ def decision_interval_columns(kind: str, model: pl.DataType) -> Schema:
     )
 
 
-# For each kind of curve: its two axes, and the column with the value of trivial decisions.
+# For each kind of curve: the columns of its two axes, and the column with the y value of treating
+# all cases as positive ("decision") or of the better trivial decision ("cost").
 INTERVAL_NAMES = {
     "decision": ("probability_threshold", "net_benefit", "treat_all"),
     "cost": ("probability_cost", "expected_cost", "trivial_cost"),

@@ -9,7 +9,7 @@ RocframeError
 ├── OptionValueError       an option has a value outside its range
 ├── ColumnTypeError        a column has a type that is not supported for its role
 ├── AmbiguousCountError    the table has a column `count`, and `count` is not given
-├── LabelError             labels that do not determine the positive class, or have no score
+├── LabelError             labels that do not determine the positive class, or have no score column
 ├── ScoreError             scores that cannot be converted to Float64 exactly, or are infinite
 ├── MassError              weights or counts that are negative, infinite or too large
 ├── MissingValuesError     null or NaN in a column, with `missing="raise"`
@@ -75,7 +75,7 @@ VALUE_ALIASES = {
     },
 }
 CURVE_TABLE = {"threshold", "tp", "fp", "fn", "tn"}  # columns of all curve tables
-MAX_FRACTIONAL_LABELS = 10  # a label column with more distinct fractions probably has scores
+MAX_FRACTIONAL_LABELS = 10  # a float label column with more distinct values probably has scores
 
 
 # The message is the only argument of a constructor. If an error is raised while polars resolves the
@@ -242,7 +242,7 @@ class AmbiguousCountError(RocframeError, ValueError):
 
 
 class LabelError(RocframeError, ValueError):
-    """Labels that do not determine the positive class, or that have no score."""
+    """Labels that do not determine the positive class, or whose class has no score column."""
 
     @classmethod
     def unknown_positive(
@@ -252,8 +252,8 @@ class LabelError(RocframeError, ValueError):
         found = list(values)
         are_scores = isinstance(example, float) and len(found) > MAX_FRACTIONAL_LABELS
         return cls(
-            f"label={column!r}: the positive class is unknown. The labels are {dtype}, and only "
-            "Boolean and 0/1 labels have a default.\n"
+            f"label={column!r}: the positive class is unknown. The labels have type {dtype}, and "
+            "only Boolean and 0/1 labels have a default positive class.\n"
             f"Found: {format_list(found) or 'no labels'}.\n"
             + (
                 "The labels look like scores. Check that label= and score= are not exchanged."
@@ -264,7 +264,7 @@ class LabelError(RocframeError, ValueError):
 
     @classmethod
     def no_positive(cls, positive: object, column: str, values: Iterable[object]) -> LabelError:
-        """Return an error for a positive value that no label equals."""
+        """Return an error for a value of `positive` that does not occur among the labels."""
         return cls(
             f"positive={positive!r}: no label of column {column!r} has this value.\n"
             f"Found: {format_list(values) or 'no labels'}.\nUse one of these values as positive."
@@ -273,12 +273,12 @@ class LabelError(RocframeError, ValueError):
     @classmethod
     def positive_type(cls, positive: object, column: str, dtype: object) -> LabelError:
         """Return an error for a positive value whose type differs from that of the labels."""
-        hint = "Pass the positive value in the type of the labels."
+        hint = "Pass a value of the same type as the labels."
         if isinstance(positive, list | tuple | set | frozenset):
             hint = f"Pass one value. For several values, use label=pl.col({column!r}).is_in([…])."
         elif isinstance(positive, datetime) and isinstance(dtype, pl.Datetime):
             zone = "without a" if dtype.time_zone is None else "with a"
-            hint = f"Pass a datetime {zone} time zone, as a multiple of the time unit."
+            hint = f"Pass a datetime {zone} time zone, rounded to the time unit of the labels."
         return cls(
             f"positive={format_value(positive)}: a value of type {type(positive).__name__} is "
             f"never equal to a label of column {column!r}, which has type {dtype}.\n{hint}"
@@ -358,7 +358,7 @@ class MissingValuesError(RocframeError, ValueError):
     def compose(
         cls, argument: str, column: str, rows: int, where: str, *, worst: bool = False
     ) -> MissingValuesError:
-        """Return an error with the number of rows with missing values, and values of `missing`.
+        """Return an error with the number of rows with missing values, and a hint what to do.
 
         `where` is a text that names the first group with missing values. `worst` is true if the
         caller passed `missing="worst"`.
@@ -385,7 +385,7 @@ class PairingError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls, argument: str, value: object, problem: str, hint: str) -> PairingError:
-        """Return an error with a problem of the argument that pairs rows, and what to do."""
+        """Return an error with a problem of `id`, which pairs the rows of models, and a hint."""
         return cls(f"{argument}={format_value(value)}: {problem}.\n{hint}")
 
 

@@ -37,7 +37,7 @@ def as_input_frame(source: FrameT, result: pl.LazyFrame) -> FrameT:
         return cast("FrameT", result.collect())
     except RocframeError as error:
         # polars appends the query plan or the expression to the message. The user passed a
-        # DataFrame and does not know this plan, so it is removed.
+        # DataFrame and no query, so this part of the message is removed.
         raise type(error)(str(error).split(PLAN_MARK)[0].split(EXPRESSION_MARK)[0]) from None
 
 
@@ -47,14 +47,14 @@ def collect_frame(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
 
 
 def take_rows(keys: pl.DataFrame, rows: Any) -> pl.DataFrame:
-    """Return the rows of `keys` at these positions; `keys` may have no columns."""
+    """Return the rows of `keys` at the positions `rows`; `keys` may have no columns."""
     if not keys.width:
         return pl.DataFrame(height=len(rows))
     return keys.select(pl.all().gather(pl.Series("", rows, pl.get_index_type())))
 
 
 def number_distinct_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
-    """Return the sorted distinct rows, and the position of each row among them.
+    """Return the sorted distinct rows, and the position of each row of `rows` in this result.
 
     Nulls are equal to each other.
     """
@@ -66,16 +66,20 @@ def number_distinct_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
 
 
 def select_keys(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return some columns of a table; without columns, the result has as many rows as the table."""
+    """Return the columns `names` of a table.
+
+    If `names` is empty, the result has no columns, but as many rows as the table.
+    """
     if not names:
         return pl.DataFrame(height=frame.height)
     return frame.select(column(name) for name in names)
 
 
 def find_keys(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.Series:
-    """Return, for each row, the position of the row of `keys` with equal values; null if none.
+    """Return, for each row of `rows`, the position of the equal row in `keys`.
 
-    Both tables have the same columns, and `keys` has distinct rows. Nulls are equal to each other.
+    The position is null if there is no such row. Both tables have the same columns, and the rows of
+    `keys` are distinct. Nulls are equal to each other.
     """
     if not keys.width:
         position = pl.Series("number", [0 if keys.height else None], pl.Int64)
@@ -90,9 +94,10 @@ def find_keys(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.Series:
 def join_keys(
     plan: pl.LazyFrame, schema: pl.Schema, table: pl.DataFrame, by: Sequence[str]
 ) -> pl.LazyFrame:
-    """Add the columns of the row of `table` that has the same key, or nulls, to each row of a plan.
+    """Return a left join of a plan with a table on the key columns `by`.
 
-    `schema` is that of the plan. The keys of `table` are distinct. Nulls are equal to each other.
+    `schema` is the schema of the plan. The keys in `table` are distinct. Null keys are equal to
+    each other.
     """
     names = private_names(map(str, range(len(by))), [*schema, *table.columns])
     return plan.join(
@@ -112,11 +117,12 @@ def build_table(
     *,
     rows: Any = None,
 ) -> pl.DataFrame:
-    """Return a table of the key columns, then the columns of `schema` in its order.
+    """Return a table with the columns of `keys`, followed by the columns of `schema`.
 
     Each value of `columns` is an array or list with one entry per row, or a single value for all
-    rows. NaN becomes null. Columns of `schema` that are not in `columns` are null.
-    `rows` has the position in `keys` of each row. By default there is one row for each key.
+    rows. NaN becomes null. Columns of `schema` that are not in `columns` are null. `rows` contains
+    the position in `keys` of each row of the result. By default, the result has one row for each
+    row of `keys`.
     """
     table = keys if rows is None else take_rows(keys, rows)
     height = table.height
@@ -126,11 +132,11 @@ def build_table(
 
 
 def build_column(name: str, values: Any, dtype: pl.DataType, height: int) -> pl.Series:
-    """Return an array, or a single value for all rows, as a column in which NaN is null."""
+    """Return the values of a column, or a single value for all rows, as a Series; NaN is null."""
     if values is None or isinstance(values, str | float | int):
         return pl.Series(name, [values], dtype).new_from_index(0, height)
     column = pl.Series(name, values, dtype, nan_to_null=True)
-    if dtype.is_float() and isinstance(values, list | pl.Series):  # `nan_to_null` is for arrays
+    if dtype.is_float() and isinstance(values, list | pl.Series):  # `nan_to_null` ignores them
         return column.fill_nan(None)
     return column
 
@@ -173,7 +179,8 @@ def through_node(
     """
     apply = function
     if compared is not None:
-        # Filters are moved to the rows of `plan` by the names of columns.
+        # polars applies a filter to the rows of `plan` if they have a column of the same name, so
+        # the column gets another name before the computation.
         private = private_names([compared], [*by, compared])[compared]
         plan = plan.rename({compared: private})
 

@@ -46,7 +46,7 @@ class Kind:
         return tuple(name for name in (self.x, self.y) if name not in CONFUSION)
 
     def axis(self, name: str) -> Rate:
-        """Return the metric that an axis shows."""
+        """Return the metric with the name of an axis, such as `self.x`."""
         return NAMES[name]
 
     def exprs(self, settings: Settings) -> list[pl.Expr]:
@@ -73,7 +73,7 @@ KINDS = {
             name="predictive_value",
             title="Predictive value",
             x="alert_rate",
-            y="ppv",  # another name than the metric `precision`, which lift charts often have
+            y="ppv",  # an alias, because the table may have another column named `precision`
             segments="hyperbolic",
         ),
         Kind(name="lift_chart", title="Lift chart", x="alert_rate", y="tp"),
@@ -86,13 +86,13 @@ KIND_NAMES = {name: kind for kind in KINDS.values() for name in (kind.name, *kin
 
 
 def kind_named(name: str) -> Kind:
-    """Return the kind with a name or alias."""
+    """Return the kind with this name or alias."""
     check_choice("kind", name, KIND_NAMES)
     return KIND_NAMES[name]
 
 
 def has_prevalence(columns: Sequence[str]) -> bool:
-    """Return whether a curve table has the prevalence of its rates in the column right of `tn`.
+    """Return whether the column right of `tn` is `prevalence`, the prevalence of the rates.
 
     In any other position, a column named `prevalence` is a metric or a group column.
     """

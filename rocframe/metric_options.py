@@ -52,7 +52,7 @@ def parse_metric(
 def check_metric_name(argument: str, value: object, names: Iterable[str]) -> None:
     """Raise an error if a value is not in `names`.
 
-    If the value is the name of a statistic of complete curves, the error names `intervals`.
+    If the value is a statistic of complete curves, such as "auc", the error suggests `intervals`.
     """
     name = VALUE_ALIASES.get(value, value) if isinstance(value, str) else value
     if name in CURVE_STATISTIC_NAMES:
@@ -83,7 +83,7 @@ def user_metric(argument: str, expr: pl.Expr) -> Rate:
 
 
 def expression_name(argument: str, expr: pl.Expr) -> str:
-    """Return the name of the column that an expression returns; raise an error for several."""
+    """Return the name of the column of an expression; raise an error for several columns."""
     name = expr.meta.output_name(raise_if_undetermined=False)
     if name is None:
         problem = "the expression returns several columns"
@@ -140,9 +140,9 @@ def check_metric_settings(
             raise OptionValueError.compose(option, value, "no metric uses this option", hint)
 
 
-# Rows for a test of user-defined expressions. An expression that combines rows, such as a sum, has
-# other values for the table of all rows than for tables of one row each. The rows are unsorted and
-# include a duplicate and nulls, so that the values differ for most such expressions.
+# Rows for a test of user-defined expressions. An expression that combines rows, such as a sum,
+# returns different values for the table of all rows and for each row alone. The rows are unsorted
+# and include a duplicate and nulls, so that the test detects most such expressions.
 TEST_ROWS: tuple[tuple[float | None, ...], ...] = (
     (0.3, 3.0, 7.0, 2.0, 11.0),
     (0.7, 1.0, 0.0, 4.0, 18.0),
@@ -155,7 +155,7 @@ TEST_ROWS: tuple[tuple[float | None, ...], ...] = (
 
 
 def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
-    """Raise an error if an expression is not numeric, or if a value depends on other rows."""
+    """Raise an error if an expression is not numeric, or if its value depends on other rows."""
     frame = pl.DataFrame(TEST_ROWS, schema=dict.fromkeys(VARIABLES, pl.Float64), orient="row")
     try:
         in_table = _column_of(frame, expr)
@@ -190,7 +190,7 @@ def _all_close(left: Sequence[float | None], right: Sequence[float | None]) -> b
 
 def _rowwise_error(argument: str, name: str, problem: str) -> OptionValueError:
     hint = (
-        "Do not use sums, filters or windows, because the column contains all groups. "
+        "Do not use sums, filters or windows, because they would combine rows of all groups. "
         'Use, for example, pl.col("tp") / (pl.col("tp") + pl.col("fp")).'
     )
     return OptionValueError.compose(argument, name, problem, hint)

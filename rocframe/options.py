@@ -38,7 +38,7 @@ class NotGiven(Enum):
         return "<not given>"
 
 
-# Default of arguments that can be None, if None and a missing argument have different meanings.
+# Default of an argument such as `count`, for which the value None has a meaning of its own.
 NOT_GIVEN: Final = NotGiven.NOT_GIVEN
 MAX_INTEGER = 2**53  # Float64 represents all integers up to this number
 
@@ -69,7 +69,8 @@ def check_supported(
 ) -> None:
     """Raise an error for an option that `subject`, such as a method, does not support.
 
-    No error is raised if the option has its default value, or if `supported` is true.
+    No error is raised if the option has its default value, or if `supported` is true. `noun` is the
+    word for the option in the message. If `hint` is empty, the hint is to leave out the option.
     """
     is_default = value is default or (isinstance(value, type(default)) and value == default)
     if not (supported or is_default):
@@ -256,7 +257,7 @@ def check_group_columns(
 def missing_over(
     name: str | None, available: Iterable[str], *, noun: str = "column"
 ) -> MissingColumnError:
-    """Return an error for a missing column `over`; it says whether the name is the default."""
+    """Return an error for a missing column `over`, with a hint if `over` is the default."""
     error = MissingColumnError.compose("over", name, available, noun=noun)
     hint = '\nThe default is over="fold". Pass the column of the folds as over=.'
     return MissingColumnError(f"{error}{hint if name == DEFAULT_OVER else ''}")
@@ -313,7 +314,7 @@ def check_frame(argument: str, value: object) -> None:
     raise OptionValueError.unexpected_type(argument, value, "a polars DataFrame or LazyFrame", hint)
 
 
-# Names that other packages use, and the arguments of this package with the same meaning.
+# Arguments of other packages, and the arguments of this package with the same meaning.
 ARGUMENT_ALIASES: dict[str, tuple[str, ...]] = {
     alias: arguments
     for arguments, aliases in {
@@ -409,7 +410,7 @@ FRAME_ARGUMENTS = ("predictions", "curves", "table")
 
 
 def public(function: FunctionT) -> FunctionT:
-    """Return `function` with an ArgumentError instead of the TypeError for wrong arguments."""
+    """Return a wrapper of `function` that raises ArgumentError for calls with wrong arguments."""
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -304,7 +304,8 @@ def _smallest_sample(*, ratio: float, power: float, **options: Any) -> PlannedTe
     n_for_min_neg = floor((MIN_CLASS_ROWS - 1) / ratio * (1 + RATIO_ROUNDING)) + 1
     lower = max(MIN_CLASS_ROWS, n_for_min_neg) - 1
     upper = lower + 1
-    # `upper` doubles until a class has more than MAX_CLASS_ROWS rows. Then the range is halved.
+    # `upper` is doubled until the power is large enough. Then bisection finds the smallest number
+    # between `lower` and `upper`.
     while (test := with_n_pos(upper)).power < power:
         if max(test.n_pos, test.n_neg) > MAX_CLASS_ROWS:
             return None
@@ -549,10 +550,7 @@ class PlannedTest:
 
 
 def planned_binormal_variance(area: float, n_pos: int, n_neg: int) -> float:
-    """Return the variance of an estimated area for normal scores with equal variances.
-
-    The formula is Obuchowski's.
-    """
+    """Return Obuchowski's variance of an estimated area, for normal scores with equal variances."""
     # The formula omits the covariance of the two parameters of the binormal curve. The variance is
     # therefore larger than that of the nonparametric area, except for areas near 1/2 and near 1.
     # The rounded constants, 0.0099 for 1/(32π) and 1.414 for √2, are those of the paper and of
@@ -580,7 +578,10 @@ OPEN_RANGES: dict[str, tuple[float, float, float]] = {
 def parse_planning_options(
     *, alternative: str, variance: str, se_at: str, null: object, **numbers: object
 ) -> Iterator[dict[str, Any]]:
-    """Check all options, and yield each combination of values. The last option varies fastest."""
+    """Check all options, and yield each combination of their values as keyword arguments.
+
+    The last option varies fastest.
+    """
     check_alternative(alternative)
     check_choice("variance", variance, get_args(VarianceFormula))
     check_choice("se_at", se_at, get_args(SeAt))
@@ -649,5 +650,6 @@ def _planned_test_row(options: dict[str, Any], test: PlannedTest | None) -> dict
 
 
 def _planned_tests_table(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
+    """Return the result table; `ratio` is computed from the class sizes if it was no option."""
     table = pl.DataFrame(list(rows), schema=PLAN.columns())
     return table.with_columns(ratio=pl.col("ratio").fill_null(pl.col("n_neg") / pl.col("n_pos")))

@@ -75,7 +75,7 @@ class Settings:
 def prevalence_weights(
     pos: NDArray[Any], neg: NDArray[Any], prevalence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a weight for positives and a weight for negatives that set the prevalence.
+    """Return a weight for positives and a weight for negatives that change the prevalence.
 
     `pos` and `neg` are the numbers of positives and negatives. With the weights, the share of
     positives is `prevalence`, and the total remains pos + neg. Both weights are 0 if there are no
@@ -123,7 +123,7 @@ class CountRatio:
     """A ratio of two sums of counts, such as tp / (tp + fn).
 
     `numerator` and `denominator` are the names of the counts in the sums. If `denominator` is
-    empty, the ratio is divided by 1.
+    empty, the value is the numerator.
     """
 
     numerator: tuple[str, ...]
@@ -184,9 +184,8 @@ class Rate:
         Which row of a curve is used if several rows have the same value of the metric: the row with
         the highest threshold (`"first"`) or with the lowest threshold (`"last"`).
     extends : bool
-        Whether values of the metric outside the range of a complete curve have a point. A value
-        below that of the first row then has the counts of the first row, and a value above that of
-        the last row has the counts of the last row.
+        Whether a value outside the range of a curve has a point: the first row for values below
+        the range and, if the curve is complete, the last row for values above the range.
     needs_alerts : bool
         Whether the metric is undefined if no row is predicted positive.
     column : str
@@ -225,9 +224,9 @@ class Rate:
 
     @property
     def count_ratio(self) -> CountRatio | None:
-        """The formula if the metric is a ratio of counts of the data, otherwise None.
+        """The formula if it is a `CountRatio`; None for other formulas.
 
-        Also None if the metric is computed at a given prevalence.
+        Also None if the metric is computed at a given prevalence, which reweights the counts.
         """
         if self.at_given_prevalence or not isinstance(self.formula, CountRatio):
             return None
@@ -250,7 +249,7 @@ class Rate:
     def proportion_of(self) -> tuple[str, ...]:
         """The counts in the denominator, if their sum is the same in all rows of a curve.
 
-        Otherwise, and if the metric is computed at a given prevalence, the result is empty.
+        Empty for other metrics, and for metrics that are computed at a given prevalence.
         """
         ratio = self.count_ratio
         return ratio.denominator if ratio is not None and ratio.denominator in TOTALS else ()
@@ -310,7 +309,7 @@ jaccard = CountRatio(("tp",), ("tp", "fp", "fn"))
 
 
 def f_beta(c: Counts, s: Settings) -> pl.Expr:
-    """Return the harmonic mean of precision and recall, with beta as the weight of recall."""
+    """Return the harmonic mean of precision (weight 1) and recall (weight beta²)."""
     square = s.beta**2
     return ratio((1 + square) * c.tp, (1 + square) * c.tp + square * c.fn + c.fp)
 
@@ -382,7 +381,7 @@ def expected_cost(c: Counts, s: Settings) -> pl.Expr:
 
 
 def net_benefit(c: Counts, _: Settings) -> pl.Expr:
-    """Return the net benefit per row: (tp - fp * odds) / n, with the odds of the threshold."""
+    """Return the net benefit per row: (tp - fp * odds) / n, odds = threshold / (1 - threshold)."""
     threshold = pl.col("threshold")
     benefit = (c.tp - c.fp * (threshold / (1 - threshold))) / c.n
     return (

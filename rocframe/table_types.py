@@ -13,6 +13,7 @@ from rocframe.kinds import kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+# How the results of a function treat tied scores. The file metadata contain one of these texts.
 HALF_TIES = "a tie counts one half"
 ROW_TIES = "a tie is one row"
 SHARED_TIES = "a tie counts 1/k if k orders of the tied rows are possible"
@@ -37,8 +38,8 @@ class DotStyle:
     `marks` as hollow marks. `inner` contains the two columns with the ends of a dotted box. A
     dashed line is drawn at each of `references`, and in each row at the value of the column
     `reference`. `chance` is the expected value for random scores; a dashed line is drawn at
-    `chance` if `chance` is near the drawn numbers. `part` is a column that distinguishes rows of
-    the same group. `tests` is true if the table has p-values.
+    `chance` if `chance` is near the drawn numbers. `part` is the column that distinguishes the rows
+    of a group if a group has several rows. `tests` is true if the table has p-values.
     """
 
     title: str

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-MAX_VALUE_CHARACTERS = 100  # longer values are cut off in messages
+MAX_VALUE_CHARACTERS = 100  # longer values are truncated in messages
 
 # Matches the character U+200D between two pictographs, which joins them into one emoji. Python's
 # `isprintable` is false for U+200D.
@@ -41,7 +41,7 @@ def format_value(value: object) -> str:
 
 
 def format_name(text: str) -> str:
-    """Return a name, in quotes if it is blank, has outer spaces or has unprintable characters."""
+    """Return a name, in quotes if it is blank, begins or ends with a space, or is unprintable."""
     printable = EMOJI_JOINER.sub("", text).isprintable()
     return text if printable and text == text.strip() != "" else repr(text)
 

@@ -83,12 +83,11 @@ WEIGHTS = (
     "A weight must be finite and at least 0; correct these rows, or remove them with .filter()."
 )
 COUNTS = WEIGHTS.replace("weight", "count")
-SCORES = "Scores are numbers: cast them first."
+SCORES = "Scores must be numbers. Cast the column first."
 LABELS = (
-    "Labels are Boolean, numbers, text, dates, times or bytes: derive one value from each row "
-    "first."
+    "Labels must be Boolean, numbers, text, dates, times or bytes. Compute such a column first."
 )
-WHICH = "and only Boolean and 0/1 labels have a default."
+WHICH = "and only Boolean and 0/1 labels have a default positive class."
 
 REFUSED = [
     pytest.param(
@@ -162,7 +161,8 @@ REFUSED = [
         log(score=["0.9", "0.4", "0.4", "0.1"]),
         {},
         "score='score': the column has type String.\n"
-        "Scores are numbers: cast them first, for example with pl.col('score').cast(pl.Float64).",
+        "Scores must be numbers. Cast the column first, for example with "
+        "pl.col('score').cast(pl.Float64).",
         id="scores that are text",
     ),
     pytest.param(
@@ -216,7 +216,7 @@ REFUSED = [
     pytest.param(
         log(label=[dt.date(2026, 1, day) for day in (1, 2, 2, 1)]),
         {},
-        f"label='label': the positive class is unknown. The labels are Date, {WHICH}\n"
+        f"label='label': the positive class is unknown. The labels have type Date, {WHICH}\n"
         "Found: datetime.date(2026, 1, 1), datetime.date(2026, 1, 2).\n"
         "Use, for example, positive=datetime.date(2026, 1, 2).",
         id="labels that are dates",
@@ -224,21 +224,21 @@ REFUSED = [
     pytest.param(
         log(label=[1, -1, 1, -1]),
         {},
-        f"label='label': the positive class is unknown. The labels are Int64, {WHICH}\n"
+        f"label='label': the positive class is unknown. The labels have type Int64, {WHICH}\n"
         "Found: -1, 1.\nUse, for example, positive=1.",
         id="labels -1 and 1",
     ),
     pytest.param(
         log(label=[1, 2, 1, 2]),
         {},
-        f"label='label': the positive class is unknown. The labels are Int64, {WHICH}\n"
+        f"label='label': the positive class is unknown. The labels have type Int64, {WHICH}\n"
         "Found: 1, 2.\nUse, for example, positive=2.",
         id="labels 1 and 2",
     ),
     pytest.param(
         log(label=["yes", "no", "yes", "no"]),
         {},
-        f"label='label': the positive class is unknown. The labels are String, {WHICH}\n"
+        f"label='label': the positive class is unknown. The labels have type String, {WHICH}\n"
         "Found: 'no', 'yes'.\nUse, for example, positive='yes'.",
         id="labels that are text",
     ),
@@ -259,14 +259,14 @@ REFUSED = [
     pytest.param(
         log(label=[0.0, 0.5, 1.0, 0.0]),
         {},
-        f"label='label': the positive class is unknown. The labels are Float64, {WHICH}\n"
+        f"label='label': the positive class is unknown. The labels have type Float64, {WHICH}\n"
         "Found: 0.0, 0.5, 1.0.\nUse, for example, positive=1.0.",
         id="labels 0, 0.5 and 1",
     ),
     pytest.param(
         log(label=["a", "b", "c", "a"]),
         {},
-        f"label='label': the positive class is unknown. The labels are String, {WHICH}\n"
+        f"label='label': the positive class is unknown. The labels have type String, {WHICH}\n"
         "Found: 'a', 'b', 'c'.\nUse, for example, positive='c'.",
         id="three labels without a positive class",
     ),
@@ -280,14 +280,14 @@ REFUSED = [
     pytest.param(
         log(label=["1", "1.0", "True", " yes"]),
         {},
-        f"label='label': the positive class is unknown. The labels are String, {WHICH}\n"
+        f"label='label': the positive class is unknown. The labels have type String, {WHICH}\n"
         "Found: ' yes', '1', '1.0', 'True'.\nUse, for example, positive='True'.",
         id="odd labels, shown as they are",
     ),
     pytest.param(
         log(label=[f"label {i:02}" for i in range(25)], score=[0.5] * 25),
         {},
-        f"label='label': the positive class is unknown. The labels are String, {WHICH}\n"
+        f"label='label': the positive class is unknown. The labels have type String, {WHICH}\n"
         "Found: 'label 00', 'label 01', 'label 02', 'label 03', 'label 04', 'label 05', "
         "'label 06', 'label 07', 'label 08', 'label 09' and 15 more.\n"
         "Use, for example, positive='label 24'.",
@@ -342,7 +342,7 @@ REFUSED = [
     pytest.param(
         log(w=["1", "2", "3", "4"]),
         {"weight": "w"},
-        "weight='w': the column has type String.\nWeights are numbers: cast them first.",
+        "weight='w': the column has type String.\nWeights must be numbers. Cast the column first.",
         id="weights that are text",
     ),
     pytest.param(
@@ -355,7 +355,7 @@ REFUSED = [
         log(n=[0.5, 1.0, 1.0, 1.0]),
         {"count": "n"},
         "count='n': the column has type Float64.\n"
-        "Counts are integers: cast them first, or pass fractions as weight=.",
+        "Counts must be integers. Cast the column first, or pass fractions as weight=.",
         id="counts that are fractions",
     ),
     pytest.param(

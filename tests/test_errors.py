@@ -155,8 +155,8 @@ TEXTS = {
     "labels without a default positive class": (
         rf.LabelError.unknown_positive("y", pl.String(), ["a", "b"], "b"),
         (
-            "label='y': the positive class is unknown. The labels are String, and only Boolean and "
-            "0/1 labels have a default.\nFound: 'a', 'b'.\n"
+            "label='y': the positive class is unknown. The labels have type String, and only "
+            "Boolean and 0/1 labels have a default positive class.\nFound: 'a', 'b'.\n"
             "Use, for example, positive='b'."
         ),
     ),
@@ -171,7 +171,7 @@ TEXTS = {
         rf.LabelError.positive_type(1, "y", pl.String()),
         (
             "positive=1: a value of type int is never equal to a label of column 'y', which has "
-            "type String.\nPass the positive value in the type of the labels."
+            "type String.\nPass a value of the same type as the labels."
         ),
     ),
     "scores that Float64 rounds": (

@@ -532,7 +532,7 @@ WRONG = {
     "no positive class": (
         lambda rows: rf.auc(rows, "g", "score").filter(pl.col("auc") > 0.5),
         rf.LabelError,
-        "label='g': the positive class is unknown. The labels are String,",
+        "label='g': the positive class is unknown. The labels have type String,",
     ),
     "a negative weight": (
         lambda rows: rf.auc(rows, "label", "score", weight=-pl.col("w") - 1),

@@ -280,22 +280,22 @@ WRONG_ROLES = {
     "a selector that takes the label along": (
         {"score": cs.numeric() | cs.boolean()},
         (
-            "score=[cs.numeric() | cs.boolean()]: the selector selects 'label', which has another "
-            "role.\n"
+            "score=[cs.numeric() | cs.boolean()]: the selector selects 'label', which another "
+            "argument uses.\n"
             "Exclude this column, for example with … - cs.by_name('label')."
         ),
     ),
     "a selector that takes the weight along": (
         {"score": cs.numeric(), "weight": "importance"},
         (
-            "score=cs.numeric(): the selector selects 'importance', which has another role.\n"
+            "score=cs.numeric(): the selector selects 'importance', which another argument uses.\n"
             "Exclude this column, for example with … - cs.by_name('importance')."
         ),
     ),
     "all columns": (
         {"score": pl.all(), "by": "day"},
         (
-            "score=cs.all(): the selector selects 'day', which has another role.\n"
+            "score=cs.all(): the selector selects 'day', which another argument uses.\n"
             "Exclude this column, for example with … - cs.by_name('day')."
         ),
     ),
@@ -303,7 +303,8 @@ WRONG_ROLES = {
         {"score": ["svm", "day"]},
         (
             "score='day': the column has type String.\n"
-            "Scores are numbers: cast them first, for example with pl.col('day').cast(pl.Float64)."
+            "Scores must be numbers. Cast the column first, for example with "
+            "pl.col('day').cast(pl.Float64)."
         ),
     ),
     "a group key that is a selector": (
@@ -430,7 +431,7 @@ def test_labels_of_any_type_say_which_rows_are_positive(frame, dtype, values, po
 
 
 NEVER_EQUAL = "is never equal to a label of column 'label', which has type"
-OWN_TYPE = "Pass the positive value in the type of the labels."
+OWN_TYPE = "Pass a value of the same type as the labels."
 POSITIVES = {
     "text for Boolean": (
         [True, False],
@@ -505,7 +506,7 @@ POSITIVES = {
         (
             "positive=datetime.datetime(2024, 2, 29, 13, 0, tzinfo=datetime.timezone.utc): a value "
             f"of type datetime {NEVER_EQUAL} Datetime(time_unit='us', time_zone=None).\n"
-            "Pass a datetime without a time zone, as a multiple of the time unit."
+            "Pass a datetime without a time zone, rounded to the time unit of the labels."
         ),
     ),
     "a fraction of the time unit": (
@@ -514,7 +515,7 @@ POSITIVES = {
         (
             "positive=datetime.datetime(2024, 2, 29, 13, 0, 0, 1, tzinfo=datetime.timezone.utc): a "
             f"value of type datetime {NEVER_EQUAL} Datetime(time_unit='ms', time_zone='UTC').\n"
-            "Pass a datetime with a time zone, as a multiple of the time unit."
+            "Pass a datetime with a time zone, rounded to the time unit of the labels."
         ),
     ),
     "a date that never occurs": (
@@ -588,8 +589,8 @@ def test_text_labels_without_any_row_still_need_a_positive_value(frame):
     with pytest.raises(rf.LabelError) as caught:
         rf.auc(rows, "label", "score").lazy().collect()
     assert text_of(caught) == (
-        "label='label': the positive class is unknown. The labels are String, and only "
-        "Boolean and 0/1 labels have a default.\nFound: no labels.\n"
+        "label='label': the positive class is unknown. The labels have type String, and only "
+        "Boolean and 0/1 labels have a default positive class.\nFound: no labels.\n"
         "Use, for example, positive='yes'."
     )
     area = rf.auc(rows, "label", "score", positive="yes").lazy().collect()

@@ -255,7 +255,9 @@ def root_columns(columns: Iterable[Column]) -> set[str]:
 
 def _check_numeric(name: str, dtype: pl.DataType) -> None:
     if not (dtype.is_numeric() or dtype == pl.Boolean):
-        raise ColumnTypeError.compose("scores", name, dtype, "Scores are numbers: cast them first.")
+        raise ColumnTypeError.compose(
+            "scores", name, dtype, "Scores must be numbers. Cast the column first."
+        )
 
 
 def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:

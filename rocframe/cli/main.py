@@ -82,11 +82,14 @@ ARGUMENTS = (
     "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|max_error|path|"
     "rule|costs|benefits|prevalence|subject_to|minimize|beta"
 )
+# An argument with a value in the message of an error, such as by="x" or level=0.9.
 ASSIGNMENT = re.compile(rf"""(?<![\w.\-'"])({ARGUMENTS})=(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?))""")
 
 
 # Arguments whose values are dicts, and the option that is repeated for each item of the dict.
 DICT_OPTIONS = {"costs": "cost", "benefits": "benefit", "subject_to": "subject-to"}
+# A dict, such as costs={"fp": 1}; an item of a dict, such as costs['fp']=; and an argument without
+# a value, such as costs=.
 DICT = re.compile(rf"(?:({'|'.join(DICT_OPTIONS)})=|(?<=example, ))(\{{[^{{}}]*\}})")
 ITEM = re.compile(rf"({'|'.join(DICT_OPTIONS)})\[(['\"])(.*?)\2\]=(\([^()]*\))?")
 BARE_ARGUMENT = re.compile(rf"(?<![\w.\-'\"])({'|'.join(DICT_OPTIONS)}|minimize)=(?![\w'\"(\[{{-])")
@@ -112,7 +115,7 @@ def with_options(message: str) -> str:
 
 
 def _dict_options(match: re.Match[str]) -> str:
-    """Return the options of a dict: `--cost fp=1 --cost fn=5` of `costs={"fp": 1, "fn": 5}`."""
+    """Return the options for a dict: `--cost fp=1 --cost fn=5` for `costs={"fp": 1, "fn": 5}`."""
     try:
         values = literal_eval(match[2])
     except (ValueError, SyntaxError):
@@ -122,7 +125,7 @@ def _dict_options(match: re.Match[str]) -> str:
 
 
 def _item_option(match: re.Match[str]) -> str:
-    """Return the option of an item: `--cost fp=` of `costs['fp']=`."""
+    """Return the option for an item of a dict: `--cost fp=` for `costs['fp']=`."""
     limits = "" if match[4] is None else _option_value(literal_eval(match[4]))
     return f"--{DICT_OPTIONS[match[1]]} {match[3]}={limits}"
 
@@ -134,7 +137,7 @@ def _option_value(value: object) -> str:
 
 
 def similar_option(option: str, command: str) -> str | None:
-    """Return the option whose name is most similar to an unknown option; None if none is."""
+    """Return the option that is most similar to an unknown option; None if none is similar."""
     from rocframe.cli.options import DecisionOptions, EvaluationOptions
 
     name = option.split("=", maxsplit=1)[0].strip("-").replace("-", "_")
@@ -144,7 +147,7 @@ def similar_option(option: str, command: str) -> str | None:
 
 
 def application() -> "App":
-    """Return the definition of the commands, whose docstrings are the help texts."""
+    """Return the command line application; the docstrings of its commands are the help texts."""
     from cyclopts import App, Parameter
 
     import rocframe as rf
@@ -254,7 +257,10 @@ def _run(
     out: Path | None,
     table_text: "Callable[..., str] | None" = None,
 ) -> int:
-    """Run a command and print its outcome; `table_text` formats the table, by default of areas."""
+    """Run a command, print its outcome, and return the exit code.
+
+    `table_text` is the function that formats the result table; the default is `areas_table`.
+    """
     from rocframe.cli.terminal import Progress, areas_table
     from rocframe.reports.page import pooling_sentence
 

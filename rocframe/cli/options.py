@@ -64,7 +64,7 @@ class LogOptions:
     quiet: Annotated[bool, Parameter(alias="-q", show_default=False)] = False
 
     def required_columns(self) -> dict[str, str]:
-        """Return the columns to read, and the option that names each."""
+        """Return a dict from each column to read to its option, such as "--by"."""
         names = self._repeated_columns()
         for option in ("--by", "--score"):
             values = names[option] or []
@@ -77,7 +77,7 @@ class LogOptions:
         return {**columns, self.label: "--label"}
 
     def _repeated_columns(self) -> dict[str, list[str] | None]:
-        """Return the columns of the options that can be repeated."""
+        """Return a dict from each option that can be repeated to its columns."""
         return {"--by": self.by, "--score": self.score}
 
     def report_options(self, label_dtype: pl.DataType) -> ReportOptions:
@@ -263,7 +263,7 @@ def _invalid_value(option: str, text: str, problem: str, hint: str) -> OptionVal
 
 
 def parse_positive(text: str | None, dtype: pl.DataType) -> object:
-    """Return the positive class as a value of the dtype of the labels, or else as text."""
+    """Return the positive class as a value of the dtype of the labels; as text if this fails."""
     if text is None:
         return None
     if dtype == pl.Boolean:

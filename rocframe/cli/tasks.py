@@ -39,8 +39,9 @@ CURVES_FILE, AREAS_FILE, PAGE_FILE = "curves.parquet", "auc.parquet", "charts.ht
 class Outcome:
     """The table to print, the files that were written, and the skipped logs with the reasons.
 
-    `lacks_page` is True if a page was left out because vl-convert is not installed. `unused_keys`
-    are columns such as "model" that are not group columns.
+    `lacks_page` is True if the page was left out because vl-convert is not installed. `unused_keys`
+    are columns of the logs that are usually group columns, such as "model", but that no option
+    names.
     """
 
     table: pl.DataFrame
@@ -57,9 +58,10 @@ def evaluate_logs(
     progress: Progress,
     max_error: float | None = None,
 ) -> Outcome:
-    """Compute the tables of `evaluate` and write them to a folder, with the page if possible.
+    """Compute the tables of `evaluate`, and write them and the page to a folder.
 
-    With `max_error`, the curves in the table are simplified.
+    The page is left out if vl-convert is not installed. With `max_error`, the curves in the table
+    are simplified.
     """
     if max_error is not None:
         parse_max_error(max_error)
@@ -94,7 +96,7 @@ def evaluate_logs(
 def report_logs(
     sources: Sequence[str], options: EvaluationOptions, path: Path, progress: Progress
 ) -> Outcome:
-    """Write the page to a file."""
+    """Compute the report of the logs, and write it as an HTML page to a file."""
     load_vl_convert("rocframe report")
     logs = _open_sources(sources, options, progress)
     check_page_path(path)
@@ -176,9 +178,9 @@ def _read_logs(logs: Logs, options: LogOptions, progress: Progress) -> tuple[pl.
 
 @contextmanager
 def _output_folder(folder: Path, files: Sequence[Path]) -> Iterator[None]:
-    """Create the folder for a block of code, and remove it if the block fails.
+    """Create a folder, check that the files can be written, and run a `with` block.
 
-    Raise an error if the files cannot be written.
+    If the block fails, the folder is removed, unless it existed before or contains files.
     """
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:

@@ -112,7 +112,10 @@ def _text_width(cells: list[str]) -> int:
 
 
 def _shorten_names(columns: list[list[str]], n_names: int, width: int) -> None:
-    """Shorten the widest group names in place until the lines fit or the names are too short."""
+    """Shorten the widest columns of group names in place until the lines fit into `width`.
+
+    No column becomes narrower than `MIN_NAME_WIDTH`.
+    """
     from rich.cells import cell_len, set_cell_size
 
     while sum(map(_text_width, columns)) + len(COLUMN_GAP) * (len(columns) - 1) > width:

@@ -144,7 +144,7 @@ def _rates_of_points(schema: pl.Schema) -> dict[str, pl.Expr]:
         if rate not in schema:
             raise MissingColumnError.compose("table", rate, schema)
         if not schema[rate].is_numeric():
-            hint = "Rates are numbers: cast the column first."
+            hint = "Rates must be numbers. Cast the column first."
             raise ColumnTypeError.compose("table", rate, schema[rate], hint)
     return {rate: column(rate).cast(pl.Float64).fill_nan(None) for rate in RATE_NAMES}
 

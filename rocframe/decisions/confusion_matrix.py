@@ -246,7 +246,7 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
             if name not in schema:
                 raise MissingColumnError.compose("table", name, schema)
             if not schema[name].is_integer():
-                hint = "Counts are integers: cast them first."
+                hint = "Counts must be integers. Cast the column first."
                 raise ColumnTypeError.compose("table", name, schema[name], hint)
         values = {"label": [True, False, True, False], "decision": [True, True, False, False]}
         lists = [pl.lit(pl.Series([cells])).first().alias(name) for name, cells in values.items()]

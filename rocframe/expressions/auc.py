@@ -184,9 +184,9 @@ def _area(rows: Rows) -> pl.Expr:
 def _area_of_ranks(rows: Rows) -> pl.Expr:
     """Return the area from midranks, which takes half the time of the computation from `steps`."""
     positive = field("positive")
-    # Twice the sum of the midranks of P positives is 2·wins + ties + P·(P + 1). The sum minus P·(P
-    # + 1) is at most 2·P·N, where N is the number of negatives. If both terms overflow Int64, the
-    # difference is still correct.
+    # Twice the sum of the midranks of P positives is 2·wins + ties + P·(P + 1). This number minus
+    # P·(P + 1) is at most 2·P·N, where N is the number of negatives. The difference is correct even
+    # if both terms overflow, because Int64 arithmetic is modulo 2^64.
     doubled = (field("score").rank("average") * 2).cast(pl.Int64).filter(positive).sum()
     pos, neg = positive.cast(pl.Int64).sum(), (~positive).cast(pl.Int64).sum()
     area = quotient(doubled - pos * (pos + 1), 2 * pos * neg)
@@ -296,7 +296,10 @@ def partial_auc(rows: Rows, rate_range: RateRange) -> pl.Expr:
 
 
 def _segment_rates(rows: Rows, rate_range: RateRange) -> pl.Expr:
-    """Return the segments of the curve as rates; x is FPR, or 1 - TPR for a TPR range."""
+    """Return the segments of the curve, from (x0, y0) to (x1, y1).
+
+    x is FPR and y is TPR. For a TPR range, x is 1 - TPR and y is 1 - FPR.
+    """
     x0, x1, y0, y1 = FP0 / NEG, FP / NEG, TP0 / POS, TP / POS
     if rate_range.rate == "tpr":
         x0, x1, y0, y1 = 1 - y1, 1 - y0, 1 - x1, 1 - x0

@@ -154,5 +154,6 @@ def _pr_auc(rows: Rows) -> pl.Expr:
 
 
 def _area_of_steps(rows: Rows, step: pl.Expr) -> pl.Expr:
+    """Return the sum of `step` over all distinct scores, divided by the number of positives."""
     area = (step.sum() / POS).clip(0, 1)
     return steps(rows, by_class=False).list.agg(pl.when(POS > 0).then(area))

@@ -154,6 +154,7 @@ def _fpr(rows: Rows) -> pl.Expr:
 
 
 def _rate(rows: Rows, in_class: pl.Expr) -> pl.Expr:
+    """Return, for each row, the share of the rows of a class with at least the same score."""
     sums = cumulated_by_score("weight")
     rate = field("sum").gather(field("last")) / field("total")
     return (
@@ -264,9 +265,9 @@ def _placement(rows: Rows) -> pl.Expr:
 
 
 def _doubled_sum_above(name: str) -> pl.Expr:
-    """Return, for each row, twice the sum of a field over rows with higher scores.
+    """Return, for each row, twice the sum of a field over the rows with higher scores.
 
-    Rows with the same score count one half.
+    Rows with the same score count one half in this sum.
     """
     above = field(name).shift(1, fill_value=0).gather(field("first"))
     return above + field(name).gather(field("last"))

@@ -77,7 +77,7 @@ def formula_expression(
     weight: Column | None,
     count: Column | None,
 ) -> pl.Expr:
-    """Return the expression of `formula`, with the name of the score column."""
+    """Return the value of `formula` as an expression with the name of the score column."""
     columns = {"score": score, "label": column_expression("label", label)}
     columns |= {} if weight is None else {"weight": column_expression("weight", weight)}
     columns |= {} if count is None else {"count": column_expression("count", count)}
@@ -122,7 +122,7 @@ def _rows(roles: Mapping[str, TypedExpr], positive: object) -> Rows:
 def _positive(
     label: pl.Expr, dtype: pl.DataType, positive: object
 ) -> tuple[pl.Expr, tuple[pl.Expr, ...]]:
-    """Return whether each label is positive, and the conditions that make a group invalid."""
+    """Return whether each label is positive, and conditions for groups with invalid labels."""
     if dtype == pl.Null:
         return label.cast(pl.Boolean), ()
     if dtype.is_float():
@@ -144,12 +144,12 @@ def _positive(
 
 
 def field(name: str) -> pl.Expr:
-    """Return a field of the elements of a list, for use in `list.eval` and `list.agg`."""
+    """Return a field of the structs in a list, for use in `list.eval` and `list.agg`."""
     return pl.element().struct.field(name)
 
 
 def record(**columns: pl.Expr) -> pl.Expr:
-    """Return a struct of expressions, in which single values are repeated for each row.
+    """Return a struct of columns, in which a single value is repeated for each row.
 
     polars computes `column / value` as `column * (1 / value)`, which may differ from the correctly
     rounded quotient in the last digit. The quotient of two fields of a struct is rounded correctly.

@@ -156,7 +156,7 @@ def bootstrap_interval(
     bounds: tuple[float, float],
     acceleration: Callable[[], float] = lambda: 0.0,
 ) -> BootstrapInterval:
-    """Return the standard error and the limits from the replicates that are not NaN.
+    """Return the standard error and the confidence limits; replicates that are NaN are left out.
 
     If `ci` is None, only the standard error is computed. `acceleration` returns the acceleration,
     and is called for BCa limits only.
@@ -182,7 +182,7 @@ def bootstrap_interval(
 
 
 def _scale(values: NDArray[np.float64], bounds: tuple[float, float]) -> float:
-    """Return a number to which the rounding errors of the replicates are proportional.
+    """Return the size of the numbers that determine the rounding errors of the replicates.
 
     The result is the largest absolute value of the replicates. If negative values are possible, the
     statistic is a difference of two rates, and the result is 1: both rates have rounding errors
@@ -194,7 +194,7 @@ def _scale(values: NDArray[np.float64], bounds: tuple[float, float]) -> float:
 
 
 def nearly_equal(a: Any, b: Any, *, scale: Any = 1.0) -> Any:
-    """Return whether two numbers differ by no more than rounding errors of numbers near `scale`."""
+    """Return whether two numbers are equal up to the rounding errors of numbers near `scale`."""
     with np.errstate(invalid="ignore"):
         near = abs(a - b) <= ROUNDING_ERROR * np.fmax(scale, abs(b))
     return (a == b) | (near & np.isfinite(a) & np.isfinite(b))
@@ -209,7 +209,7 @@ def bootstrap_limits(
     *,
     scale: float = 1.0,
 ) -> tuple[float, float]:
-    """Return the lower and upper limit from sorted replicates.
+    """Return the lower and upper limit from the sorted replicates `values`.
 
     `a` is the acceleration. BCa limits are NaN if all replicates are above the estimate, or all are
     below it.
@@ -314,7 +314,7 @@ def sample_acceleration(
 
 
 def _row_influence(side: ClassRows, influence: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the influence of each kind of row of a class, from the influence of each score.
+    """Return the influence of each kind of row of a class; `influence` is that of each score.
 
     With weights, the influence of a row is proportional to its weight.
     """

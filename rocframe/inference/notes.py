@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# If several notes apply to a row, the row has the first of them in this order.
+# If several notes apply to a row, the column contains the first of these notes in this order.
 Note = Literal[
     "no_rows",
     "no_positives",
@@ -53,7 +53,7 @@ def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray
 def absent_classes(
     n_pos: NDArray[Any], n_neg: NDArray[Any]
 ) -> dict[Note, NDArray[np.bool_ | np.int64]]:
-    """Return, for `first_notes`, to which groups the notes about absent classes apply."""
+    """Return the notes about absent classes with their groups, as the input of `first_notes`."""
     return {
         "no_rows": (n_pos == 0) & (n_neg == 0),
         "no_positives": n_pos == 0,

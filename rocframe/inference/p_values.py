@@ -30,8 +30,8 @@ def normal_p_value(
 
     def lower_tail(value: NDArray[np.float64]) -> NDArray[np.float64]:
         probability: NDArray[np.float64] = ndtr(value) if df is None else stdtr(df, value)
-        # If a difference and its variance are 0, the statistic is 0 and `df` is NaN. The p-value is
-        # then defined as that of the statistic 0.
+        # If a difference and its variance are 0, the statistic is 0 and `df` is NaN. The tail
+        # probability of the statistic 0 is 1/2 for all `df`.
         return np.where(value == 0, 0.5, probability)
 
     if alternative == "two-sided":
@@ -42,7 +42,7 @@ def normal_p_value(
 def is_as_extreme(
     drawn: NDArray[Any], observed: NDArray[Any] | int, alternative: Alternative
 ) -> NDArray[np.bool_]:
-    """Return which statistics of permutations are at least as extreme as the observed statistic.
+    """Return whether each statistic of a permutation is at least as extreme as the observed one.
 
     The mean of the statistic over all permutations is 0.
     """
@@ -80,8 +80,8 @@ def adjust_p_values(
 ) -> NDArray[np.float64]:
     """Adjust p-values within families by Holm's or Benjamini and Hochberg's method.
 
-    `families` has the number of the family of each test. P-values that are NaN are not counted as
-    tests, and remain NaN.
+    `families` is an array with the number of the family of each test. P-values that are NaN are not
+    counted as tests, and remain NaN.
     """
     result = np.full(len(p_values), np.nan)
     tests = np.flatnonzero(~np.isnan(p_values))

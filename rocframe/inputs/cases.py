@@ -27,7 +27,7 @@ MAX_TOTAL_COUNT = 2.0**62  # twice this sum of counts does not exceed Int64
 
 
 class RowState(IntEnum):
-    """How a row is used, as a code in `Cases.state`."""
+    """The possible values of `Cases.state`: how a row is used."""
 
     USED = 0
     UNSCORED = 1  # the row has no score, and `missing="worst"`
@@ -131,7 +131,10 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
 def _incomplete_rows(
     required: Mapping[str, pl.Series | None], frame: pl.DataFrame, bound: BoundRoles
 ) -> pl.Series:
-    """Return which rows lack a required value; raise an error unless `missing` is "drop"."""
+    """Return, for each row, whether a required value is missing.
+
+    If a value is missing, raise an error unless `missing` is "drop".
+    """
     incomplete = pl.Series([False]).new_from_index(0, frame.height)
     for role, values in required.items():
         if values is not None and values.null_count():
@@ -142,7 +145,7 @@ def _incomplete_rows(
 
 
 def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
-    """Return whether each label is the positive class; null if it is missing."""
+    """Return whether each label is the positive class; null for missing labels."""
     if label.dtype.is_float():
         label = label.fill_nan(None)
     if label.dtype == pl.Boolean:
@@ -177,7 +180,7 @@ def _distinct_labels(label: pl.Series) -> list[object]:
 
 
 def _rarest_label(label: pl.Series) -> object:
-    """Return the rarest label as an example of `positive`; of equally rare labels, the largest."""
+    """Return the rarest label as an example of `positive`; if several are, the largest of them."""
     counts = label.drop_nulls().rename("label").value_counts(name="rows")
     if counts.is_empty():
         return "yes"
@@ -213,7 +216,10 @@ def _is_exact_in_float64(score: pl.Series) -> bool:
 
 
 def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.Series | None:
-    """Return weights as Float64, or counts as Int64, with missing values as null."""
+    """Check the weights or counts of a role; return Float64 or Int64, None without a column.
+
+    Missing values are null.
+    """
     if role not in columns:
         return None
     name = bound.names[role]
@@ -244,7 +250,7 @@ def _weights_of_class(
 ) -> pl.Series | None:
     """Return the benefits or costs of the rows of one class, and 1 for all other rows.
 
-    The values of other rows are not used, so they can be null or negative.
+    The benefits or costs of all other rows are not used, so they can be null or negative.
     """
     if role not in columns:
         return None

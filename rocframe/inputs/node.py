@@ -33,11 +33,11 @@ def plan_table(
 
     `compute` returns the table of one model from its cases: the group columns, then `columns`. The
     tables of all models are concatenated and sorted by group. `more` are the names of columns that
-    the caller adds to the table later. `anchor` is the name of a column that is never null. The
-    last `over` group columns are not in the result, because `compute` combines the groups that
-    differ only in these columns.
+    the caller adds to the table later; group columns must not have these names. `anchor` is the
+    name of a column that is never null. The last `over` group columns are not in the result,
+    because `compute` combines the groups that differ only in these columns.
 
-    `finish` is applied to the table of all models. `finish` may combine values of several groups.
+    `finish` is applied to the table of all models, and may combine values of several groups.
     Therefore, with `finish`, polars must not apply filters on group columns before the computation.
     """
 

@@ -121,7 +121,7 @@ def bind_roles(
     keyed: bool = True,
     over: int = 0,
 ) -> BoundRoles:
-    """Check the names and dtypes of the columns of predictions, and return the columns.
+    """Check the names and dtypes of the columns of predictions; return them as `BoundRoles`.
 
     `table` are the columns of the result; a group column with one of these names raises an error.
     If several scores are given and `keyed` is true, the result also has the group column `model`.
@@ -180,7 +180,7 @@ def bind_roles(
 
 
 def check_repeated_columns(arguments: Sequence[tuple[str, Column]]) -> None:
-    """Raise an error if a group column is the label or a score, or if the label has two roles.
+    """Raise an error if a group column is also the label or a score, or the label another input.
 
     `arguments` are pairs of the name of an argument and a column. Only columns that are given by
     name are compared, not expressions.
@@ -211,7 +211,7 @@ def _check_no_values(argument: str, value: object) -> None:
 def _parse_scores(
     plan: pl.LazyFrame, roles: Roles, score: Scores, schema: pl.Schema
 ) -> tuple[list[Column], tuple[str, ...] | None]:
-    """Return the score columns, and the names of the models; None for a single score."""
+    """Return the score columns and the names of the models, which are None for a single score."""
     _check_no_values("score", score)
     if isinstance(score, Mapping):
         _check_score_mapping(score)
@@ -240,7 +240,7 @@ def _parse_scores(
 def _expand_scores(
     plan: pl.LazyFrame, roles: Roles, score: pl.Expr, schema: pl.Schema
 ) -> tuple[list[Column], tuple[str, ...]]:
-    """Split an expression of several columns into one per column; also return the model names."""
+    """Return an expression for each column of a selector or expression, and the model names."""
     names = output_columns(plan, schema, "score", score).names()
     if not names:
         raise OptionValueError.compose(
@@ -256,7 +256,7 @@ def _expand_scores(
             raise OptionValueError.compose(
                 "score",
                 score,
-                f"the selector selects {name!r}, which has another role",
+                f"the selector selects {name!r}, which another argument uses",
                 f"Exclude this column, for example with … - cs.by_name({name!r}).",
             )
     if cs.is_selector(score):
@@ -353,8 +353,8 @@ def output_columns(
 def _check_label(name: str, dtype: pl.DataType) -> None:
     if dtype.is_nested() or dtype in {pl.Null, pl.Object}:
         hint = (
-            "Labels are Boolean, numbers, text, dates, times or bytes: derive one value from each "
-            "row first."
+            "Labels must be Boolean, numbers, text, dates, times or bytes. Compute such a column "
+            "first."
         )
         raise ColumnTypeError.compose("label", name, dtype, hint)
 
@@ -363,32 +363,34 @@ def _check_score(name: str, dtype: pl.DataType) -> None:
     if not (dtype.is_numeric() or dtype == pl.Boolean):
         hint = f", for example with pl.col({name!r}).cast(pl.Float64)" if dtype == pl.String else ""
         raise ColumnTypeError.compose(
-            "score", name, dtype, f"Scores are numbers: cast them first{hint}."
+            "score", name, dtype, f"Scores must be numbers. Cast the column first{hint}."
         )
 
 
 def _check_weight(name: str, dtype: pl.DataType) -> None:
     if not (dtype.is_numeric() or dtype == pl.Boolean):
         raise ColumnTypeError.compose(
-            "weight", name, dtype, "Weights are numbers: cast them first."
+            "weight", name, dtype, "Weights must be numbers. Cast the column first."
         )
 
 
 def _check_benefit(name: str, dtype: pl.DataType) -> None:
     if not dtype.is_numeric():
         raise ColumnTypeError.compose(
-            "benefit", name, dtype, "Benefits are numbers: cast them first."
+            "benefit", name, dtype, "Benefits must be numbers. Cast the column first."
         )
 
 
 def _check_cost(name: str, dtype: pl.DataType) -> None:
     if not dtype.is_numeric():
-        raise ColumnTypeError.compose("cost", name, dtype, "Costs are numbers: cast them first.")
+        raise ColumnTypeError.compose(
+            "cost", name, dtype, "Costs must be numbers. Cast the column first."
+        )
 
 
 def _check_count(name: str, dtype: pl.DataType) -> None:
     if not dtype.is_integer():
-        hint = "Counts are integers: cast them first, or pass fractions as weight=."
+        hint = "Counts must be integers. Cast the column first, or pass fractions as weight=."
         raise ColumnTypeError.compose("count", name, dtype, hint)
 
 
@@ -440,8 +442,8 @@ def check_positive(positive: object, name: str, dtype: pl.DataType) -> object:
 def _is_temporal_value(value: object, dtype: pl.DataType) -> bool:
     """Return whether a Python value can be equal to a value of this temporal dtype.
 
-    If the dtype has a time zone, the value must have a time zone. The value must also be a multiple
-    of the time unit of the dtype.
+    A datetime must have a time zone if the dtype has one, and none otherwise. The value must also
+    be a multiple of the time unit of the dtype.
     """
     if type(value) is date:
         fits = dtype == pl.Date

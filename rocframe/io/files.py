@@ -49,7 +49,7 @@ EMPTY_FILE = "the file is empty (0 bytes)"
 
 
 def local_path(path: object) -> Path:
-    """Return a path in which `~` is the home folder; raise an error for impossible names."""
+    """Return a path with `~` replaced by the home folder; raise an error for an invalid name."""
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str):
         hint = 'Pass a str or a Path, such as path="table.parquet".'
@@ -172,7 +172,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a new file in the same folder, which replaces `path` at the end of the block.
+    """Yield the path of a new file, which replaces the file `path` at the end of the `with` block.
 
     If the block fails or the process is killed, the old file is unchanged. Other programs see
     either the old content or the complete new content.

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 LogFormat: TypeAlias = FileFormat | Literal["CSV"]
 LOG_FORMATS: dict[str, LogFormat] = {**FILE_FORMATS, ".csv": "CSV"}
 
-# Names of files that are not data begin with these characters, such as _SUCCESS of Spark.
+# Files whose names begin with these characters are not data, such as the file _SUCCESS of Spark.
 HIDDEN_PREFIXES = (".", "_")
 
 
 def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list[str]:
-    """Return the files that the given names, globs and folders contain, each once.
+    """Return the sorted log files of all `sources`, which are names of files, globs and folders.
 
-    `exclude` contains files that are not logs, such as tables that the command wrote to the same
-    folder before.
+    `exclude` contains files that are not logs, such as tables that an earlier command wrote to the
+    same folder.
     """
     excluded = {path.resolve() for path in exclude}
     files: dict[Path, str] = {}
@@ -75,7 +75,7 @@ def _expand(source: str) -> Iterator[str]:
 
 
 def _logs_in_folder(folder: str) -> Iterator[str]:
-    """Yield the logs in a folder and its subfolders, which may be links to folders."""
+    """Yield the logs in a folder and its subfolders; symbolic links to folders are followed."""
     visited = set()
     for parent, folders, names in os.walk(folder, followlinks=True):
         visited.add(Path(parent).resolve())
@@ -95,7 +95,10 @@ def open_logs(
     skip_unreadable: bool = False,
     on_file: Callable[[int], None] = lambda _: None,
 ) -> Logs:
-    """Check each file and read its schema, but no rows; `on_file` gets the number of the file."""
+    """Return the logs in `files`, after each file is checked and its schema is read.
+
+    `on_file` is called with the number of each file before the file is opened.
+    """
     parts: dict[tuple[object, ...], LogPart] = {}
     skipped = {}
     for number, file in enumerate(files):
@@ -157,7 +160,10 @@ def _checked_logs(parts: Sequence[LogPart], skipped: Mapping[str, str]) -> Logs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPart:
-    """Files with the same format, schema and hive keys, which one scan can read."""
+    """Files with the same format, schema and hive keys, which one scan can read.
+
+    Hive keys are the keys in the names of folders such as key=value, which polars adds as columns.
+    """
 
     format: LogFormat
     schema: Mapping[str, pl.DataType]
@@ -192,11 +198,11 @@ class Logs:
         return {name for part in self.parts for name in (*part.schema, *part.hive_keys)}
 
     def has_column(self, name: str) -> bool:
-        """Return whether at least one file has a column of this name."""
+        """Return whether at least one file contains a column of this name."""
         return any(name in part.schema for part in self.parts)
 
     def scan(self, columns: Mapping[str, str]) -> pl.LazyFrame:
-        """Return the rows of all files; `columns` maps each column to the option that names it."""
+        """Return columns of all files; `columns` maps each name to its option, such as --by."""
         plans = [part.scan(columns) for part in self.parts]
         schemas = []
         for part, plan in zip(self.parts, plans, strict=True):
@@ -304,9 +310,9 @@ def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType
 
 
 def _wider_dtype(a: pl.DataType, b: pl.DataType, *, small_integers: bool) -> pl.DataType | None:
-    """Return a dtype that represents the values of both dtypes, or None.
+    """Return a dtype that represents the values of both dtypes; None if there is no such dtype.
 
-    With `small_integers`, all integers are below 2**53, so Float64 represents them exactly.
+    `small_integers` is true if all integers are below 2**53, so that Float64 represents them.
     """
     pair = {a, b} - {pl.Null()}
     if len(pair) < 2:

@@ -268,7 +268,7 @@ def _table_metadata(table: pl.DataFrame) -> dict[str, Any]:
 
 
 def _check_metadata(about: object) -> dict[str, object]:
-    """Check that `about` contains no name that rocframe uses, and that JSON supports its values."""
+    """Return `about` as a dict; raise an error for reserved names and values outside JSON."""
     if not isinstance(about, Mapping):
         hint = 'Use, for example, about={"what": "fraud"}.'
         raise OptionValueError.compose(
@@ -304,7 +304,7 @@ def _check_metadata(about: object) -> dict[str, object]:
 
 
 def check_nesting(argument: str, value: object) -> None:
-    """Check that a value of dicts and lists is neither too deep nor too large for JSON."""
+    """Raise an error if a value of nested dicts and lists is too deep or too large for JSON."""
     level, n_values = [value], 0
     for _ in range(MAX_METADATA_DEPTH):
         children = chain.from_iterable(

@@ -5,9 +5,9 @@ The other bits encode the score: a higher score has a smaller code. If the codes
 rows are sorted by falling score, with the positives of a tie first. Two rows are tied if their
 codes are equal except for the lowest bit.
 
-Scores are not rounded. Nonnegative IEEE floats have the same order as their bit patterns. Scores of
-both signs and labels would need more codes than there are bit patterns. Therefore the bit patterns
-between zero and the smallest magnitude of the scores are left out.
+Scores are not rounded. Nonnegative IEEE floats have the same order as their bit patterns. The label
+needs one bit of the code. If there are scores of both signs, all bits of a float are in use.
+Therefore the bit patterns between zero and the smallest magnitude of the scores are left out.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = Any  # NDArray of float64 or float32
 Codes: TypeAlias = Any  # NDArray of uint64 or uint32
-ENCODED_ROWS = 1 << 16
+ENCODED_ROWS = 1 << 16  # number of rows that a thread encodes at a time
 
 
 class ReservedCode(IntEnum):
-    """Codes of rows that are not used as scored rows, as distances from the largest code."""
+    """Codes of rows that are unscored or not used, as distances from the largest code."""
 
     LEFT_OUT = 0
     ABSENT = 1
@@ -45,7 +45,8 @@ class Codec:
     """Encoding of one column of scores.
 
     The code of a score is `top - rank`. The rank is an integer that increases with the score, and
-    `top` is the rank of the highest score. There are three kinds of rank:
+    `top` is the rank of the highest score. `floats` is the dtype of the scores. There are three
+    kinds of rank:
 
     - Without negative scores, the rank is the bit pattern of the score.
     - With negative scores (`signed`), the rank has the sign of the score. The smallest magnitude,
@@ -72,7 +73,7 @@ class Codec:
         return np.dtype(f"u{self.floats.itemsize}")
 
     def reserved(self, kind: ReservedCode) -> int:
-        """Return the code of a kind of unused row, without the label bit."""
+        """Return the reserved code of a kind of row, without the label bit."""
         return int(np.iinfo(self.codes).max >> 1) - int(kind)
 
     @property
@@ -95,7 +96,7 @@ class Codec:
         return codes
 
     def decode(self, codes: Codes) -> NDArray[np.float64]:
-        """Return the scores of codes without the label bit."""
+        """Return the scores as Float64; `codes` are codes without the label bit."""
         rank = self.top - codes.view(self.integers)
         if self.table is not None:
             scores = self.table[rank]
@@ -173,7 +174,7 @@ def _float_bits(value: Any, floats: np.dtype[Any]) -> int:
 
 
 def _magnitude_range(scores: Floats) -> tuple[int, int]:
-    """Return bit patterns: of the smallest magnitude above 0 and the largest finite magnitude."""
+    """Return the bit patterns of the smallest nonzero and the largest finite magnitude."""
     bits = np.abs(scores).view(f"i{scores.dtype.itemsize}")
     small = int(bits.min())
     large = int(bits.max())

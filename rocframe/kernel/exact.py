@@ -19,9 +19,10 @@ MAX_EXACT_FLOAT = 2**53
 def exact_sums(
     weight: NDArray[Any], value: NDArray[Any], starts: NDArray[np.int64], *, power: int = 1
 ) -> NDArray[Any]:
-    """Return the sums of `weight * value ** power` over segments; `starts` are their first rows.
+    """Return the sums of `weight * value ** power` over segments of the arrays.
 
-    Sums of integers are exact. If they may exceed Int64, they are Python integers.
+    `starts` are the first positions of the segments. Sums of integers are exact. If they may exceed
+    Int64, they are Python integers.
     """
     if weight.dtype.kind == "f":
         return np.add.reduceat(weight * value**power, starts)
@@ -47,12 +48,15 @@ def exact_sums(
 
 
 def exact_fraction(number: float) -> Fraction:
-    """Return the shortest decimal that is read as this float, as a fraction: 0.1 gives 1/10."""
+    """Return the shortest decimal representation of a float as a fraction: 1/10 for 0.1."""
     return Fraction(str(float(number)))
 
 
 def exact_quotient(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:
-    """Return quotients, which are correctly rounded for integers; NaN if the denominator is 0."""
+    """Return the quotients of two arrays; NaN if the denominator is 0.
+
+    Quotients of integers are correctly rounded.
+    """
     result = np.full(len(denominator), np.nan)
     defined = np.array(denominator > 0, bool)
     if denominator.dtype.kind == "f":
@@ -82,10 +86,10 @@ def exact_product(*factors: NDArray[Any]) -> NDArray[Any]:
 
 
 def scale_by_totals(total: NDArray[Any], *counts: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Multiply weights by the power of two that puts their total into [1/2, 1).
+    """Multiply sums of weights by the power of two for which `total` is at least 1/2 and below 1.
 
-    The products of such weights do not underflow or overflow, and their ratios do not change.
-    Integers are returned unchanged.
+    The products of such sums do not underflow or overflow, and their ratios do not change. Integers
+    are returned unchanged.
     """
     if not any(count.dtype.kind == "f" for count in counts):
         return counts
@@ -96,7 +100,7 @@ def scale_by_totals(total: NDArray[Any], *counts: NDArray[Any]) -> tuple[NDArray
 def scale_to_unit(*parts: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     """Multiply all arrays by the same power of two, so that the largest number is at most 1.
 
-    The products of floats are exact, and ratios do not change. Integers are returned unchanged.
+    Ratios do not change, and there are no rounding errors. Integers are returned unchanged.
     """
     if not any(part.dtype.kind == "f" for part in parts):
         return parts

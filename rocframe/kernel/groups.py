@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 class SortedRows:
     """The sorted cases of all groups, one group after the other.
 
-    The scored rows of group i are `starts[i]` to `ends[i]`. Its other rows, which are unscored,
-    left out or absent, are `ends[i]` to `starts[i + 1]`. `codes` encode the score and the label of
-    each row. `weights` is None if rows have no weights and no counts. `row` is the position of each
-    row in the frame, or None if it was not requested.
+    The scored rows of group i are the rows `starts[i]` to `ends[i] - 1`. The rows `ends[i]` to
+    `starts[i + 1] - 1` are unscored, left out or absent, and `unscored` contains their totals.
+    `codes` encode the score and the label of each row. `weights` is None if rows have no weights
+    and no counts. `row` is the position of each row in the frame, or None if it was not requested.
     """
 
     codec: Codec
@@ -159,7 +159,10 @@ def _sort_within_groups(
 def _group_rows(
     keys: pl.DataFrame, columns: dict[str, NDArray[Any]]
 ) -> tuple[pl.DataFrame, NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """Return the sorted distinct keys, the start of each group, and `columns` sorted by group."""
+    """Return the sorted distinct keys, the start of each group, and `columns` sorted by group.
+
+    One of `columns` is named `codes`.
+    """
     if not keys.width:
         length = len(columns["codes"])
         return pl.DataFrame(height=1), np.array([0, length]), columns
@@ -181,9 +184,10 @@ def _group_rows(
 class UnscoredTotals:
     """Totals of the rows of each group that are unscored, left out, or absent (`RowState`).
 
-    `length` is the number of these rows; a row with a count is one row. `n_missing` is the number
-    of rows that are left out or unscored, with counts. The other fields are totals of the unscored
-    rows of each class: number of rows, sum of row weights, and sum of count times squared weight.
+    `length` is the number of these rows, not multiplied by `count`. `n_missing` is the number of
+    rows that are left out or unscored, multiplied by `count`. The other fields are totals of the
+    unscored rows of each class: number of rows, sum of row weights, and sum of count times squared
+    weight.
     """
 
     length: NDArray[np.int64]

@@ -1,7 +1,8 @@
-"""Draw bootstrap replicates: how often each row is drawn, with a random stream per group.
+"""Draw bootstrap replicates of the rows of each group.
 
-A step is a distinct score of the group. Rows of a class with the same score, weight and cluster are
-one kind of row. A replicate is stored as the number of rows of each kind.
+Each group has a separate random stream. A step is a distinct score of the group. Rows of a class
+with the same score, weight and cluster are one kind of row. A replicate is stored as the number of
+rows of each kind.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ MULTINOMIAL_RATIO = 32
 REUSED_BYTES = 1 << 24  # freed memory up to this size is reused for the next batch
 MAX_STORED_NUMBERS = (
     1 << 19
-)  # maximum number of values in memory, of all replicates of the groups of a chunk
-RowCounts: TypeAlias = "NDArray[np.int64]"  # a matrix with a row per replicate
+)  # maximum number of values of all replicates that a chunk of groups keeps in memory
+RowCounts: TypeAlias = "NDArray[np.int64]"  # one row per replicate, one column per kind of row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,13 +53,13 @@ class ReplicateScan:
         return self.population.codec
 
     def map(self, function: Callable[[Block], Result], /) -> list[Result]:
-        """Call `function` on the block of all replicates, unless the group has no scores."""
+        """Return the result of `function` for the only block; empty if the group has no scores."""
         return [function(self.block)] if self.ranges else []
 
     def curve_counts(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the true and false positives of each replicate (rows) at each step (columns).
 
-        The first column is the row of a curve above all scores.
+        The first column is for the threshold above all scores.
         """
         size = len(self.totals.pos)
         tp, fp = (
@@ -125,11 +126,11 @@ class ReplicateCounts:
 def _cumulative_counts(
     side: ClassRows, counts: RowCounts, steps: NDArray[np.int64] | None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the weight of a class above each score, the weight including the score, and totals.
+    """Return the weight of a class above each score, at or above each score, and in total.
 
-    The first two arrays have one row per replicate and one column per score in `steps`, or all
-    scores for None. The totals have one value per replicate. Without weights, each row has the
-    weight 1.
+    The first two arrays have one row per replicate and one column per score. `steps` are the
+    positions of these scores, or None for all scores. The totals have one value per replicate.
+    Without weights, each row has the weight 1.
     """
     weights = counts if side.weight is None else counts * side.weight
     sums = np.empty((len(weights), weights.shape[1] + 1), weights.dtype)
@@ -145,8 +146,8 @@ class RowSampler:
     """Draws rows of a class with replacement.
 
     `rows` is the number of rows of each kind, and `total` the number of all rows. Single rows are
-    drawn if `chances` is None; `kind` is then the kind of each row, or None if each row is a kind.
-    Otherwise `chances` are the probabilities of the kinds in multinomial draws.
+    drawn if `chances` is None. `kind` is then the kind of each row, or None if no two rows are of
+    the same kind. Otherwise `chances` are the probabilities of the kinds in multinomial draws.
     """
 
     rows: NDArray[np.int64]
@@ -209,7 +210,7 @@ class GroupSampler:
 
     @property
     def batch(self) -> int:
-        """The number of replicates in a batch, such that a batch has about `BLOCK_ROWS` numbers."""
+        """The number of replicates in a batch, which needs at most about `BLOCK_ROWS` numbers."""
         population = self.population
         size = max(self.pos.size + self.neg.size, len(population.codes))
         if population.clusters is not None:
@@ -296,10 +297,10 @@ def draw_valid(
     valid: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
     size: int,
 ) -> tuple[NDArray[np.int64], int]:
-    """Draw replicates until all are valid; also return how many were drawn again.
+    """Return `size` valid replicates, and how many replicates were drawn again.
 
-    The probability of a valid draw must not be near 0, because the expected number of draws is its
-    reciprocal.
+    The expected number of draws is the reciprocal of the probability of a valid draw, so this
+    probability must not be near 0.
     """
     replicates = draw(size)
     invalid, n_redrawn = np.flatnonzero(~valid(replicates)), 0
@@ -357,7 +358,10 @@ def resample_groups(
     draws: RandomDraws,
     selected: NDArray[np.bool_] | None = None,
 ) -> Iterator[GroupReplicates]:
-    """Yield the statistics of the replicates of each group in `selected` that has both classes."""
+    """Yield the statistics of the replicates of each selected group that has both classes.
+
+    `selected` is True for the selected groups; None selects all groups.
+    """
     # After a large memory block is freed, the C library of Linux reuses freed memory instead of
     # returning it to the system. The reuse saves a quarter of the time, so a block is allocated and
     # freed at once.
@@ -419,7 +423,7 @@ def _resample_batch(
     batch: int,
     size: int,
 ) -> tuple[list[NDArray[Any]], list[int]]:
-    """Return the statistics of one batch, and how many replicates were drawn again for each.
+    """Return the values of each statistic, and for each the number of replicates drawn again.
 
     Each batch has a separate random stream.
     """
@@ -463,7 +467,7 @@ class ClassRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupRows:
-    """The rows of one group: its distinct scores (`codes`, encoded by `codec`), and both classes.
+    """The rows of one group: its distinct scores, encoded as `codes`, and the rows of both classes.
 
     `corners` are the positions in `codes` at which the ROC curve can have a corner. If the rows of
     two neighboring scores all belong to the same class, there is no corner between them.
@@ -531,7 +535,7 @@ def _merge_rows(
     *,
     steps: int,
 ) -> ClassRows:
-    """Return the kinds of rows of one class; rows with equal values are one kind.
+    """Return the kinds of rows of one class: rows with the same score, weight and cluster.
 
     `step` is the position of the score of each row among the `steps` distinct scores of the group.
     """
@@ -554,6 +558,7 @@ def _merge_rows(
 
 
 def _corner_steps(pos: ClassRows, neg: ClassRows) -> NDArray[np.int64]:
+    """Return the positions of the scores at which the ROC curve can have a corner."""
     has_pos, has_neg = (np.diff(side.n_above, prepend=0) > 0 for side in (pos, neg))
     has_both = has_pos & has_neg
     is_corner = has_both.copy()

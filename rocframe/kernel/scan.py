@@ -1,6 +1,6 @@
 """Count the positives and negatives at or above each distinct score of each group.
 
-All counts are computed in one pass over the sorted rows, which this module calls a scan.
+A scan is one pass over the sorted rows of all groups, which computes all counts.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Result = TypeVar("Result")
 class Block:
     """Counts at the distinct scores of some groups; each score of a group is one step.
 
-    A step lowers the threshold to the next distinct score. The steps `starts[i]` to `starts[i + 1]`
-    belong to the group `groups[i]`. `tp` and `fp` are the numbers of positives and negatives at or
-    above the score of a step. `tp0` and `fp0` are the numbers above this score. With weights, all
-    four are sums of row weights. `codes` are the scores of the steps, as codes without the label
-    bit.
+    A step lowers the threshold to the next distinct score. The steps `starts[i]` to `starts[i + 1]
+    - 1` belong to the group `groups[i]`. `tp` and `fp` are the numbers of positives and negatives
+    at or above the score of a step. `tp0` and `fp0` are the numbers above this score. With weights,
+    all four are sums of row weights. `codes` are the scores of the steps, as codes without the
+    label bit.
 
     `pos_squares` and `neg_squares` are, for each step and class, the sums of count times squared
     weight, or None if they were not requested. `first_row` is the position of the first row of the
@@ -75,7 +75,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockRange:
-    """The range of sorted rows of a block, `start` to `stop`: complete groups or a part of one.
+    """The sorted rows `start` to `stop - 1` of a block: complete groups, or a part of one group.
 
     For a part of a group, `tp` and `fp` are the numbers of positive and negative rows of the group
     before row `start`.
@@ -106,11 +106,11 @@ class GroupTotals:
 
 
 class Scannable(Protocol):
-    """The interface that statistics read: a scan of the data, or of replicates of one group."""
+    """The input of the functions of statistics: a scan of the data, or of replicates of a group."""
 
     @property
     def ranges(self) -> Sequence[BlockRange]:
-        """The groups of each block."""
+        """The blocks, each with the numbers of its groups."""
 
     @property
     def totals(self) -> GroupTotals:
@@ -139,12 +139,12 @@ class Scan:
 
     @classmethod
     def from_cases(cls, cases: Cases) -> Scan:
-        """Sort the cases, with the positions of rows in the frame if the cases have clusters."""
+        """Return a scan of cases; with the positions of rows in the frame if there are clusters."""
         return cls.from_rows(sort_rows(cases, with_positions=cases.cluster is not None))
 
     @classmethod
     def from_rows(cls, rows: SortedRows) -> Scan:
-        """Divide the sorted rows into blocks, and count the classes of each group."""
+        """Return a scan of sorted rows: divide them into blocks, and compute the class totals."""
         row_ranges = _split_rows(rows)
         class_counts = run_parallel(lambda part: _count_range(rows, part), row_ranges)
         pos_rows, neg_rows = rows.unscored.pos_rows.copy(), rows.unscored.neg_rows.copy()
@@ -178,7 +178,10 @@ class Scan:
         return cls(rows=rows, ranges=ranges, totals=totals)
 
     def map(self, function: Callable[[Block], Result], /, *, squares: bool = False) -> list[Result]:
-        """Call `function` on every block; return its results in the order of `ranges`."""
+        """Call `function` on every block; return its results in the order of `ranges`.
+
+        With `squares`, weighted blocks contain the sums of count times squared weight.
+        """
         return run_parallel(
             lambda part: function(_scan_range(self.rows, part, squares)), self.ranges
         )
@@ -219,7 +222,10 @@ def _split_group(rows: SortedRows, group: int) -> list[BlockRange]:
 
 
 def _range_rows(rows: SortedRows, part: BlockRange) -> tuple[Any, NDArray[np.int64]]:
-    """Return the positions of the scored rows in a range, and the end of each group among them."""
+    """Return the positions of the scored rows in a range, and the end of each group.
+
+    The ends are cumulative numbers of scored rows.
+    """
     if len(part.groups) == 1:
         return slice(part.start, part.stop), np.array([part.stop - part.start])
     ends = np.cumsum(rows.ends[part.groups] - rows.starts[part.groups])

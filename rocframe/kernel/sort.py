@@ -42,7 +42,7 @@ def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
 
 
 def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the positions of the codes of each group in sorted order."""
+    """Return the positions of all codes, in the order that sorts the codes of each group."""
     order = np.empty(len(codes), np.int64)
     sizes = np.diff(starts)
     for rows in equal_size_groups(starts):
@@ -63,7 +63,10 @@ def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def falling_ranks(thresholds: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return integers that rise as thresholds fall; the smallest Int64 is not among them."""
+    """Return an integer for each threshold; a lower threshold has a larger integer.
+
+    The smallest Int64 does not occur in the result.
+    """
     bits = (0.0 - thresholds).view(np.int64)
     ranks: NDArray[np.int64] = bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
     return ranks

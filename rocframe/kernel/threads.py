@@ -27,15 +27,15 @@ R = TypeVar("R")
 def count_workers() -> int:
     """Return the number of threads of polars, which rocframe uses as well.
 
-    On a thread on which polars runs a query, `thread_pool_size` returns 1. Therefore the function
-    is called on a new thread.
+    On a thread on which polars runs a query, `thread_pool_size` returns 1. Therefore it is called
+    on a new thread.
     """
     with ThreadPoolExecutor(1) as reader:
         return max(1, reader.submit(thread_pool_size).result())
 
 
 @cache
-def _pool(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - threads do not survive a fork
+def _pool(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - a fork has no threads
     return ThreadPoolExecutor(count_workers(), thread_name_prefix=THREAD_NAME)
 
 

@@ -140,9 +140,9 @@ def test_a_column_of_dtype_null_is_a_column_of_nulls(method):
 @pytest.mark.parametrize(
     ("roles", "message"),
     [
-        ({"score": "word"}, "score='word': the column has type String.\nScores are numbers"),
-        ({"weight": "word"}, "weight='word': the column has type String.\nWeights are numbers"),
-        ({"count": "half"}, "count='half': the column has type Float64.\nCounts are integers"),
+        ({"score": "word"}, "score='word': the column has type String.\nScores must be numbers"),
+        ({"weight": "word"}, "weight='word': the column has type String.\nWeights must be numbers"),
+        ({"count": "half"}, "count='half': the column has type Float64.\nCounts must be integers"),
         ({"label": "list", "positive": 1}, "label='list': the column has type List(Int32).\nLab"),
     ],
 )

@@ -70,7 +70,7 @@ BOTH = [
     (WIDE, ("truth", ["a", "a"]), {}, rf.RepeatedNameError,
      "scores='a': the name is given more than once.\nGiven: 'a', 'a'.\n"),
     (WIDE, ("truth", ["a", "text"]), {}, rf.ColumnTypeError,
-     "scores='text': the column has type String.\nScores are numbers: cast them first."),
+     "scores='text': the column has type String.\nScores must be numbers. Cast the column first."),
     (WIDE, ("truth", []), {}, rf.OptionValueError,
      f"scores=[]: expected at least one column.\n{GIVE}"),
     (WIDE, ("truth", {}), {}, rf.OptionValueError, "scores={}: expected at least one column.\n"),

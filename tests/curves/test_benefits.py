@@ -149,14 +149,17 @@ NOT_MONOTONE = (
             {"benefit": ["1"] * 5},
             {"benefit": "benefit"},
             (
-                "benefit='benefit': the column has type String.\nBenefits are numbers: cast them "
-                "first."
+                "benefit='benefit': the column has type String.\nBenefits must be numbers. "
+                "Cast the column first."
             ),
         ),
         (
             {"cost": ["1"] * 5},
             {"cost": "cost"},
-            "cost='cost': the column has type String.\nCosts are numbers: cast them first.",
+            (
+                "cost='cost': the column has type String.\nCosts must be numbers. Cast the column "
+                "first."
+            ),
         ),
         (
             {},

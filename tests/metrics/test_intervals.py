@@ -125,7 +125,7 @@ def test_custom_metrics_and_settings_are_used_at_points():
 
 TP = pl.col("tp")
 NUMERIC = "Use an expression that returns numbers or Booleans."
-ROWWISE = "\nDo not use sums, filters or windows, because the column contains all groups. "
+ROWWISE = "\nDo not use sums, filters or windows, because they would combine rows of all groups. "
 
 
 @pytest.mark.parametrize(
