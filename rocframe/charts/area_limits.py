@@ -26,9 +26,10 @@ HINT = "Pass the table of auc, fold_auc or intervals for the predictions of thes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AreaLimits:
-    """The confidence limits of the areas in a legend as text, and the confidence level.
+    """Confidence limits of areas, and their confidence level, as text for the legend of a chart.
 
-    `texts` maps each legend entry to its limits. Without a legend of areas, the only entry is "".
+    `texts` maps each legend entry to its limits. If the chart has no legend of areas, the only key
+    is an empty string.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -36,7 +37,7 @@ class AreaLimits:
 
     @property
     def caption(self) -> str:
-        """A text that names the confidence level; empty if there are no limits."""
+        """A text for the subtitle with the confidence level; empty if there are no limits."""
         return f"brackets: {self.level} confidence limits" if self.level else ""
 
 
@@ -49,7 +50,8 @@ def read_area_limits(
 ) -> AreaLimits:
     """Return the confidence limits in `table` for the areas in a legend.
 
-    `keys` has the group columns of each curve, and `areas` has the area of each curve.
+    `keys` has one row per curve with its group columns, and `areas` has the area of each curve. The
+    values of the group column `entries` are the legend entries; None if there is no legend.
 
     Raise an error if the areas in the table differ from the areas in the legend.
     """
@@ -63,7 +65,7 @@ def read_area_limits(
     rows_of_curves: dict[int, int] = {}
     for i, j in zip(row.tolist(), curve.tolist(), strict=True):
         if rows_of_curves.setdefault(j, i) != i:
-            problem = "a curve has more than one row in this table"
+            problem = "the table has more than one row for the same curve"
             raise OptionValueError.compose("areas", rows.columns, problem, HINT)
     curves_of_entries: dict[str, list[int]] = {}
     for i, name in enumerate([""] * len(areas) if entries is None else entries.texts):
@@ -94,7 +96,10 @@ def read_area_limits(
 
 
 def _area_rows(table: object, kind: Kind) -> pl.DataFrame:
-    """Select the rows of a table that have the areas of this kind, in a column named `area`."""
+    """Return the areas and confidence limits in a table, for curves of this kind.
+
+    Whatever the type of the table, the column of the areas is named `area`.
+    """
     is_precision_recall = kind.name == "precision_recall"
     layout = table_of(table.columns) if isinstance(table, pl.DataFrame) else None
     names: dict[Any, str] = {AUC: "auc", FOLD_AUC: "mean_auc", METRIC_INTERVALS: "estimate"}
@@ -107,7 +112,7 @@ def _area_rows(table: object, kind: Kind) -> pl.DataFrame:
         metric = "average_precision" if is_precision_recall else "auc"
         rows = table.filter(pl.col("metric") == metric)
     elif is_precision_recall:
-        problem = "the areas of this table are not those of precision-recall curves"
+        problem = "the chart has precision-recall curves, but the table has areas of ROC curves"
         hint = 'Use rf.intervals(…, metrics="average_precision").'
         raise OptionValueError.compose("areas", table.columns, problem, hint)
     return rows.select(

@@ -58,11 +58,11 @@ if TYPE_CHECKING:
     from rocframe.table_types import Table
 
 BAR_OPACITY, BAR_WIDTH = 0.6, 2
-LIGHT_OPACITY = 0.04  # of each band, if the bands of several curves overlap
+LIGHT_OPACITY = 0.04  # opacity of each band, if a panel has several bands
 PANEL_OPACITY = 0.5  # maximum sum of the opacities of all bands in a panel
 MEAN_WIDTH = 3.5
 TOLERANCE = 1 / 500  # maximum error of a drawn line, as a share of an axis
-AXIS_STEPS = 400  # interpolated points along an axis on which lines are curved
+AXIS_STEPS = 400  # number of interpolated points along a logarithmic or normal-deviate axis
 BARS = 20  # number of bars of a curve with limits along both axes
 METRIC, MEAN = "metric", "mean"
 ENDS = ("x", "y", "x_low", "x_high", "y_low", "y_high")
@@ -110,7 +110,7 @@ def mean_chart(
 
     rows = [*groups.tooltips(), tooltip("at", "threshold_mean"), *plot.axis_tooltips()]
     points = hover_layer(plot, rows).transform_calculate(at=THRESHOLD_TEXT)
-    if plane.excludes_zero:  # only rows of the table have a tooltip
+    if plane.excludes_zero:  # interpolated points, for which bar < 0, have no tooltip
         points = points.transform_filter("datum.bar >= 0")
     limited = any(
         record[f"{side}_low"] != record[side] for record in plot.records for side in averaged
@@ -146,8 +146,9 @@ def plot_with_limits(
 ) -> CurvePlot:
     """Return the chart data of curves with confidence limits: one record per group.
 
-    `ordered` is the sorted table. `fields` maps coordinates, limits and thresholds to its columns.
-    `plane_of` returns the axes for the points. Points without coordinates are not drawn.
+    `ordered` is the sorted table. `fields` maps the names of coordinates, limits and thresholds to
+    columns of this table. `plane_of` chooses the axes from the values of these columns. `averaged`
+    are the axes with limits: "x", "y" or both. Rows without coordinates are not drawn.
     """
     keys = list(map(column, by))
     number = pl.struct(keys).rle_id() if by else pl.lit(0, pl.UInt32)
@@ -181,7 +182,7 @@ def plot_with_limits(
 
 
 def interval_caption(table: pl.DataFrame) -> str:
-    """Return the confidence levels of a table as text; empty without confidence limits."""
+    """Return a text such as "95 % pointwise intervals"; empty if the table has no level."""
     names = level_text(table.get_column("ci_level"))
     return names and f"{names} pointwise intervals"
 
@@ -189,8 +190,8 @@ def interval_caption(table: pl.DataFrame) -> str:
 def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
     """Draw a band if one axis has confidence limits, or bars if both axes have limits.
 
-    `key` is the text in the legend. The layer has both axes, because `.interactive()` applies to
-    the first layer of a chart.
+    `key` is the text in the legend; without a text, there is no legend. Each layer has channels for
+    both axes, because `.interactive()` applies to the first layer of a chart.
     """
     plane = plot.plane
     x, y = plane.channels()
@@ -216,7 +217,8 @@ def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
         if vertical
         else {"x": x_low, "x2": alt.X2("x_high:Q"), "y": y}
     )
-    # Vega-Lite uses the order of the rows. An order channel would split the area.
+    # The layers have no order channel, which would split each area into several areas. Without this
+    # channel, Vega-Lite connects points in the order of the rows.
     layers = [band]
     if several:  # The colors of overlapping areas mix, so lines show the limits of each band.
         outline = curve_filter(plot).mark_area(
@@ -233,7 +235,10 @@ def chart_with_limits(plot: CurvePlot, layers: Sequence[alt.Chart]) -> alt.Layer
 
 
 def _point_columns(mean: CurveAverage) -> dict[str, str]:
-    """Map each field of a drawn point to the table column with its values."""
+    """Map coordinates, limits and thresholds to columns of the table.
+
+    An axis that was not averaged has no limits. Its coordinate is used instead.
+    """
     fields = {"x": mean.kind.x, "y": mean.kind.y}
     for side, axis in list(fields.items()):
         has_limits = axis in mean.averaged
@@ -245,7 +250,10 @@ def _point_columns(mean: CurveAverage) -> dict[str, str]:
 def _add_bend_points(
     plane: Plane, points: Mapping[str, NDArray[np.float64]], starts: NDArray[np.int64]
 ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
-    """Interpolate points where lines bend on the axes, and remove points outside the axes."""
+    """Add interpolated points to curves on nonlinear axes, and remove points outside the axes.
+
+    Return the new `points`, and the new `starts`: the index of the first point of each curve.
+    """
     rows = np.arange(len(points["x"]))
     if not len(rows):
         return dict(points), starts
@@ -282,10 +290,11 @@ def needed_points(
     *,
     both: bool,
 ) -> NDArray[np.bool_]:
-    """Return which points to draw, and add the field `bar` to `points`.
+    """Return a mask of the points to draw, and add the field `bar` to `points`.
 
-    The other points differ from the drawn lines by less than TOLERANCE. `bar` is 1 for points with
-    bars, 0 for other rows of the table, and negative for interpolated points.
+    The distance from a point that is not drawn to the drawn line is less than TOLERANCE. If `both`
+    axes have limits, about BARS rows of each curve have bars. `bar` is 1 for these rows, 0 for
+    other rows of the table, and negative for interpolated points.
     """
     needed = np.zeros(len(points["x"]), bool)
     for across, up in (("x", "y"), ("x_low", "y_low"), ("x_high", "y_high")):
@@ -312,10 +321,10 @@ def _areas(table: pl.DataFrame, mean: CurveAverage) -> list[float] | None:
 def _one_mean_column(
     table: pl.DataFrame, metric_average: MetricAverage
 ) -> tuple[pl.DataFrame, CurveAverage]:
-    """Unpivot the averaged metrics of a table, and return the layout of the result.
+    """Return a table with the averaged metrics in one column, and the layout of this table.
 
-    If there are several metrics, the first group column of the result has their names. Infinite
-    values become null.
+    If there are several metrics, the first group column contains their names. Infinite values
+    become null.
     """
     several = len(metric_average.averaged) > 1
     y = free_name(MEAN, metric_average.by) if several else metric_average.averaged[0]
@@ -342,7 +351,7 @@ def _one_mean_column(
 def _metric_plane(
     kind: Kind, metrics: tuple[str, ...], points: Mapping[str, NDArray[np.float64]]
 ) -> Plane:
-    """Return axes from 0 to 1 for rates, and with the range of the values for other metrics."""
+    """Return the axes of averaged metrics: from 0 to 1 for rates, else the range of the values."""
     ends = np.concatenate([points["y"], points["y_low"], points["y_high"]])
     x, y = _metric_axis(kind.x, (kind.x,), points["x"]), _metric_axis(kind.y, metrics, ends)
     return Plane(kind=kind, x=x, y=y)

@@ -29,27 +29,29 @@ if TYPE_CHECKING:
     from rocframe.rates import Rate
 
 TICKS = 5
-MIN_ZOOM = 1 / 200  # a smaller visible share of an axis is treated as this share
+MIN_ZOOM = 1 / 200  # minimum of the visible share of an axis that `visible_share` returns
 EMPTY_HEIGHT = 2.0  # upper end of an axis of counts or lift without points
 
 # Possible lower ends of axes that cannot show 0.
 DEVIATE_STARTS = (0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5)
 LOG_STARTS = (0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
-# Rates with a tick. An axis of normal deviates also has a tick at 1 minus each rate.
+# Rates below 0.5 with a tick on an axis of normal deviates. The axis also has ticks at 0.5 and at 1
+# minus each of these rates.
 DEVIATE_TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2)
 LOG_TICKS = (*reversed(LOG_STARTS), 0.1, 1.0)
 # Rates above 99.9 % have five digits, because three digits would round 99.99 % to 100 %.
 PERCENT_LABELS = "format(cumulativeNormal(datum.value), datum.value > 3.1 ? '.5~p' : '.3~p')"
 
-FREE = "free"  # the name of the kind for two metrics that are not the axes of another kind
-# Metrics that depend on costs or on the threshold are excluded: the counts of a point do not
-# determine them.
+FREE = "free"  # name of the kind of curve whose axes the user chose with `x` and `y`
+# Metrics that depend on costs, on beta or on the threshold are excluded, because they cannot be
+# computed from the counts of a point alone.
 AXIS_METRICS = tuple(
     name
     for name, rate in (NAMES | COUNT_METRICS).items()
     if rate.name not in {"expected_cost", "f_beta", "net_benefit"}
 )
-PROPER_NAMES = ("F1", "Cohen", "Matthews", "Youden")  # labels whose first letter is upper-case
+# Titles that start with one of these words keep the upper-case letter inside a sentence.
+PROPER_NAMES = ("F1", "Cohen", "Matthews", "Youden")
 
 COUNT_TITLES = {
     "tp": "True positives",
@@ -93,7 +95,7 @@ class PlotAxis:
         return self.excludes_zero or self.zoomed
 
     def zoom(self, argument: str, domain: object) -> PlotAxis:
-        """Return the axis with the range `domain`, the value of the option `argument`."""
+        """Return the axis with the range `domain`; error messages name the option `argument`."""
         example = f"Use, for example, {argument}=(0.1, 0.2)."
         values = None if isinstance(domain, pl.LazyFrame) else to_floats(domain)
         if values is None or len(values) != 2 or not values[0] < values[1]:
@@ -107,7 +109,8 @@ class PlotAxis:
         if outside:
             ends = "finite numbers" if self.nice else "numbers from 0 to 1"
             if self.excludes_zero:
-                ends = "numbers above 0 and below 1" if self.deviate else "numbers above 0, up to 1"
+                highest_end = "below" if self.deviate else "not above"
+                ends = f"numbers above 0 and {highest_end} 1"
             problem = f"expected {ends} on this axis ({self.title.lower()})"
             raise OptionValueError.compose(argument, domain, problem, example)
         return replace(self, low=low, high=high, nice=False, zoomed=True)
@@ -122,7 +125,7 @@ class PlotAxis:
         return round(STANDARD_NORMAL.inv_cdf(rate), 6) if self.deviate else rate
 
     def channel(self) -> dict[str, Any]:
-        """Return the title, scale and ticks for Altair."""
+        """Return the arguments of an Altair position channel: title, scale and ticks."""
         domain = [self.coordinate(self.low), self.coordinate(self.high)]
         if self.scale == "log":
             scale = alt.Scale(type="log", domain=domain, nice=False)
@@ -146,7 +149,7 @@ class PlotAxis:
 class Plane:
     """The two axes of a kind of curve; `diagonal` is False if lines of chance are hidden.
 
-    `titles` are titles of rates and counts that differ from the usual titles.
+    `titles` maps names of rates and counts to titles that replace the default titles.
     """
 
     kind: Kind
@@ -169,7 +172,7 @@ class Plane:
         return f"{self.y.title.lower()} against {self.x.title.lower()}"
 
     def title(self, name: str, default: str) -> str:
-        """Return the title of a rate or a count in `titles`, or the default."""
+        """Return the title of a rate or a count: its entry in `titles`, or else `default`."""
         rate = (COUNT_METRICS | NAMES).get(name)
         return self.titles.get(name if rate is None else rate.name, default)
 
@@ -199,7 +202,7 @@ class Plane:
         return f"Shown: {' and '.join(ranges)}" if ranges else ""
 
     def visible_share(self, plane: Plane) -> float:
-        """Return the share of the axes of `plane` that these axes show: the minimum of x and y."""
+        """Return the visible share of the axes of the full `plane`: the smaller one of x and y."""
         shares = (
             np.diff(full.position(np.array([part.low, part.high])))[0]
             for part, full in ((self.x, plane.x), (self.y, plane.y))
@@ -225,7 +228,7 @@ class Plane:
         return self.x.position(x), self.y.position(y)
 
     def fields(self) -> tuple[str, str]:
-        """Return the fields of both axes: the rates x and y, or their normal deviates u and v."""
+        """Return the names of the drawn fields: rates x and y, or their normal deviates u and v."""
         return ("u", "v") if self.x.deviate else ("x", "y")
 
     def channels(self) -> tuple[alt.X, alt.Y]:
@@ -234,7 +237,11 @@ class Plane:
         return alt.X(x, **self.x.channel()), alt.Y(y, **self.y.channel())
 
     def deviates(self, *more: str) -> dict[str, str]:
-        """Return Vega expressions of the normal deviates of fields; empty on other scales."""
+        """Return Vega expressions of normal deviates by field; empty for axes of other scales.
+
+        The fields u and v are the deviates of x and y. The deviates of fields in `more` replace the
+        values of these fields.
+        """
         if not self.x.deviate:
             return {}
         fields = {"u": "x", "v": "y"} | {name: name for name in more}
@@ -242,14 +249,14 @@ class Plane:
 
 
 def linear_axis(ticks: int = TICKS) -> alt.Axis:
-    """Return a linear axis with about this number of ticks."""
+    """Return a linear axis; `ticks` is the approximate number of ticks."""
     return alt.Axis(tickCount=ticks, **AXIS_STYLE)
 
 
 def count_ticks(domain: Sequence[float]) -> int:
-    """Return a number of ticks such that all ticks of a count are whole numbers.
+    """Return the number of ticks of an axis of counts, such that all ticks are whole numbers.
 
-    Weighted counts can have a range below 1. The ticks of such a range are fractions.
+    If weights are small, the range of counts can be below 1. Its ticks are then fractions.
     """
     length = int(domain[1] - domain[0])
     return min(length, TICKS) if length else TICKS
@@ -294,8 +301,8 @@ def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | Non
         check_choice(name, value, AXIS_METRICS)
     x, y = str(options.x), str(options.y)
     for kind in KINDS.values():
-        # The kind predictive_value, with lines of chance, is used for precision only if the user
-        # calls the metric `ppv`.
+        # Precision and ppv are the same metric. The kind predictive_value is used only if the user
+        # names it `ppv`.
         is_same = kind.name != "predictive_value" or y == kind.y
         if is_same and _metric(kind.x) is _metric(x) and _metric(kind.y) is _metric(y):
             return kind
@@ -320,7 +327,7 @@ def _metric(name: str) -> Rate:
 
 
 def given_titles(plane: Plane, options: ChartOptions) -> Plane:
-    """Return a plane whose axes have the names in `x` and `y`, which may be aliases."""
+    """Return the plane with the axes renamed to the options `x` and `y`, which may be aliases."""
     for side, name in (("x", options.x), ("y", options.y)):
         if isinstance(name, str):
             axis = replace(getattr(plane, side), name=name, title=axis_title(plane.kind, name))
@@ -329,7 +336,7 @@ def given_titles(plane: Plane, options: ChartOptions) -> Plane:
 
 
 def curve_plane(kind: Kind, points: LinePoints, scale: Scale | None = None) -> Plane:
-    """Choose the axes for the points of curves."""
+    """Return the axes for the points of curves of a kind."""
     x, y = axis_rates(kind, points)
     return choose_plane(kind, x, y, scale=scale, top=y)
 
@@ -342,14 +349,17 @@ def choose_plane(
     scale: Scale | None,
     top: NDArray[np.float64],
 ) -> Plane:
-    """Choose the axes for points `x, y`; an axis of counts or lift ends at the highest `top`."""
+    """Return the axes for points with the values `x` and `y`.
+
+    An axis of counts or lift ends at the maximum of `top`, which contains `y` or its upper limits.
+    """
     if kind.name == FREE:
         scale_of(kind, scale)
         return Plane(kind=kind, x=free_axis(kind, kind.x, x), y=free_axis(kind, kind.y, top))
     scale_name = scale_of(kind, scale)
     scaled_sides = SCALED_AXES[scale_name][kind.name] if scale_name in SCALED_AXES else ()
-    # An axis that cannot show 0 ends near the smallest error rate. The error rate of tpr is
-    # 1 - tpr.
+    # The lower end of an axis that cannot show 0 is near the smallest error rate of the points. On
+    # an axis of normal deviates, the error rate of tpr is 1 - tpr.
     errors = [x, 1 - y if scale_name == "normal_deviate" and kind.y == "tpr" else y]
     ends = np.concatenate(
         [values for side, values in zip("xy", errors, strict=True) if side in scaled_sides] or [x]
@@ -369,7 +379,7 @@ def choose_plane(
 
 
 def free_axis(kind: Kind, name: str, values: NDArray[np.float64]) -> PlotAxis:
-    """Return the axis of a metric: from 0 to 1, or the range of its values without limits."""
+    """Return the axis of a metric: from 0 to 1 for a rate, else the range of 0 and `values`."""
     axis = PlotAxis(name=name, title=axis_title(kind, name))
     lowest, highest = _metric(name).bounds
     if (lowest, highest) == (0, 1):
@@ -381,7 +391,7 @@ def free_axis(kind: Kind, name: str, values: NDArray[np.float64]) -> PlotAxis:
 
 
 def axis_title(kind: Kind, name: str) -> str:
-    """Return the title of a rate: its label, or the name that is usual for this kind of curve."""
+    """Return the title of an axis: the label of the metric, or its alias if `name` is an alias."""
     if name in AXIS_TITLES:
         return AXIS_TITLES[name]
     rate = kind.axis(name)
@@ -393,8 +403,8 @@ def axis_rates(kind: Kind, points: LinePoints) -> tuple[NDArray[np.float64], NDA
 
     Precision and lift are undefined if tp + fp = 0. A point with tp + fp = 0 gets the value of the
     next point of its curve: the expected value for a random subset of the rows with the highest
-    score. Ratios of negative predictions are undefined if fn + tn = 0, and get the value of the
-    point before.
+    score. Metrics of negative predictions, such as npv, are undefined if fn + tn = 0. A point with
+    fn + tn = 0 gets the value of the previous point.
     """
     x, y = (
         _fill_ends(axis_values(points, kind, name), points.curve)
@@ -406,7 +416,7 @@ def axis_rates(kind: Kind, points: LinePoints) -> tuple[NDArray[np.float64], NDA
 
 
 def _fill_ends(values: NDArray[np.float64], curve: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Replace NaN by the next value of the same curve, or by the last value if there is none."""
+    """Replace NaN by the next value of the same curve; if there is none, by the previous value."""
     for step in (-1, 1):
         # For each point, the index of the nearest point in this direction that has a value.
         index = np.arange(len(values))
@@ -437,7 +447,8 @@ def axis_start(values: NDArray[np.float64], starts: Sequence[float]) -> float:
 
 
 BENEFIT, COST = "benefit", "cost"
-# The title of each rate and count, and the argument of `curve` with the values that it sums.
+# For each rate and count of a curve of benefits and costs: the title, and the argument of `curve`
+# whose values are summed.
 VALUE_TITLES = {
     "tpr": ("Share of benefit", BENEFIT),
     "fnr": ("Share of missed benefit", BENEFIT),
@@ -451,7 +462,7 @@ VALUE_TITLES = {
 
 
 def value_titles(benefit: object, cost: object) -> dict[str, str]:
-    """Return the titles of rates and counts by name; empty without units of benefit and cost."""
+    """Return titles with the unit of benefit or cost, by rate or count; empty without units."""
     units = {BENEFIT: benefit, COST: cost}
     for argument, unit in units.items():
         if unit is not None and not (isinstance(unit, str) and unit.strip()):

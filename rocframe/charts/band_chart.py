@@ -34,7 +34,7 @@ POINT_COLUMNS = {
 def band_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw each curve with its band; if both axes have limits, they are drawn as bars."""
+    """Draw each curve with its band. If both axes have limits, draw bars instead of a band."""
     kind = KINDS["roc"]
     x, y = (PlotAxis(name=name, title=axis_title(kind, name)) for name in (kind.x, kind.y))
     plane = zoom_plane(Plane(kind=kind, x=x, y=y), options)
@@ -69,7 +69,10 @@ def band_chart(
 
 
 def _band_text(table: pl.DataFrame, *names: str) -> str:
-    """Describe the bands; `names` are the columns of level, scope and, optionally, method."""
+    """Return a text such as "95 % simultaneous band (working_hotelling)".
+
+    `names` are the columns with the level, the scope and, optionally, the method.
+    """
     bands = table.select(names).unique(maintain_order=True)
     return ", ".join(
         " ".join([f"{100 * level:.4g} % {scope} band", *(f"({name})" for name in method)])

@@ -78,22 +78,21 @@ def chart(
     Other tables become dot plots with a line per row, in the order of the table:
 
     - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the tie envelope, if
-      there is one. A dashed line shows chance, unless its distance from the areas and their limits
-      is larger than the range of these numbers.
+      there is one. A dashed line shows chance, unless chance is far from all areas and limits.
     - `auc_test`: the areas, a dashed line at each null hypothesis, and the adjusted p-values.
     - `fold_auc`: the mean of the areas with its interval; hollow marks show
       `pooled_auc` and `auc_of_mean`.
     - `pooling_gap`: the mean and the pooled area, and the two parts of the gap between them.
-    - `transfer`: a line from the value realised to the value on the data that determined the
-      threshold. If there are several rules, each rule has a panel.
+    - `transfer`: a line from `value_chosen`, on the data that determined the threshold, to
+      `value_realised`, on other data. If there are several rules, each rule has a panel.
     - `intervals`: the metrics. If some are outside [0, 1], each metric has a panel.
     - `compare`: the differences, a dashed line at 0, and the adjusted p-values. If there are more
       than 40 rows, the 40 rows with the smallest p-values are drawn.
 
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Plans become
     lines: the power, or the detectable difference if a target power was given, against the number
-    of positives. The reason for an undefined result is in its line or below the title. Tables of
-    `contrast` have no chart.
+    of positives. If a result is undefined, the chart states the reason in the line of the result or
+    below the title. Tables of `contrast` have no chart.
 
     Parameters
     ----------
@@ -125,10 +124,10 @@ def chart(
     color : str or None, optional
         Group column with a color for each of its values; None for one color. By default, `model` if
         that is a group column, else the first group column that `facet` and `detail` do not name.
-        If the column has more than 12 values and no numbers or times, all lines have the same
-        color and tooltips show the value; dot plots then have a line per value. In dot plots, the
-        default uses colors only if they distinguish at most eight values within lines, and not
-        for comparisons of models.
+        If the column has more than 12 values, other than numbers or times, all lines have the same
+        color and tooltips show the value; dot plots then have a line per value. By default, dot
+        plots have colors only if there are several group columns and at most eight colors, and
+        comparisons of models have no colors.
     facet : str, default None
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()
@@ -159,15 +158,15 @@ def chart(
         Share of positives, between 0 and 1, for the expected cost. By default, with `costs`, the
         prevalence at which the table was computed, or else the prevalence of each curve.
     mark : float, DataFrame or mapping, default None
-        Operating points to mark: thresholds, for which the same rows are used as in `at`; a table
-        from `at`, whose group columns determine the curves; or a mapping from up to six names to
-        thresholds or tables, with a shape for each name. For a table from `intervals` with the
-        metrics of the axes, the chart also shows their confidence limits as bars.
+        Operating points to mark: thresholds, which select the same rows as in `at`; a table from
+        `at`, whose group columns determine the curves; or a mapping from up to six names to
+        thresholds or tables, with a shape for each name. If the table is from `intervals` and has
+        the metrics of the axes, bars show the confidence limits of these metrics.
     areas : DataFrame, default None
-        Areas with confidence limits, which the legend (without colors, the subtitle) shows in
-        brackets. A table from `auc`; from `fold_auc`, if an entry of the legend stands for several
-        curves; or from `intervals`, for `average_precision` and `auc`. The areas must be those that
-        the legend shows.
+        Table of areas whose confidence limits the legend (without colors, the subtitle) shows in
+        brackets. The table is from `auc`; from `fold_auc`, if a legend entry shows the mean area of
+        several curves; or from `intervals`, with `average_precision` or `auc`. Its areas must be
+        equal to the areas in the legend.
     ties : bool, default False
         Draw the area between the best and the worst order of tied rows with a dotted outline, for
         roc, gain and lift_chart, if it is large enough to be visible. The description states both
@@ -212,8 +211,8 @@ def chart(
     RocframeError
         If there is no chart for the table, if a curve has no row with threshold `inf`, or if the
         last row of a curve has true negatives. To draw a part of a curve, use `x_domain` or
-        `y_domain`. Other missing rows are not detected. If only rows of positives are missing below
-        the last row of a curve, it is drawn like a curve with unscored positives.
+        `y_domain`. Other missing rows are not detected. For example, if the rows below the lowest
+        score of a negative are missing, the curve is drawn as if these positives had no scores.
 
     Examples
     --------
@@ -292,7 +291,7 @@ def _check_curve(columns: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartOptions:
-    """The options of a chart; an option with its default value counts as not given."""
+    """The options of a chart. An option with its default value is treated as not given."""
 
     by: By = None
     kind: KindName | None = None
@@ -317,7 +316,10 @@ class ChartOptions:
     legend: bool = True
 
     def check(self, options: Collection[str], table: str) -> None:
-        """Raise an error for a given option that charts of a type of table do not have."""
+        """Raise an error if an option is given that is not in `options`.
+
+        `options` are the options of charts of one type of table, which has the name `table`.
+        """
         names = [option.name for option in fields(self) if option.name in options]
         for option in fields(self):
             available = f"Available: {', '.join(names)}." if names else "It has no options."

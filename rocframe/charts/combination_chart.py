@@ -47,7 +47,11 @@ RANGE_ENDS = {"x": "fpr_min", "x2": "fpr_max", "y": "tpr_min", "y2": "tpr_max"}
 def combination_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw the combinations of each pair: for AND and for OR, a rectangle and two points."""
+    """Draw the combined decisions of each pair of models, in a panel per pair.
+
+    For AND and for OR, a panel shows the rectangle of all possible points, the expected point and
+    the measured point.
+    """
     pair = "models"
     while pair in table.columns:
         pair = f"({pair})"
@@ -115,7 +119,7 @@ def combination_chart(
 def chain_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw each chain as a line through its stages, beside the points of its models."""
+    """Draw each chain as a line through its stages, and a point for each single model."""
     operators = table.get_column("operator").n_unique()
     by = (*layout.by, "operator") if operators > 1 else layout.by
     table = table.sort(*map(column, by), "stage")
@@ -180,7 +184,7 @@ def _roc_plane(table: pl.DataFrame, options: ChartOptions) -> Plane:
 
 
 def _json_columns(table: pl.DataFrame, *names: str) -> list[tuple[Any, ...]]:
-    """Return the values of columns as JSON values, row by row."""
+    """Return a tuple for each row of a table, with the JSON values of the columns `names`."""
     values = (json_numbers(table.get_column(name).to_list()) for name in names)
     return list(zip(*values, strict=True))
 
@@ -198,9 +202,11 @@ def _points(
     suffix: str,
     names: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return a record for each row, with the point (fpr, tpr) or nulls if it is undefined.
+    """Return a record for each row with its point; the coordinates are null if it is undefined.
 
-    `suffix` is the end of the names of both columns, and `mark` the type of the points.
+    The coordinates are in the columns `fpr` and `tpr` with `suffix`, such as `fpr_independent`.
+    `mark` is the type of the points, such as "measured". `names` are their names in tooltips, by
+    default the type.
     """
     positions = _json_columns(table, f"fpr{suffix}", f"tpr{suffix}")
     return [
@@ -237,7 +243,8 @@ def _point_layers(plot: CurvePlot) -> list[alt.Chart]:
         tooltip("y", "tpr", RATE_FORMAT),
     ]
     layers: list[alt.Chart] = []
-    for is_alone in (True, False):  # the legend has the color of single models, the first layer
+    # The symbols in the legend have the color of the first layer: the neutral color.
+    for is_alone in (True, False):
         layer = alt.Chart().transform_filter(
             f"isValid(datum.{TYPE}) && datum.{TYPE} {'===' if is_alone else '!=='} '{ALONE}'"
         )

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind
     from rocframe.table_types import Table
 
-NOTE = "empty"  # the `part` of records with the reason for an empty panel
+NOTE = "empty"  # the value of the field `part` of records with the reason for an empty panel
 OUTSIDE = "all curves lie outside the axes"
 
 
@@ -163,7 +163,7 @@ def curves_of(table: pl.DataFrame, by: Sequence[str]) -> Curves:
 
 
 def _prevalence_text(curves: Curves, kind: Kind) -> str:
-    """Return the prevalence of the rates on the axes as text; empty if it differs by curve."""
+    """Return a text such as "prevalence 0.1"; empty if no axis was computed at this prevalence."""
     if curves.prevalence is None or not any(
         kind.axis(name).depends_on_prevalence for name in kind.rates
     ):
@@ -172,7 +172,10 @@ def _prevalence_text(curves: Curves, kind: Kind) -> str:
 
 
 def _add_chance_levels(records: list[dict[str, Any]], plane: Plane) -> None:
-    """Add the height of the line of chance to each record; nearly equal heights are merged."""
+    """Add the height of the line of chance to each record, as the field `level`.
+
+    Nearly equal heights are merged. Records of kinds with a fixed line of chance do not change.
+    """
     total = {"lift_chart": "pos", **dict.fromkeys(PREVALENCE_KINDS, "prevalence")}.get(
         plane.kind.name
     )
@@ -182,7 +185,7 @@ def _add_chance_levels(records: list[dict[str, Any]], plane: Plane) -> None:
     for record, level in zip(records, merge_levels(levels, plane.y.high), strict=True):
         record["level"] = level
     if plane.kind.name == "lift_chart":
-        # The lines of perfect scores end at the prevalence. The chart does not show the prevalence.
+        # The prevalence is needed only for the corner of the line of perfect scores.
         corners = [record["prevalence"] if record["x"] else None for record in records]
         for record, corner in zip(records, merge_levels(corners, 1), strict=True):
             record["prevalence"] = corner
@@ -194,9 +197,10 @@ def _notes(
     areas: Sequence[float],
     kind: Kind,
 ) -> list[dict[str, Any]]:
-    """Return a note for each panel without a drawn curve.
+    """Return a record with the reason for each panel in which no curve is drawn.
 
-    A chart without panels needs no note for undefined areas, which its subtitle or legend states.
+    In a chart without panels, undefined areas have no such record, because the subtitle or legend
+    states that they are undefined.
     """
     by_panel: dict[Any, list[dict[str, Any]]] = {}
     for record in records:

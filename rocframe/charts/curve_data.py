@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind, Scale
 
 
-LEVEL_STEP = 1 / 4000  # distance of two levels, as a share of an axis
+LEVEL_STEP = 1 / 4000  # between two levels in `drawn_points`, as a share of an axis
 MIN_RATE = 1e-6  # the smallest rate on axes that cannot show 0
 
-# The scales for which the drawn rows of each kind are selected; other kinds have linear and log
-# scales. For precision and lift, the rows that linear axes need are sufficient for all scales.
+# The scales for which the rows of each kind are selected; the default is linear and log. For
+# precision and lift, the rows that are selected for linear axes are sufficient for all scales.
 SIMPLIFIED_SCALES: dict[str, tuple[Scale, ...]] = {
     "det": ("normal_deviate",),
     "precision_recall": ("linear",),
@@ -51,10 +51,11 @@ SIMPLIFIED_SCALES: dict[str, tuple[Scale, ...]] = {
 def drawn_points(
     curves: Curves, kind: Kind, areas: Sequence[float], *, step: float = LEVEL_STEP
 ) -> LinePoints:
-    """Return the rows that the lines need on all scales of a kind.
+    """Return a selection of rows of each curve that is sufficient to draw its line on all scales.
 
-    Curves with an undefined area have no rows. Each axis has levels at a distance of `step`. Rows
-    between two neighboring levels are skipped.
+    Each axis is divided into steps of length `step`, as a share of the axis. If several rows of a
+    curve are in the same step of both axes, rows between the first and the last are left out. For
+    curves with an undefined area, no rows are selected.
     """
     last_points = _points_at(curves, [np.array([end - 1]) for end in curves.starts[1:]])
     x, y = axis_rates(kind, last_points)
@@ -104,7 +105,10 @@ def drawn_points(
 def points_of_counts(
     curves: Curves, drawn: NDArray[np.bool_], *, step: float = LEVEL_STEP
 ) -> LinePoints:
-    """Select rows such that each count changes by a share of at most `step` between two rows."""
+    """Return rows of the drawn curves such that counts change little from one row to the next.
+
+    Each of tp, fp, fn and tn changes by at most the share `step`, or the two rows are neighbors.
+    """
 
     def rows(curve: int) -> NDArray[np.int64]:
         start, end = curves.starts[curve : curve + 2]
@@ -127,7 +131,7 @@ def points_of_counts(
 
 
 def _points_at(curves: Curves, rows: list[NDArray[np.int64]]) -> LinePoints:
-    """Return the given rows of each curve."""
+    """Return the points at the given rows; `rows` contains the row indices of each curve."""
     row = np.concatenate([np.zeros(0, np.int64), *rows])
     return LinePoints(
         curve=np.repeat(np.arange(len(rows)), [len(part) for part in rows]),
@@ -146,8 +150,8 @@ POINTS = ("threshold", "x", "y", "tp", "fp")
 def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]:
     """Return a record for each curve: its totals and its points, as JSON values.
 
-    Points between two rows of the table have no threshold and no counts. Curves that are not drawn
-    have no prevalence.
+    Interpolated points have null as threshold and counts. Curves that are not drawn have null as
+    prevalence.
     """
     points = lines.points
     is_row = (points.row != BETWEEN).tolist()
@@ -178,9 +182,9 @@ def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]
 
 
 def clip_to_axes(plane: Plane, points: LinePoints) -> LinePoints:
-    """Clip each curve to the axes of a plane.
+    """Return the part of each curve that is inside the axes of a plane.
 
-    The counts of the new end points are interpolated linearly between two rows.
+    The counts at the new end points of a curve are interpolated linearly between two rows.
     """
     limited = []
     for side in (plane.x, plane.y):
@@ -215,8 +219,9 @@ def clip_to_axes(plane: Plane, points: LinePoints) -> LinePoints:
 def _crossing(rate: NDArray[np.float64], level: float, side: Literal["left", "right"]) -> float:
     """Return the fractional index at which an increasing rate is equal to `level`.
 
-    If several indices are possible, return the first for "left" and the last for "right". If the
-    level is outside the range of the rate, return the first or the last index of the rate.
+    If the rate is equal to `level` at several indices, return the first of them if `side` is
+    "left", and the last if it is "right". If `level` is outside the range of the rate, return the
+    first or the last index.
     """
     after = int(np.searchsorted(rate, level, side))
     if after == 0:
@@ -227,12 +232,14 @@ def _crossing(rate: NDArray[np.float64], level: float, side: Literal["left", "ri
     return float(after - 1 + (level - start) / (end - start))
 
 
-# Maximum errors of lines, as shares of an axis. The sum of LEVEL_STEP and these three is less than
-# the documented 1/500.
+# Maximum errors of lines, as shares of an axis. The sum of LEVEL_STEP and the next three numbers is
+# less than the documented maximum of 1/500.
 BEND_TOLERANCE = 1 / 5000
 COLUMN_WIDTH = 1 / 3000
 CORNER_TOLERANCE = 1 / 1000
-TOLERANCE_FACTOR = 9 / 8  # CORNER_TOLERANCE is multiplied by it until lines have few corners
+# If a line has more than MAX_LINE_POINTS corners, its tolerance is multiplied by this factor until
+# it has fewer.
+TOLERANCE_FACTOR = 9 / 8
 MAX_POINTS = 4800  # of all lines, unless MIN_EXTRA_POINTS for each line result in more points
 MIN_EXTRA_POINTS = 20  # of a line, in addition to its corners
 MAX_LINE_POINTS = 480
@@ -254,7 +261,8 @@ def simplified_lines(plane: Plane, points: LinePoints) -> Lines:
     if plane.bends:
         points = add_bend_points(plane, points)
     x, y = axis_rates(plane.kind, points)
-    # A point with an undefined rate is drawn at the next point, so its tooltip shows no row.
+    # A point with an undefined rate is drawn at the position of the next point. It is marked as an
+    # interpolated point, so that its tooltip does not show the row.
     points = replace(points, row=np.where(_are_defined(plane.kind, points), points.row, BETWEEN))
     return thinned_lines(plane, points, x, y)
 
@@ -264,7 +272,8 @@ def thinned_lines(
 ) -> Lines:
     """Select points such that straight lines between them are within 1/500 of an axis.
 
-    Lines are straight between the given points. In each line, `x` only increases or only decreases.
+    `x` and `y` are the coordinates of the points. In each line, `x` must not change its direction.
+    The exact line is straight between two given points.
     """
     selected = column_extremes(
         plane.x.position(x), plane.y.position(y), points.starts, COLUMN_WIDTH
@@ -280,7 +289,8 @@ def thinned_lines(
     selected = needed | rows & evenly_spaced_points(
         across, up, points.starts, np.maximum(spare, MIN_EXTRA_POINTS), corners=needed
     )
-    # An additional point moves the line, which can exceed the tolerance at other points.
+    # A line through an additional point can exceed the tolerance at other points, so the corners
+    # are determined again.
     selected = corner_points(across, up, points.starts, tolerance, required=selected)
     selected = np.where(
         (_count(selected, points) > MAX_LINE_POINTS + MIN_EXTRA_POINTS)[points.curve],
@@ -291,27 +301,28 @@ def thinned_lines(
 
 
 def _are_defined(kind: Kind, points: LinePoints) -> NDArray[np.bool_]:
-    """Return whether both axes have a value at each point."""
+    """Return a mask of the points at which both rates are defined and finite."""
     x, y = (axis_values(points, kind, name) for name in (kind.x, kind.y))
     return np.asarray(np.isfinite(x) & np.isfinite(y))
 
 
 def _count(marked: NDArray[np.bool_], points: LinePoints) -> NDArray[np.int64]:
-    """Count the marked points of each curve."""
+    """Return the number of points of each curve at which the mask `marked` is true."""
     return np.bincount(points.curve[marked], minlength=len(points.pos))
 
 
 def add_bend_points(plane: Plane, points: LinePoints) -> LinePoints:
     """Add points between rows until straight lines between all points are close to the curves.
 
-    Counts are linear between two rows, but rates and their positions on the axes can be nonlinear.
+    This is necessary because rates and their positions on the axes can be nonlinear functions of
+    the counts, which are interpolated linearly.
     """
     left = np.flatnonzero(points.curve[1:] == points.curve[:-1])
     return insert_points(points, left, lambda start, end: _is_bent(plane, start, end))
 
 
 def _is_bent(plane: Plane, start: LinePoints, end: LinePoints) -> NDArray[np.bool_]:
-    """Return whether the curve from each point in `start` to the same element of `end` is bent."""
+    """Return a mask of the segments, from `start[i]` to `end[i]`, that are not nearly straight."""
     (x, y), (next_x, next_y) = plane.position(start), plane.position(end)
     bent = (np.abs(next_x - x) > BEND_TOLERANCE) & (np.abs(next_y - y) > BEND_TOLERANCE)
     start, end = start.select(bent), end.select(bent)

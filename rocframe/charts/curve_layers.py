@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MANY_CURVES = 20  # a panel with more curves has thin lines
 NEAR_LEVELS = 1 / 100  # share of an axis; closer lines of chance are merged
 LOG_STEPS = 48  # segments of a line of chance on logarithmic axes
-MEANS = "means"  # the name of the kind for means of metrics at fixed values of a metric
+MEANS = "means"  # name of the kind of charts without lines of chance, such as means of metrics
 ONE_LINE = "The dashed line shows chance"
 ONE_PER_PREVALENCE = "Each dashed line shows chance at one prevalence"
 THRESHOLD_TEXT = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
@@ -39,10 +39,10 @@ ROW_FIELDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvePlot:
-    """Data of a curve chart: a record for each curve or point, and their groups.
+    """Data of a curve chart: its axes, a record for each curve or point, and the groups.
 
     `overlays` are records of hulls, ties, cost lines, marked points and notes. `averaged` are the
-    axes of the confidence limits: "x", "y" or both.
+    axes that have confidence limits: "x", "y" or both.
     """
 
     plane: Plane
@@ -56,8 +56,8 @@ class CurvePlot:
         if self.plane.zoomed:
             for layer in layers:
                 layer.mark.clip = True
-        # Altair copies a chart for each added transform. Copies of `transform` are fast, because it
-        # has no layers.
+        # Altair copies a chart each time a transform is added to it. The transforms were therefore
+        # added to the chart `transform`, which has no layers to copy.
         return LayerChart(
             layer=list(layers),
             data=inline_data([*self.records, *self.overlays]),
@@ -77,7 +77,11 @@ class CurvePlot:
 
 
 def one_point_per_row(plane: Plane, fields: Sequence[str], *deviates: str) -> alt.Chart:
-    """Return a chart with the transforms that split each record into one row per point."""
+    """Return a chart with the transforms that split each record into one row per point.
+
+    `fields` are the fields with a list of values per record. `deviates` are those of the fields
+    that are replaced by their normal deviates on axes of this scale.
+    """
     steps = alt.Chart().transform_flatten(list(fields))
     steps = steps.transform_window(step="row_number()", groupby=["curve"])
     positions = plane.deviates(*deviates)
@@ -85,7 +89,7 @@ def one_point_per_row(plane: Plane, fields: Sequence[str], *deviates: str) -> al
 
 
 def overlay(part: str | None) -> alt.Chart:
-    """Return a layer with the records of one kind of overlay, or of the curves if it is None."""
+    """Return a layer with the records of the overlay `part`; with None, those of the curves."""
     condition = "!isValid(datum.part)" if part is None else f"datum.part === '{part}'"
     layer: alt.Chart = alt.Chart().transform_filter(condition)
     return layer
@@ -97,7 +101,10 @@ def curve_filter(plot: CurvePlot) -> alt.Chart:
 
 
 def line_layer(plot: CurvePlot, **stroke: Any) -> alt.Chart:
-    """Draw lines through the points in their order; Vega-Lite would sort them by x."""
+    """Draw lines through the points in the order of the records.
+
+    Without an order channel, Vega-Lite would sort the points of a line by x.
+    """
     x, y = plot.plane.channels()
     layer: alt.Chart = (
         curve_filter(plot)
@@ -123,7 +130,7 @@ def curve_stroke(plot: CurvePlot) -> dict[str, Any]:
 
 
 def hover_layer(plot: CurvePlot, tooltips: list[alt.Tooltip]) -> alt.Chart:
-    """Draw invisible points on the lines; their tooltips show rows of the table."""
+    """Draw invisible points on the lines, with tooltips of rows of the table."""
     x, y = plot.plane.channels()
     layer: alt.Chart = (
         curve_filter(plot)
@@ -144,7 +151,10 @@ def row_tooltips(plot: CurvePlot) -> list[alt.Tooltip]:
 
 
 def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
-    """Describe the lines of chance; return an empty text if the chart has none."""
+    """Return a sentence about the lines of chance; empty if the chart has none.
+
+    `of_curves` is True for charts of curve tables, which contain the prevalence.
+    """
     if plane.kind.name in {MEANS, FREE} or not plane.diagonal:
         return ""
     if plane.kind.name in {*PREVALENCE_KINDS, "lift_chart"}:
@@ -154,7 +164,7 @@ def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
 
 
 def chance_key(plane: Plane) -> str:
-    """Return the meaning of the lines of a lift chart, which differ from those of other charts."""
+    """Return the meaning of the dashed and dotted lines of a lift chart; empty for other charts."""
     is_drawn = plane.kind.name == "lift_chart" and plane.diagonal
     return "dashed: chance, dotted: perfect scores" if is_drawn else ""
 
@@ -163,8 +173,8 @@ def chance_layers(plane: Plane, *, of_curves: bool = False) -> list[alt.Chart]:
     """Draw lines of chance: the expected curves of random scores.
 
     In charts of precision and in lift charts, the line of chance depends on the numbers of
-    positives and negatives. Only curve tables contain these numbers, so charts of other tables have
-    no such line.
+    positives and negatives. Only curve tables (`of_curves`) contain these numbers, so charts of
+    other tables have no line of chance in these cases.
     """
     if not chance_text(plane, of_curves=of_curves):
         return []
@@ -186,7 +196,10 @@ def chance_layers(plane: Plane, *, of_curves: bool = False) -> list[alt.Chart]:
 
 
 def merge_levels(levels: Sequence[float | None], high: float) -> list[float | None]:
-    """Replace levels that are closer than NEAR_LEVELS by the middle of their range."""
+    """Replace nearly equal levels by the middle of their range.
+
+    Levels are nearly equal if they differ by at most NEAR_LEVELS times `high`, the end of the axis.
+    """
     known = sorted({level for level in levels if level is not None})
     middle: dict[float, float] = {}
     while known:
@@ -265,7 +278,7 @@ def _lines_to_totals(axis: PlotAxis) -> alt.Chart:
 
 
 def _perfect_lines(axis: PlotAxis) -> alt.Chart:
-    """Draw the lift charts of scores that rank all positives above all negatives."""
+    """Draw the lines of perfect scores in a lift chart: one line per prevalence and total."""
     rows = _one_row_per_level(by=("level", "prevalence"))
     line: alt.Chart
     if axis.scale == "log":
@@ -300,7 +313,7 @@ def _perfect_lines(axis: PlotAxis) -> alt.Chart:
 def _one_row_per_level(
     *aggregates: alt.AggregatedFieldDef, by: Sequence[str] = ("level",)
 ) -> alt.Chart:
-    """Return a layer with one row for each level of chance in each panel."""
+    """Return a layer with one row per value of the fields `by`, by default per level of chance."""
     return (
         alt.Chart()
         .transform_filter("isValid(datum.level)")

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 MAX_TRIVIAL_COST = 0.5
 SECTION_WIDTH = 3
-MARGIN = 0.1  # share of the axis of net benefit below 0
+MARGIN = 0.1  # the axis of net benefit extends below 0 by this share of its upper end
 LINES, TREAT_ALL = "lines", "treat all"
 SUPERIORITY_AXIS = "Relative cost of a false positive"
 BAR_HEIGHT, SHARED_OPACITY = 0.6, 0.35
@@ -137,8 +137,9 @@ def _threshold_lines(
 ) -> list[dict[str, Any]]:
     """Return a record for the line of each threshold, from (0, fpr) to (1, fnr).
 
-    `by` are the group columns of the curves, and `groups` those of the cost curves. Curves are
-    numbered as in `plot_with_limits`.
+    `by` are the group columns of the drawn lines, which can be sections of a cost curve. `groups`
+    are the group columns of whole cost curves. The field `curve` of a record is the index of its
+    drawn line in `plot`.
     """
     curve, group = (
         pl.struct(list(map(column, names))).rle_id() if names else pl.lit(0, pl.UInt32)
@@ -161,9 +162,11 @@ def _threshold_lines(
 def _best_curve_sections(
     ordered: pl.DataFrame, by: Sequence[str], across: str
 ) -> tuple[pl.DataFrame, str]:
-    """Divide each envelope into sections of one best curve, and return the new column.
+    """Divide each envelope of several curves into sections in which the same curve is the best.
 
-    Each section ends with the first point of the next section, so that the line has no gaps.
+    Return the table and the name of its new column, which contains the number of the section. The
+    first point of each section is repeated as the last point of the previous section, so that the
+    line has no gaps.
     """
     name = "section"
     while name in ordered.columns:
@@ -241,12 +244,13 @@ def decision_curve_chart(
     high = _highest(table, y, "treat_all", least=0.0) or EMPTY_HEIGHT
     plane = _plane(
         PlotAxis(name=x, title="Probability threshold"),
-        # Net benefit has no lower limit, so the axis shows only a small range below 0.
+        # Net benefit has no minimum, so the axis shows only a small range below 0.
         PlotAxis(name=y, title="Net benefit", low=-MARGIN * high, high=high, nice=True),
         options,
     )
     plane = replace(plane, y=replace(plane.y, nice=False, zoomed=True))
-    # Decision curves have no limits, so the lower limit contains the benefit of treating all.
+    # Decision curves have no confidence limits. The field of the lower limit is used for the net
+    # benefit of treating all.
     fields = {"x": x, "y": y, "x_low": x, "x_high": x, "y_low": "treat_all", "y_high": y}
     plot = plot_with_limits(
         table.sort(*map(column, layout.by), x),
@@ -284,7 +288,7 @@ def decision_curve_chart(
 def decision_intervals_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw decision curves or cost curves with bands, or differences with a line at 0."""
+    """Draw decision curves or cost curves with bands, or their differences to the baseline."""
     x, y = table.columns[len(layout.by) : len(layout.by) + 2]
     check_choice("y", options.y, (None, y, "difference"))
     shown = _shown_differences(table, y) if options.y == "difference" else _shown_curves(table, y)
@@ -339,8 +343,9 @@ def decision_intervals_chart(
 
 
 class ShownIntervals(NamedTuple):
-    """What a chart of intervals shows: rows, the y axis, and the columns of values and limits.
+    """The content of a chart of `decision_intervals`: the drawn rows, the title and the y axis.
 
+    `columns` are the columns of the values, of their lower limits and of their upper limits.
     `dashed` is the meaning of the dashed lines.
     """
 
@@ -352,7 +357,7 @@ class ShownIntervals(NamedTuple):
 
 
 def _shown_curves(table: pl.DataFrame, y: str) -> ShownIntervals:
-    """Return how decision curves or cost curves are drawn."""
+    """Return the content of a chart of decision curves or cost curves; `y` is the drawn column."""
     columns = (y, "lower", "upper")
     if y == "expected_cost":
         high = _highest(table, y, "upper", least=MAX_TRIVIAL_COST)
@@ -364,7 +369,7 @@ def _shown_curves(table: pl.DataFrame, y: str) -> ShownIntervals:
 
 
 def _shown_differences(table: pl.DataFrame, y: str) -> ShownIntervals:
-    """Return how the differences to the baseline are drawn."""
+    """Return the content of a chart of differences to the baseline; `y` is the compared column."""
     rows = table.filter(pl.col("difference").is_not_null())
     if not rows.height:
         problem = "the table has no differences"
@@ -377,7 +382,7 @@ def _shown_differences(table: pl.DataFrame, y: str) -> ShownIntervals:
     ends = ["difference", "difference_lower", "difference_upper"]
     low = -_highest(rows.select(-pl.col(ends)), *ends, least=0.0)
     high = _highest(rows, *ends, least=0.0)
-    if y == "net_benefit":  # differences have no limit at thresholds close to 1
+    if y == "net_benefit":  # differences can be arbitrarily large at thresholds close to 1
         largest = _highest(rows, y, "treat_all", least=0.0) / 2
         low, high = max(low, -largest), min(high, largest)
     high = high if high > low else low + EMPTY_HEIGHT
@@ -389,7 +394,7 @@ def _shown_differences(table: pl.DataFrame, y: str) -> ShownIntervals:
 
 
 def _colors_of_all_rows(groups: Groups, table: pl.DataFrame, by: Sequence[str]) -> Groups:
-    """Return groups with the colors of charts that also show the baseline."""
+    """Return groups with the same colors as in a chart of all rows, including the baseline."""
     color = groups.color
     if color is None:
         return groups
@@ -407,7 +412,7 @@ def _zero_layer() -> alt.Chart:
 def _treat_all_records(
     ordered: pl.DataFrame, by: Sequence[str], plot: CurvePlot
 ) -> list[dict[str, Any]]:
-    """Return a record for the line of treating all of each curve."""
+    """Return a record for each curve with its line of the net benefit of treating all."""
     keys = list(map(column, by))
     points = ordered.select(
         (pl.struct(keys).rle_id() if by else pl.lit(0, pl.UInt32)).alias("curve"),
@@ -438,7 +443,7 @@ def _plane(x: PlotAxis, y: PlotAxis, options: ChartOptions) -> Plane:
 
 
 def _overlay_layer(plot: CurvePlot, part: str, **stroke: Any) -> alt.Chart:
-    """Draw the lines of one kind of overlay, clipped to the axes."""
+    """Draw the lines of the overlay `part`, clipped to the axes."""
     x, y = plot.plane.channels()
     lines = overlay(part).mark_line(clip=True, **stroke)
     channels = {"color": plot.groups.line_color()} if part == LINES else {}
@@ -462,10 +467,11 @@ def _with_titles(
     description: Sequence[str],
     stroke: dict[str, Any] | None = None,
 ) -> alt.LayerChart | alt.FacetChart:
-    """Return a chart of the lines of a plot and of reference lines."""
+    """Return the chart of a plot: curves, threshold lines, reference lines, tooltips and titles."""
     points = hover_layer(plot, [*plot.groups.tooltips(), *tooltips])
     stroke = curve_stroke(plot) if stroke is None else stroke
-    # The layer with both axes comes first, because `.interactive()` applies to it.
+    # A layer with channels for both axes comes first, because `.interactive()` applies to the first
+    # layer.
     thin: dict[str, Any] = {"strokeWidth": 0.7, "opacity": 0.4}
     lines = [_overlay_layer(plot, LINES, **thin)] if plot.overlays else []
     layers = [

@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
 # In pixels. A line has one slot, or a slot for each color.
 LINE_HEIGHT, SLOT_HEIGHT, MIN_SLOT_HEIGHT, LINE_GAP = 22, 12, 4, 10
-MAX_HEIGHT = 1000  # of a panel, unless all slots have the minimum height
+MAX_HEIGHT = 1000  # of a panel, unless slots would then be lower than MIN_SLOT_HEIGHT
 HOLLOW_SIZE = 1.8  # ratio of the areas of hollow marks and dots
 FONT_SIZE = 10
 AXIS_PADDING = 10  # between marks and the frame, so that marks do not overlap labels
-TITLE_OFFSET = 12  # below the subtitle, for the title of the lines
+TITLE_OFFSET = 12  # between the subtitle and the panel, for the title of the line names
 TIE_HEIGHT = 0.6  # of the box of ties, as a share of a slot
 TEXT_WIDTH = 70  # of the p-values to the right of the dots
 
@@ -63,14 +63,15 @@ LOW, HIGH, REASON, RIGHT_TEXT, LINE, PANEL = "low", "high", "reason", "text", "r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DotPlot:
-    """Data of a dot plot: a record for each row of a table, and the roles of its fields.
+    """Data of a dot plot: a record for each row of a table, and the fields that are drawn.
 
-    The values of the group column `row` are the lines from top to bottom. With `dodged`, a line has
-    a slot for each color. Each field of `marks` has a mark; the first mark is filled. `inner` are
-    the fields with the ends of a dotted box: the areas of the worst and the best order of ties.
-    `right_title` is the title of the texts to the right of the dots. `references` are the positions
-    of dashed lines; each value of the field `reference` is the position of another dashed line.
-    `shown` are the columns in tooltips. With `free_axes`, the panels have independent axes.
+    Each value of the group column `row` has a line. With `dodged`, a line has a slot for each
+    color. `axis` is the title of the x axis. The numbers in the fields `marks` are drawn as dots;
+    dots of the first field are filled. A dotted box connects the numbers in the two fields `inner`:
+    the areas of the worst and the best order of ties. Dashed lines are drawn at the numbers
+    `references`, and at the numbers in the field `reference`. `right_title` is the title of the
+    texts to the right of the dots. `shown` are the columns in tooltips. With `free_axes`, the
+    panels have independent x axes.
     """
 
     groups: Groups
@@ -141,7 +142,7 @@ class DotPlot:
         return alt.X(f"{name}:Q", title=self.axis, scale=scale, axis=linear_axis())
 
     def line_channels(self) -> dict[str, Any]:
-        """Return the channels that set the line and the slot of each mark."""
+        """Return the y channels: the line of each mark and, if lines have slots, its slot."""
         lines = self.groups.columns[LINE]
         step = self.slot_height * self.slots + self.gap
         scale = alt.Scale(
@@ -173,7 +174,10 @@ class DotPlot:
         return {"y": y, "yOffset": alt.YOffset(f"{color}:N", scale=alt.Scale(domain=domain))}
 
     def color_channel(self) -> Any:
-        """Return the color channel; it has no legend if names of lines contain the color value."""
+        """Return the color channel.
+
+        Without slots, there is no legend, because the names of lines contain the colored values.
+        """
         beside = TEXT_WIDTH + 20 if self.right_title and self.groups.panel is None else None
         return self.groups.color_channel(
             has_legend=self.dodged, symbolType="circle", offset=beside or alt.Undefined
@@ -241,7 +245,7 @@ def _mark_layer(plot: DotPlot, name: str) -> alt.Chart:
 
 
 def mark_name(name: str) -> str:
-    """Return the column of a mark in words, such as "mean AUC"."""
+    """Return the name of a column in words, such as "mean AUC" for "mean_auc"."""
     return " ".join("AUC" if word == "auc" else word for word in name.split("_"))
 
 
@@ -304,11 +308,12 @@ def read_rows(
     parts: Mapping[str, Sequence[str]] | None = None,
     in_panels: bool = False,
 ) -> tuple[Groups, bool]:
-    """Choose the line, color and panel of each row of a table, and whether colors are dodged.
+    """Return the groups of a dot plot of a table, and whether its lines have slots for colors.
 
-    `parts` are names that distinguish rows in addition to the group columns. Rows with different
-    names have separate lines or, with `in_panels`, separate panels. Lines are in the order of the
-    table. If the table is sorted by its group columns, lines of all colors are sorted together.
+    `parts` maps a title to a text for each row of the table, such as the name of a metric. Rows
+    with different texts have separate lines or, with `in_panels`, separate panels. Lines are in the
+    order of the table or, if the table is sorted by its group columns, in the order of these
+    columns.
     """
     color_argument = None if color is NOT_GIVEN else color
     color_column, panel = choose_channels(
@@ -351,7 +356,10 @@ def read_rows(
 def _default_color(
     left: Sequence[str], columns: Mapping[str, GroupColumn], keys: Mapping[str, str]
 ) -> str | None:
-    """Return the model column, or else the first column; None for one or too many values."""
+    """Return the field with colors by default: the model column, or else the first of `left`.
+
+    The result is None if the column has only one value, or more values than distinct colors.
+    """
     chosen = keys[MODEL] if keys.get(MODEL) in left else next(iter(left), None)
     if chosen is None or not 1 < len(columns[chosen].values) <= MAX_DISTINCT_COLORS:
         return None
@@ -359,7 +367,7 @@ def _default_color(
 
 
 def _combined_column(columns: Sequence[GroupColumn], height: int, *, sort: bool) -> GroupColumn:
-    """Combine columns into one, with a value for each combination that occurs."""
+    """Return one column whose values are the combinations of values that occur in `columns`."""
     if not columns:
         values = (ALL_ROWS,) if height else ()
         return GroupColumn(title="", values=values, codes=(0,) * height, joint=True)
@@ -385,6 +393,6 @@ def row_records(table: pl.DataFrame, groups: Groups, shown: Sequence[str]) -> li
 
 
 def documented_columns(table: pl.DataFrame, by: Sequence[str]) -> list[str]:
-    """Return the documented columns of a table, without group columns and added columns."""
+    """Return the columns right of the group columns, up to the column `note` if there is one."""
     names = table.columns[len(by) :]
     return names[: names.index("note") + 1] if "note" in names else names

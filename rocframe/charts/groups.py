@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 JOINT = " · "  # separates the parts of a name
 ALL_ROWS = "all rows"  # the name of the only group of a table without group columns
 CHART_SIDE, PANEL_SIDE, PANELS_PER_ROW = 380, 240, 3  # the sides in pixels
-MAX_LEGEND, SHOWN_IN_LEGEND = 30, 11  # of more than 30 ordered values, a legend shows 11
+MAX_LEGEND, SHOWN_IN_LEGEND = 30, 11  # a legend of more than 30 ordered values shows 11 of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,10 @@ class GroupColumn:
         return self.ordered or len(self.values) <= len(COLORS)
 
     def with_colors_of(self, others: GroupColumn) -> GroupColumn:
-        """Return the column with the colors of the same values in a column with more values."""
+        """Return the column with the colors that its values have in the column `others`.
+
+        If `others` lacks one of the values or has no colors, the column does not change.
+        """
         known = others.has_colors and set(self.values) <= set(others.values)
         return replace(self, domain=others.values) if known else self
 
@@ -92,11 +95,12 @@ class GroupColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """The group columns of a chart, by the field of the records that contains their values.
+    """The group columns of a chart, and which of them have colors, panels and captions.
 
-    `color` and `panel` are the fields that have colors and panels. `one_color` is a field that has
-    more values than there are distinct colors. `captions` are the texts that legends or panel
-    headers show instead of values. `legend` is False if legends are hidden.
+    `columns` maps fields of the records to group columns. `color` and `panel` are the fields whose
+    values have colors and panels. If the field that should have colors has more values than there
+    are distinct colors, it is `one_color` instead of `color`. `captions` are the texts that legends
+    or panel headers show instead of values. `legend` is False if legends are hidden.
     """
 
     columns: Mapping[str, GroupColumn] = field(default_factory=dict)
@@ -107,7 +111,11 @@ class Groups:
     legend: bool = True
 
     def with_colors(self, name: str | None) -> Groups:
-        """Color the values of a field, unless it has more values than there are distinct colors."""
+        """Return groups whose field `name` has colors.
+
+        If it has more values than there are distinct colors, it becomes `one_color` instead, unless
+        its values have panels.
+        """
         if name is None or self.columns[name].has_colors:
             return replace(self, color=name)
         return self if name == self.panel else replace(self, one_color=name)
@@ -140,7 +148,7 @@ class Groups:
 
     @property
     def table_columns(self) -> dict[str, GroupColumn]:
-        """The columns that are group columns of the table, without combinations of these."""
+        """The group columns of the table, without combinations of several group columns."""
         return {name: column for name, column in self.columns.items() if not column.joint}
 
     def names(self, n_records: int) -> list[str]:
@@ -150,10 +158,10 @@ class Groups:
         return names if texts else [ALL_ROWS] * n_records
 
     def name(self, records: Sequence[dict[str, Any]]) -> None:
-        """Add the group values to records, whose field `curve` is the index of the group.
+        """Add the values of the group columns to records; the field `curve` is the group index.
 
-        If all values of a column have the same color, the captions of this column are added
-        instead, so that tooltips show them.
+        For the field `one_color`, captions are added instead of values, so that tooltips show the
+        captions.
         """
         for name, column in self.columns.items():
             texts = column.texts
@@ -163,13 +171,13 @@ class Groups:
                 record[name] = texts[record["curve"]]
 
     def max_curves(self, records: Sequence[Mapping[str, Any]], *fields: str | None) -> int:
-        """Return the largest number of records with equal values of the given fields."""
+        """Return the maximum number of records that have the same values in all `fields`."""
         names = [name for name in fields if name is not None]
         counts = Counter(tuple(record[name] for name in names) for record in records)
         return max(counts.values(), default=0)
 
     def captions_text(self) -> str:
-        """Return the values and captions of the column with captions; empty if there is none."""
+        """Return a text with the captions of all values; empty if no column has captions."""
         column = self.captioned_column
         if column is None:
             return ""
@@ -196,7 +204,7 @@ class Groups:
         return alt.Color(f"{self.color}:N", scale=scale, legend=shown)
 
     def line_color(self) -> Any:
-        """Return the color channel of lines; of many ordered values, the legend shows 11."""
+        """Return the color channel of lines; a legend of many ordered values shows 11 of them."""
         legend: dict[str, Any] = {
             "symbolType": "stroke",
             "symbolSize": 200,
@@ -221,8 +229,8 @@ class Groups:
     ) -> alt.LayerChart | alt.FacetChart:
         """Add the title and the description to a chart, and split it into panels.
 
-        `offset` is the distance in pixels between the title and a chart without panels.
-        The layers must not have their own data, because `.facet()` splits the data of the chart.
+        `offset` is the distance in pixels between the title and a chart without panels. Data of the
+        chart are split into panels. Layers with their own data are repeated in each panel.
         """
         if self.one_color is not None:
             column = self.columns[self.one_color]
@@ -267,7 +275,7 @@ def _remove_legends(chart: alt.LayerChart) -> None:
 
 
 def caption_expression(captions: Mapping[str, str]) -> Any:
-    """Return a Vega expression for the caption of a legend label or panel header.
+    """Return a Vega expression that replaces a value in a legend or panel header by its caption.
 
     The data contain values, not captions, so that layers added by users have the same colors.
     """
@@ -276,16 +284,17 @@ def caption_expression(captions: Mapping[str, str]) -> Any:
 
 
 def field_name(index: int) -> str:
-    """Return the field name of the group column with an index."""
+    """Return the name of the field with the values of the group column at position `index`."""
     return f"f{index}"
 
 
 def read_groups(
     keys: pl.DataFrame, by: Sequence[str], columns: Sequence[str], options: ChartOptions
 ) -> Groups:
-    """Read the group columns of all rows of `keys`, and choose which have colors and panels.
+    """Return the group columns `by` of the table `keys`, with the columns of colors and panels.
 
-    A table without rows has no colors and no panels. `columns` are all columns of the drawn table.
+    `columns` are all columns of the drawn table. If `keys` has no rows, there are no colors and no
+    panels.
     """
     color, panel = choose_channels(
         by, columns, color=options.color, facet=options.facet, detail=options.detail
@@ -338,9 +347,10 @@ def choose_channels(
 
 
 def metric_channels(options: ChartOptions, by: Sequence[str], n_metrics: int) -> ChartOptions:
-    """Return the options with a panel or a color for each metric; `by[0]` is the metric.
+    """Return the options with a panel or a color for each metric.
 
-    Metrics have panels if other groups have colors, and colors otherwise.
+    `by` are the group columns; the first contains the names of the metrics. If there are other
+    group columns, each metric has a panel. Otherwise, each metric has a color.
     """
     metric = by[0]
     if options.color is not NOT_GIVEN or n_metrics < 2 or options.facet == metric:
@@ -351,7 +361,7 @@ def metric_channels(options: ChartOptions, by: Sequence[str], n_metrics: int) ->
 
 
 def free_name(name: str, names: Sequence[str]) -> str:
-    """Return a name that is not in `names`: the name, or the name in parentheses."""
+    """Return `name`, in as many pairs of parentheses as necessary to differ from all `names`."""
     while name in names:
         name = f"({name})"
     return name
@@ -386,14 +396,14 @@ def area_captions(
 
 
 def total_area(areas: Sequence[float] | None, kind: Kind, groups: Groups) -> str:
-    """Return the area of one curve or the mean of several curves; empty for several models."""
+    """Return the (mean) area of all curves as text; empty if the chart has several models."""
     columns = groups.columns.values()
     several_models = any(len(column.values) > 1 for column in columns if column.title == MODEL)
     return "" if several_models else area_text(areas, kind)
 
 
 def area_text(areas: Sequence[float] | None, kind: Kind) -> str:
-    """Return the area of one curve or the mean of several curves; empty without areas."""
+    """Return the area of one curve, or the mean of several areas, as text; empty without areas."""
     if not areas:
         return ""
     # On other axes, the area under the drawn curve is not the ROC AUC.

@@ -65,7 +65,7 @@ def interval_chart(
     return _draw(table, rows, style, shown)
 
 
-MIN_TIMES = 3  # of a time axis; fewer times are drawn as lines of a dot plot
+MIN_TIMES = 3  # minimum number of times of a time axis; fewer times are lines of a dot plot
 TIME, TIME_WIDTH, TIME_HEIGHT = "time", 560, 260
 
 
@@ -92,8 +92,8 @@ def _time_chart(
     shown = documented_columns(table, by)
     records = row_records(table, groups, shown)
     times = table.get_column(time)
-    # Vega would convert times without a time zone to the time zone of the reader. As UTC, times are
-    # drawn as the table displays them.
+    # Vega interprets times without a time zone as times in the time zone of the reader. To draw the
+    # same times as in the table, times are written and drawn as UTC.
     days = times.cast(pl.Datetime("ms")) if times.dtype == pl.Date else times
     for record, day, text in zip(
         records,
@@ -240,7 +240,8 @@ def _draw(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a dot plot of a table.
 
-    `shown` are the columns in tooltips, and `rule` states which rows of a long table are drawn.
+    `rows` is the result of `read_rows`, and `shown` are the columns in tooltips. If only some rows
+    of a long table are drawn, `rule` states which rows.
     """
     groups, dodged = rows
     records = row_records(table, groups, shown)
@@ -248,7 +249,8 @@ def _draw(
         _add_limits(record)
         value = record[style.marks[0]]
         reason = None if finite([value]) else note_text(value or record.get("note"))
-        # The text of a reason has no color. In a line with several colors, it names the group.
+        # All reasons have the same color. If a line has slots for several groups, the text starts
+        # with the name of the group.
         record[REASON] = f"{record[str(groups.color)]}: {reason}" if reason and dodged else reason
         if style.tests:
             record[RIGHT_TEXT] = format_p_value(record["p_adjusted"], 3) or ""
@@ -297,7 +299,10 @@ def _add_limits(record: dict[str, Any]) -> None:
 
 
 def _is_near(value: float, records: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> bool:
-    """Return whether the distance from a value to the drawn numbers is at most their range."""
+    """Return whether the distance from a value to the drawn numbers is at most their range.
+
+    `fields` are the fields of the numbers that are drawn in addition to the limits.
+    """
     known = finite(record[name] for record in records for name in (*fields, LOW, HIGH))
     if not known:
         return True
@@ -306,7 +311,7 @@ def _is_near(value: float, records: Sequence[Mapping[str, Any]], fields: Sequenc
 
 
 def _interval_text(table: pl.DataFrame) -> str:
-    """Describe the confidence levels of a table, and its methods of intervals or tests."""
+    """Return a text such as "95 % intervals (logit_delong)", with the test if there is one."""
 
     def values(name: str) -> list[Any]:
         if name not in table.columns:
@@ -336,7 +341,7 @@ def _row_text(record: dict[str, Any], style: DotStyle) -> str:
 
 
 def _point_name(metric: str, at: str | None, value: float | None) -> str:
-    """Return a metric with its operating point, such as "tpr at fpr 0.1"."""
+    """Return the name of a metric with its operating point, such as "tpr at fpr 0.1"."""
     if at is None:
         return metric
     return f"{metric} by a rule" if value is None else f"{metric} at {at} {value:.4g}"

@@ -50,7 +50,7 @@ def shorten(text: str, length: int) -> str:
 
 
 def _is_boundary(text: str, index: int) -> bool:
-    """Return whether a cut before an index divides no accented letter and no emoji."""
+    """Return whether a text can be cut before `index` without dividing a letter or an emoji."""
     return text[index - 1] != "\u200d" and not (
         text[index] == "\u200d"
         or combining(text[index])
@@ -65,7 +65,7 @@ def chart_text(text: str) -> str:
 
 
 def distinct_labels(values: pl.Series) -> list[str]:
-    """Return distinct values of any dtype as distinct texts."""
+    """Return a different text, of limited length, for each of the distinct `values`."""
     return distinct_texts([shorten(text, MAX_NAME_LENGTH) for text in format_values(values)])
 
 
@@ -156,17 +156,20 @@ def inline_data(records: Sequence[Mapping[str, Any]]) -> alt.InlineData:
 
 
 def one_row() -> alt.Chart:
-    """Return a layer with one row of data, which draws its mark once."""
+    """Return a layer with one row of data, so that its mark is drawn once."""
     return alt.Chart(alt.InlineData(values=[{}]))
 
 
 def finite(values: Iterable[Any]) -> list[float]:
-    """Return the JSON values that are numbers."""
+    """Return the numbers in a list of JSON values, without None and without texts like "inf"."""
     return [value for value in values if isinstance(value, int | float)]
 
 
 def domain_of(values: Iterable[Any], empty: Sequence[float] = (0.0, 1.0)) -> list[float]:
-    """Return the range of values, with a margin around a single value."""
+    """Return the range of the numbers in `values`; a range of one number gets a margin.
+
+    If there is no number except 0, return `empty`.
+    """
     known = finite(values)
     if not known:
         return list(empty)

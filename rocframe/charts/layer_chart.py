@@ -24,8 +24,9 @@ class LayerChart(alt.LayerChart):
     """
 
     def __init__(self, data: Any = alt.Undefined, layer: Sequence[Any] = (), **kwargs: Any) -> None:
-        # To move properties, the constructor copies all layers twice, when a chart is created,
-        # changed, concatenated or written. Most layers have nothing to move.
+        # The constructor of `alt.LayerChart` copies all layers twice in order to move properties of
+        # layers to the chart. It is called each time a chart is created, changed, concatenated or
+        # written. Most layers have no such properties, and are therefore set without a copy.
         complete = all(_has_nothing_to_move(part, data) for part in layer)
         super().__init__(data=data, layer=() if complete else layer, **kwargs)
         if complete:
@@ -56,7 +57,10 @@ def _axis_titles(chart: Any) -> list[str]:
 
 
 def _check_axes(first: Sequence[str], second: Sequence[str]) -> None:
-    """Raise an error if the axes of two charts have different titles; charts can lack titles."""
+    """Raise an error if the axes of two charts have different titles.
+
+    A chart without titles is compatible with every chart.
+    """
     if first and second and first != second:
         names, others = (" and ".join(map(repr, titles)) for titles in (first, second))
         problem = f"chart + chart: the axes of the charts differ: {names}, but {others}"
@@ -65,7 +69,10 @@ def _check_axes(first: Sequence[str], second: Sequence[str]) -> None:
 
 
 def _has_nothing_to_move(layer: Any, data: Any) -> bool:
-    """Return whether a layer is a chart without layers, parameters, sizes, and the same data."""
+    """Return whether a layer has nothing that Altair moves to the layered chart.
+
+    Altair moves parameters and sizes, and the data if they are the `data` of the layered chart.
+    """
     has_other_data = data is not alt.Undefined and layer._get("data") is not data
     return (
         type(layer) is alt.Chart

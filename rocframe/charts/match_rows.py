@@ -22,10 +22,11 @@ ROW_INDEX, CURVE_INDEX = "(row)", "(curve)"
 def match_rows(
     argument: str, noun: str, table: pl.DataFrame, keys: pl.DataFrame, by: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return pairs of a row of a table and of a curve with the same values in the columns `by`.
+    """Return the row indices and the curve indices of all pairs of a row and a curve that match.
 
-    `keys` has one row per curve. Pairs are in the order of the rows of the table. Raise an error if
-    no row of the table belongs to a curve; `noun` names the rows in this error.
+    A row of `table` matches a curve, which is a row of `keys`, if both have the same values in the
+    columns `by`. Pairs are in the order of `table`. Raise an error if there is no pair; `argument`
+    and `noun` are the names of the table and of its rows in errors.
     """
     for name in by:
         if name not in table.columns:

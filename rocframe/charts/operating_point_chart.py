@@ -135,7 +135,7 @@ def points_chart(
 def _axis_values(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float64]:
     """Return a rate or a count of each row; NaN if it is undefined."""
     counts, prevalence = table.select(map(column, CONFUSION)), None
-    if has_prevalence(table.columns):  # null in rows without a point
+    if has_prevalence(table.columns):  # the prevalence is null in rows without a point
         prevalence = read_prevalence(table.drop_nulls("tp").get_column(PREVALENCE))
     settings = Settings(prevalence=prevalence)
     values = counts.select(pl.col(name) if name in CONFUSION else kind.axis(name).expr(settings))
@@ -143,7 +143,7 @@ def _axis_values(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float
 
 
 def _conditions(table: pl.DataFrame, left: tuple[str, ...]) -> list[str]:
-    """Return the condition, or the rule, of each point."""
+    """Return the condition, such as "fpr 0.1", or the rule of each point as text."""
     if not left:
         return [""] * table.height
     if left == POINT_NAMES:
@@ -155,9 +155,10 @@ def _conditions(table: pl.DataFrame, left: tuple[str, ...]) -> list[str]:
 def _mark_sizes(
     table: pl.DataFrame, by: Sequence[str], x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> dict[str, list[int]]:
-    """Return the areas of the marks; empty if no points of a group coincide or for many groups.
+    """Return the sizes of marks such that all marks of a group at the same point are visible.
 
-    A mark is larger than the marks of later rows at the same point. All marks are then visible.
+    The mark of an earlier row is larger than the marks of later rows at the same point. The result
+    is empty if no points of a group coincide, or if there are more than MAX_SIZED_GROUPS groups.
     """
     places = pl.DataFrame({"x": x, "y": y}).with_columns(group=0)
     if by:

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     MarkedPoints: TypeAlias = "float | Sequence[float] | pl.Series | pl.DataFrame"
     Mark: TypeAlias = "MarkedPoints | Mapping[str, MarkedPoints] | None"
 
-# The kinds of curves that can have an overlay.
+# For each option, the kinds of curves that can have its overlay.
 OVERLAY_KINDS = {
     "hull": ("roc", "gain", "lift_chart"),
     "costs": EQUAL_COST_KINDS,
@@ -88,9 +88,9 @@ LIMIT_WIDTH = 1.5
 MARK_SIZE = 90  # square pixels
 TIE_OPACITY = 0.1
 MIN_TIE = 1 / 800  # share of an axis; the line of the curve hides a narrower rectangle
-# Corners of the rectangle of a tie: for tp and fp, 0 is the count before the tie, 1 the count after
-# the tie. The diagonal is the curve. The sides are the curves with all tied positives first or all
-# tied negatives first. The last corner closes the rectangle.
+# The corners (tp, fp) of the rectangle of a tie: 0 stands for the count before the tie, 1 for the
+# count after it. The curve is a diagonal of the rectangle. The sides are the curves if all tied
+# positives, or all tied negatives, come first. The first corner is repeated to close the outline.
 TIE_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
 MARK_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
 
@@ -105,16 +105,16 @@ class OverlayInput:
 
     @property
     def drawn(self) -> NDArray[np.bool_]:
-        """Whether each curve is drawn."""
+        """A mask of the curves that are drawn."""
         return np.diff(self.line_points.starts) > 0
 
     @property
     def curve(self) -> NDArray[np.int64]:
-        """The curve of each row of the table."""
+        """The index of the curve of each row of the table."""
         return np.repeat(np.arange(len(self.curves.firsts)), np.diff(self.curves.starts))
 
     def line_records(self, part: str, points: LinePoints) -> list[dict[str, Any]]:
-        """Return the records of lines, simplified in the same way as the curves."""
+        """Return a record for each line of the overlay `part`, simplified like the curves."""
         names = ("curve", *POINTS)
         return [
             {**{name: record[name] for name in names}, "part": part}
@@ -125,7 +125,10 @@ class OverlayInput:
         ]
 
     def point_record(self, part: str, curve: int, points: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the record of points on one curve, with the class sizes for tooltips."""
+        """Return the record of points of the overlay `part` on one curve.
+
+        The record contains the numbers of positives and negatives for tooltips.
+        """
         return {
             "curve": curve,
             "part": part,
@@ -154,7 +157,10 @@ def overlay_records(inputs: OverlayInput, options: ChartOptions) -> list[dict[st
 
 
 def _check_overlay(option: str, value: object, inputs: OverlayInput) -> None:
-    """Check the type of `hull` or `ties`, and that the kind of curve supports the option."""
+    """Raise an error if the kind of curve does not support an option that is given.
+
+    Also raise an error if `hull` or `ties` is not a Boolean.
+    """
     if option in {"hull", "ties"}:
         check_flag(option, value)
     kind, kinds = inputs.plane.kind, OVERLAY_KINDS[option]
@@ -199,7 +205,10 @@ def _marked_names(options: ChartOptions, records: Sequence[Mapping[str, Any]]) -
 
 
 def unmarked_text(options: ChartOptions, records: Sequence[Mapping[str, Any]]) -> str:
-    """State which names in `mark` have no point in the chart, and why; empty if all have one."""
+    """Return a text with the names in `mark` that have no point in the chart, and the reasons.
+
+    The text is empty if each name has a point.
+    """
     marked = _marked_names(options, records)
     texts = []
     for name, points in named_marks(options.mark).items():
@@ -215,7 +224,7 @@ def unmarked_text(options: ChartOptions, records: Sequence[Mapping[str, Any]]) -
 
 
 def overlay_key(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return the meaning of the lines and rings that are drawn, for the subtitle."""
+    """Return a text for the subtitle with the meaning of the lines and rings that are drawn."""
     present = {record["part"] for record in records}
     return ", ".join(text for part, text in LINE_KEYS.items() if part in present)
 
@@ -231,7 +240,7 @@ def _limit_level(options: ChartOptions) -> str:
 
 
 def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
-    """Describe the range of each area over all orders of tied rows."""
+    """Return a sentence with the range of each ROC area over all orders of tied rows."""
     _, low, high = areas_of_ties(curves)
     names = [""] * len(low) if captioned is None else captioned.texts
     ranges: dict[str, list[tuple[float, float]]] = {}
@@ -281,7 +290,7 @@ def _ties(inputs: OverlayInput) -> list[dict[str, Any]]:
     widths = [np.ptp([corner[axis] for corner in ends], axis=0) for axis in (0, 1)]
     row = row[np.minimum(*widths) >= MIN_TIE]
     corners = [(tp[row + up], fp[row + across]) for up, across in TIE_CORNERS]
-    # Each outline is a separate closed line.
+    # In these points, each outline counts as a separate curve.
     outlines = replace(
         inputs.line_points,
         curve=np.repeat(np.arange(len(row)), len(TIE_CORNERS)),
@@ -317,7 +326,10 @@ def _ties(inputs: OverlayInput) -> list[dict[str, Any]]:
 def _equal_costs(
     inputs: OverlayInput, costs: Mapping[str, float] | None, prevalence: float | None
 ) -> list[dict[str, Any]]:
-    """Return a line of equal cost for each curve, and the row of lowest cost on this line."""
+    """Return records of the lines of equal cost, and of the row of lowest cost of each curve.
+
+    The line of a curve passes through its row of lowest cost.
+    """
     best = lowest_cost(inputs.curves, costs, prevalence)
     columns, plane = inputs.curves.columns, inputs.plane
     pos, neg = inputs.line_points.pos, inputs.line_points.neg
@@ -363,7 +375,10 @@ def _equal_costs(
 def _clipped_line(
     plane: Plane, point: Sequence[float], step: Sequence[float]
 ) -> list[tuple[float, float]]:
-    """Return the ends of the part of a rising line inside the axes; empty if there is none."""
+    """Return the two ends of the part of a line that is inside the axes; empty if there is none.
+
+    The line passes through `point` in the direction `step`, whose elements are not negative.
+    """
     enter, leave = -inf, inf
     for axis, value, slope in zip((plane.x, plane.y), point, step, strict=True):
         if slope > 0:
@@ -399,7 +414,7 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
 
 
 def _mark_records(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, Any]]:
-    """Return the marked points of each curve that lie inside the axes."""
+    """Return a record for each curve with its marked points that lie inside the axes."""
     if isinstance(points, pl.DataFrame) and has_limits(points):
         return _limited_marks(inputs, points)
     table = marked_rows(inputs.curves, points).sort(CURVE_INDEX, maintain_order=True)
@@ -428,7 +443,10 @@ def _mark_records(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, 
 
 
 def _limited_marks(inputs: OverlayInput, points: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the points of a table of `intervals` inside the axes, and bars for their limits."""
+    """Return records of the points in a table of `intervals`, and of bars between their limits.
+
+    Points outside the axes are left out.
+    """
     plane, records = inputs.plane, []
     table = points_with_limits(plane, inputs.curves, inputs.line_points, points)
     for i, point in enumerate(json_rows(table.to_dict(as_series=False))):
@@ -451,7 +469,7 @@ def _limited_marks(inputs: OverlayInput, points: pl.DataFrame) -> list[dict[str,
 
 
 def marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
-    """Return the curve number, threshold and counts of each marked point, in any order."""
+    """Return a table with the curve index, threshold and counts of each marked point, unsorted."""
     if not isinstance(points, pl.DataFrame):
         values = None if isinstance(points, pl.LazyFrame) else to_floats(points)
         if values is None or any(map(isnan, values)):
@@ -474,7 +492,7 @@ def marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
 
 
 def _check_totals(curves: Curves, points: pl.DataFrame, columns: Sequence[str]) -> None:
-    """Check that points have as many positives and negatives as their curves."""
+    """Raise an error if a point has other numbers of positives or negatives than its curve."""
     curve = points.get_column(CURVE_INDEX).to_numpy()
     for one, other in (("tp", "fn"), ("fp", "tn")):
         total = curves.total(one, other)[curve]
@@ -529,7 +547,10 @@ def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
 
 
 def _has_nested_marks(plot: CurvePlot) -> bool:
-    """Return whether a curve has several marks at the same point, and few curves have marks."""
+    """Return whether the marks need different sizes, because marks of a curve coincide.
+
+    The result is False if more than MAX_SIZED_GROUPS curves have marks.
+    """
     places = [
         (record["curve"], *point)
         for record in plot.overlays
@@ -541,7 +562,10 @@ def _has_nested_marks(plot: CurvePlot) -> bool:
 
 
 def _nested(marks: Any, names: Sequence[str]) -> Any:
-    """Enlarge marks below other marks of the same curve at the same point."""
+    """Return the layer with sizes such that all marks of a curve at the same point are visible.
+
+    `names` are the names of marks from bottom to top; the lower mark is larger.
+    """
     return (
         marks.transform_calculate(order=f"indexof({dumps(names)}, datum.{MARK})")
         .transform_window(

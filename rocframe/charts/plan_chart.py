@@ -99,7 +99,10 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
 
 
 def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], list[str]]:
-    """Return the columns of both axes, the columns that vary, and those that define lines."""
+    """Return the columns of the x axis, of the y axis, that vary, and that distinguish lines.
+
+    The last two are lists; a column that an axis shows is in neither of them.
+    """
     varied = {name for name, column in values.items() if len(set(column) - {None}) > 1}
     has_target = any(target is not None for target in values["target"])
     y = "difference" if has_target and "difference" in varied else "power"
@@ -111,7 +114,11 @@ def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], li
 
 
 def _is_determined(name: str, x: str, y: str, values: Mapping[str, Sequence[Any]]) -> bool:
-    """Return whether an axis shows the values of a column, or another column determines them."""
+    """Return whether a column that varies needs no separate lines.
+
+    This is the case if the chart shows its values on an axis or as dashed lines, or if they can be
+    computed from other columns of the plan.
+    """
     if name == "auc":
         return "difference" in (x, y)
     if name == "target":

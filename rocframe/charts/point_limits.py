@@ -75,7 +75,10 @@ def points_with_limits(
 def _with_curve_values(
     plane: Plane, curves: Curves, line_points: LinePoints, points: pl.DataFrame
 ) -> pl.DataFrame:
-    """Add the counts, x and y of the curve at each point; check that x and y are the estimates."""
+    """Return the points with the counts and with the metrics `x` and `y` of their curves.
+
+    Raise an error if a metric differs from its estimate in the table.
+    """
     row, curve = (points.get_column(name).to_numpy() for name in (CURVE_ROW, CURVE_INDEX))
     tp, fp = (curves.columns[name][row].astype(np.float64) for name in ("tp", "fp"))
     at_rows = replace(line_points, curve=curve, row=np.full(len(row), BETWEEN), tp=tp, fp=fp)

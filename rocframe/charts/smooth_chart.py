@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from rocframe.charts.chart import ChartOptions
     from rocframe.table_types import Table
 
-# The column of each field of a point. Smooth curves have no limits: both limits are the coordinate.
+# The column of each field of a point. Smooth curves have no limits, so the fields of the limits
+# contain the coordinate.
 SMOOTH_FIELDS = {
     **dict.fromkeys(("x", "x_low", "x_high"), "fpr"),
     **dict.fromkeys(("y", "y_low", "y_high"), "tpr"),

@@ -96,21 +96,24 @@ SYMBOLS = (
     *("circle", "diamond", "square", "triangle-up"),
     *("cross", "triangle-down", "triangle-right", "triangle-left"),
 )
-# Ratio of the areas of two marks at the same point, and the largest number of these steps. With a
-# ratio below 2, a square hides the circle below it. The large marks of many groups would hide the
-# marks of other groups.
+# If marks coincide, this is the ratio of the areas of a mark and of the mark above it, up to three
+# times. With a ratio below 2, a square would hide the circle below it. If there are more than eight
+# groups, marks have the same size, because large marks would hide the marks of other groups.
 SIZE_RATIO, MAX_SIZE_STEPS, MAX_SIZED_GROUPS = 2.2, 3, 8
 
 
 def color_scale(domain: Sequence[str], *, ordered: bool = False) -> alt.Scale:
-    """Return a color for each value; many ordered values, such as days, have a sequential scale."""
+    """Return a scale with a color for each value of `domain`.
+
+    More than MAX_DISTINCT_COLORS ordered values, such as days, have colors from dark to light.
+    """
     if ordered and len(domain) > MAX_DISTINCT_COLORS:
         return alt.Scale(domain=list(domain), range=_sequential(len(domain)))
     return alt.Scale(domain=list(domain), range=list(COLORS[: len(domain)]))
 
 
 def _sequential(n_colors: int) -> list[str]:
-    """Return evenly spaced colors from the darkest to the lightest."""
+    """Return `n_colors` evenly spaced colors from the darkest to the lightest of ORDERED_COLORS."""
     stops = [[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in ORDERED_COLORS]
     colors = []
     for i in range(n_colors):
@@ -124,10 +127,10 @@ def _sequential(n_colors: int) -> list[str]:
 def with_key(
     layer: alt.Chart, text: str, symbol: Literal["band", "limits", "bar", "tie"], width: float = 1
 ) -> alt.Chart:
-    """Add the meaning of the marks of a layer, `text`, to the legend below the chart.
+    """Return the layer with a legend below the chart; `text` states the meaning of its marks.
 
-    `width` is the stroke width of bars. A legend is used because layered charts show the legend
-    entries of all charts, but only the title of the first chart.
+    `width` is the stroke width of bars. The text is in a legend, not in the subtitle, because the
+    sum of two charts shows the legends of both charts, but only the title of the first.
     """
     options: dict[str, Any] = {"symbolType": "square", "symbolStrokeColor": MUTED}
     channel: type[alt.StrokeDash | alt.StrokeWidth] = alt.StrokeWidth

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.curves.thinning import LinePoints
 
-MIN_SHARE = 0.5  # panels with a smaller range of thresholds have separate axes
+MIN_SHARE = 0.5  # if a panel has a smaller share of the range of thresholds, axes are separate
 METRIC_COLUMN, VALUE = "metric", "Value"
 # Options of curve charts that need two metrics as axes.
 UNSUPPORTED = {"kind": None, "scale": None, "hull": False, "costs": None, "prevalence": None}
@@ -98,7 +98,7 @@ def threshold_chart(
     narrowest = None if plane.x.zoomed else _narrowest_range(groups, points, threshold)
     thinning = plane
     if narrowest is not None:
-        # Lines are as exact as the narrowest panel requires.
+        # Lines are simplified for the panel with the smallest range, in which errors are largest.
         thinning = replace(plane, x=replace(plane.x, high=plane.x.low + narrowest))
         plane = replace(plane, x=replace(plane.x, per_panel=True))
     records = []
@@ -142,13 +142,13 @@ def _narrowest_range(
 ) -> float | None:
     """Return the smallest range of thresholds of all panels, if panels need separate axes.
 
-    This is the case if the smallest range is less than half of the range of all thresholds, such as
-    for probabilities beside margins. Otherwise, the result is None. Panels with only one threshold
-    are ignored.
+    Panels need separate axes if the smallest range is less than half of the range of all
+    thresholds, such as if one panel has probabilities and another has margins. Otherwise, the
+    result is None. Panels with only one threshold are ignored.
     """
     if groups.panel is None:
         return None
-    # If there are several metrics, the first codes are those of the curves of the first metric.
+    # Each curve has a code for each metric. The codes for the first metric come first.
     panel = np.array(groups.columns[groups.panel].codes)[points.curve]
     ranges = (
         pl.DataFrame({"panel": panel, THRESHOLD: threshold})
@@ -211,7 +211,7 @@ def _parse_metrics(y: str | Sequence[str] | None) -> list[str]:
 def threshold_plane(
     kind: Kind, threshold: NDArray[np.float64], values: Mapping[str, NDArray[np.float64]]
 ) -> Plane:
-    """Return the axes: thresholds at which a metric is defined, and the range of all metrics."""
+    """Return the axes: the range of thresholds at which a metric is defined, and of all metrics."""
     defined = np.any([np.isfinite(y) for y in values.values()], axis=0)
     ends = threshold[defined] if defined.any() else np.array([0.0, 1.0])
     low, high = float(ends.min()), float(ends.max())
@@ -237,7 +237,7 @@ def _step_lines(
     threshold: NDArray[np.float64],
     values: NDArray[np.float64],
 ) -> Lines:
-    """Return the lines of one metric, constant from a threshold down to the next threshold."""
+    """Return the step lines of one metric: constant from each threshold down to the next one."""
     defined = np.isfinite(values)
     points, threshold, values = points.select(defined), threshold[defined], values[defined]
     end = np.append(threshold[1:], threshold[-1:])

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rocframe.table_types import Table
 
 REALISED, CHOSEN = "value_realised", "value_chosen"
-# Values of the rules that are not metrics.
+# Titles of the values of rules that are not metrics.
 RULE_TITLES = {
     "closest_top_left": "Distance to (0, 1)",
     "equal_error": "Mean of FPR and FNR",
@@ -61,7 +61,8 @@ def transfer_chart(
         ends = [record[REALISED], record[CHOSEN]]
         record[LOW], record[HIGH] = ends if len(finite(ends)) == 2 else (None, None)
         reason = None if finite(ends[:1]) else note_text(record["note"])
-        # The text of a reason has no color. In a line with several colors, it names the group.
+        # All reasons have the same color. If a line has slots for several groups, the text starts
+        # with the name of the group.
         record[REASON] = f"{record[str(groups.color)]}: {reason}" if reason and dodged else reason
     axis = _rule_title(rules[0]) if len(set(rules)) == 1 else "Value"
     plot = DotPlot(
@@ -91,7 +92,7 @@ def transfer_chart(
 
 
 def _rule_title(rule: str) -> str:
-    """Return the metric of a rule as the title of an axis."""
+    """Return the title of the axis of a rule: the name of the value that the rule optimizes."""
     if rule in RULE_TITLES:
         return RULE_TITLES[rule]
     return axis_title(KINDS["roc"], rule) if rule in NAMES else short_name(rule)

@@ -352,7 +352,10 @@ def test_parts_of_both_axes_are_those_of_all_layers(by_model, by_fold):
         ({"x_domain": 0.2}, "x_domain=0.2: expected two increasing numbers."),
         ({"y_domain": (0.2, 0.1)}, "y_domain=(0.2, 0.1): expected two increasing numbers."),
         ({"x_domain": (0, 2)}, "x_domain=(0, 2): expected numbers from 0 to 1 on this axis (false"),
-        ({"x_domain": (0, 0.2), "scale": "log"}, "expected numbers above 0, up to 1 on this axis"),
+        (
+            {"x_domain": (0, 0.2), "scale": "log"},
+            "expected numbers above 0 and not above 1 on this axis",
+        ),
         (
             {"y_domain": (0.5, 1), "kind": "det"},
             "expected numbers above 0 and below 1 on this axis",

@@ -67,7 +67,7 @@ def test_precision_recall_charts_show_limits_of_average_precision():
         shown = texts(CURVES.roc.chart(kind=kind, areas=table))
         for row in table.filter(metric=metric).iter_rows(named=True):
             assert entry(row["model"], f"{name} {row['estimate']:.3f}", row) in shown
-    with pytest.raises(rf.OptionValueError, match="not those of precision-recall curves"):
+    with pytest.raises(rf.OptionValueError, match="but the table has areas of ROC curves"):
         CURVES.roc.chart(kind="pr", areas=rf.auc(VOTE, **OPTIONS))
 
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from rocframe.charts.dashboard.data import DashboardData
 
-# Names of Vega parameters and of the fields that they select. Vega-Lite finds the point nearest to
-# the pointer with an invisible Voronoi cell around each point. The datum of a cell is the mark of
-# the point instead of the data row. Parameters therefore read the threshold from the angle of the
-# mark, which does not change the look of a circle.
+# Names of Vega parameters and of the fields that they select. To find the point nearest to the
+# pointer, Vega-Lite draws an invisible Voronoi cell around each point. A cell contains the
+# properties of the mark of the point, but not its data row. The threshold is therefore also the
+# angle of the mark, which does not change the look of a circle.
 THRESHOLD_PARAMETER, ANGLE = "rf_threshold", "angle"
 SIGNAL = "rf_threshold_angle"  # Vega-Lite creates this name from the two names above
 NEAREST, STEP = "rf_near", "step"
@@ -56,7 +56,7 @@ def controls(
     over: Sequence[str],
     legend: Sequence[str],
 ) -> list[Any]:
-    """Return the parameters of a dashboard.
+    """Return the parameters of a dashboard: threshold, prevalence, costs and selected curves.
 
     In the views `near`, the point nearest to the pointer sets the threshold; in the views `over`,
     the mark below the pointer sets the threshold. The legends of the views `legend` select curves.
@@ -132,7 +132,11 @@ def _cost_ratios(initial: InitialValues) -> dict[float, str]:
 
 
 def filter_selected(chart: Any, data: DashboardData) -> Any:
-    """Filter the curves by the drop-down list or, if it selects no curve, by the legend."""
+    """Return the chart with only the selected curves.
+
+    Curves are selected in the drop-down list or, if this list is at "as in the legend", in the
+    legend.
+    """
     return chart if data.groups.color is None else chart.transform_filter(_is_selected(data))
 
 

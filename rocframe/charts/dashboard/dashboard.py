@@ -92,8 +92,8 @@ def dashboard(
         Initial prevalence. By default, the value of `prevalence=` with which the table was
         computed. If the table was computed without this option, each curve has its own prevalence.
     costs : mapping of str to float, default None
-        Initial costs of both errors, such as {"fp": 1, "fn": 5}. By default, each costs 1. The list
-        in the dashboard changes only the cost of a false positive.
+        Initial costs of both errors, such as {"fp": 1, "fn": 5}. By default, each error costs 1.
+        The list in the dashboard changes only the cost of a false positive.
     benefit : str, default None
         Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`. The axes of rates
         are then named for benefits instead of positives, as in `chart`.
@@ -158,7 +158,7 @@ def _parse_costs(costs: object) -> tuple[float, float]:
         raise OptionValueError.compose("costs", costs, "expected a dict of costs", COSTS_HINT)
     for name in costs:
         check_choice("costs", name, ERRORS)
-    for name in ERRORS:  # the ratio of both costs is undefined if one cost is 0
+    for name in ERRORS:  # costs of 0 are not allowed, because the ratio of both costs is used
         parse_number(f"costs[{name!r}]", costs.get(name, 0), low=0, hint=COSTS_HINT)
     return float(costs["fp"]), float(costs["fn"])
 
@@ -251,7 +251,7 @@ def _calculate(fields: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _subtitle(data: DashboardData) -> Any:
-    """Return the lines of the subtitle, which state the curves and thresholds that are omitted."""
+    """Return the lines of the subtitle: which curves and how many thresholds are omitted."""
     lines = []
     if data.undefined:
         lines.append(f"Not drawn because one class is missing: {'; '.join(data.undefined)}")

@@ -42,20 +42,22 @@ SLIDER_STEPS = 1000
 MAX_LABEL_LENGTH = 32  # in characters
 ROWS = 2880  # approximate maximum number of rows of all curves together
 MAX_CORNERS = 80  # of each ROC line, and of each precision-recall line
-DASHBOARD_TOLERANCE = 1 / 1000  # fraction of an axis; larger if MAX_CORNERS are not enough
+# Maximum error of a line, as a share of an axis. It is larger for a line that would need more than
+# MAX_CORNERS corners.
+DASHBOARD_TOLERANCE = 1 / 1000
 MAX_INTERPOLATED = 60  # interpolated points per curve
-# Values of TPR and FPR. Of several rows between two neighboring values, some are omitted.
+# Values of TPR and FPR. If several rows are between two neighboring values, some are omitted.
 LEVELS = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
 TINY = 1e-300  # replaces 0 as a denominator
-MIN_BEND = 1 / 200  # fraction of an axis; between closer rows, no points are interpolated
+MIN_BEND = 1 / 200  # share of an axis; no points are interpolated between closer rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slider:
-    """The values of the slider of thresholds.
+    """The lowest and highest value and the step of the slider that sets the threshold.
 
-    `top` stands for the threshold `inf`, and is larger than every score, unless a score is the
-    largest Float64.
+    `top` is the value that represents the threshold `inf`. It is larger than every score, unless a
+    score is the largest Float64.
     """
 
     low: float
@@ -72,7 +74,7 @@ class Slider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardData:
-    """Records of curves and of bins of scores, and their groups.
+    """Data of a dashboard: records of curves, records of bins of scores, and their groups.
 
     `undefined` are the names of curves without positives or negatives, which have no record.
     `n_omitted` is the number of rows of the other curves that are not in `records`. `unit_scores`
@@ -164,7 +166,7 @@ def _default_threshold(curves: Curves, defined: NDArray[np.int64], slider: Slide
 
 
 def _point_record(curves: Curves, curve: int, selected: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the totals and the drawn points of a curve."""
+    """Return the totals and the drawn points of a curve as a record; `selected` are its rows."""
     rows, positions = _dashboard_points(curves, curve, selected)
     is_row = positions % 1 == 0
     indices = np.arange(len(selected))
@@ -189,7 +191,7 @@ def _point_record(curves: Curves, curve: int, selected: NDArray[np.int64]) -> di
 
 
 def _bin_records(bins: pl.DataFrame, curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return bins with their edges as text, and the names and totals of their curves."""
+    """Return a record for each bin: its counts, its edges as text, and its curve with totals."""
     lefts, rights = (format_values(bins.get_column(name)) for name in ("left", "right"))
     by_curve = {
         record["curve"]: {
@@ -209,7 +211,7 @@ def _bin_records(bins: pl.DataFrame, curves: list[dict[str, Any]]) -> list[dict[
 
 
 def _threshold_slider(curves: Curves, bins: pl.DataFrame) -> Slider:
-    """Return a slider with round ends that include most scores."""
+    """Return the slider, whose ends are round numbers between which most scores lie."""
     low, high = (
         bins.select(pl.col("left").min(), pl.col("right").max()).row(0) if len(bins) else (0.0, 1.0)
     )
@@ -224,7 +226,7 @@ def _threshold_slider(curves: Curves, bins: pl.DataFrame) -> Slider:
 
 
 def _dashboard_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
-    """Return about `most` rows of a curve; all rows if the curve has no more.
+    """Return the indices of about `most` rows of a curve; all rows if the curve has no more.
 
     The rows are the corners of the ROC and precision-recall lines, and evenly spaced ROC points.
     """
@@ -251,11 +253,10 @@ def _dashboard_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
 def _dashboard_points(
     curves: Curves, curve: int, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the row at or after each drawn point, and the index of the point in `rows`.
+    """Return, for each drawn point of a curve, the row at or after it and its position in `rows`.
 
-    The points are the given rows and interpolated points, which have fractional indices. Between
-    two rows, counts are linear and precision is not, so the precision-recall line needs more points
-    than the rows.
+    Some points are interpolated between two of the given `rows`; their positions are fractional.
+    The precision-recall line needs these points, because precision is not linear between two rows.
     """
     pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
     tp, fp = (curves.columns[name][rows].astype(np.float64) for name in ("tp", "fp"))
@@ -268,7 +269,7 @@ def _dashboard_points(
     ends = (recall[:-1], precision[:-1]), (recall[1:], precision[1:])
     is_curved = (across == 0) & (segment_distance(middles, *ends) > MIN_BEND)
     bend[is_curved] = up[is_curved]
-    # Precision is constant on a segment from (0, 0), so no points are added.
+    # On a ROC segment that starts at (0, 0), precision is constant, so no points are added.
     bend[(bend < MIN_BEND) | (tp[:-1] + fp[:-1] == 0)] = 0
     added = np.floor(bend / max(bend.sum(), MIN_BEND) * MAX_INTERPOLATED).astype(np.int64)
     first = np.repeat(np.arange(len(added)), added)

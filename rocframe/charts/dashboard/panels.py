@@ -53,7 +53,7 @@ CLAMPED = f"clamp({SIGNAL}, datum.first, datum.last)"
 
 
 def row_thresholds(slider: Slider) -> dict[str, str]:
-    """Return Vega expressions of the threshold of a row: a number, and a value of the slider."""
+    """Return Vega expressions of the threshold of a row, as a number and as a slider value."""
     return {
         "hi": "isValid(datum.threshold) ? datum.threshold : MAX_VALUE",
         ANGLE: f"isValid(datum.threshold) ? datum.threshold : {slider.top!r}",
@@ -104,8 +104,8 @@ def number_texts(data: DashboardData) -> dict[str, str]:
     }
 
 
-# False positives are weighted by the odds of the threshold of the slider instead of the row, so
-# that all curves have the same weight. Scores that are not probabilities have no odds.
+# False positives are weighted by the odds of the threshold of the slider, not of the row, so that
+# the weight is the same for all curves. Scores that are not probabilities have no odds.
 NET_BENEFIT = {
     "net_benefit": f"!datum.unit ? null : datum.hi == MAX_VALUE ? 0 : {SIGNAL} >= 0 && {SIGNAL} < 1"
     f" ? datum.pi * datum.tpr - (1 - datum.pi) * datum.fpr * {SIGNAL} / (1 - {SIGNAL}) : null",
@@ -176,8 +176,9 @@ def rate_panel(data: DashboardData, panel: RatePanel, titles: Mapping[str, str])
             opacity=opacity_if_selected(data, 0.1),
         )
     )
-    # The Voronoi cell around a point reads its tooltip from the mark instead of the data row.
-    # `description` is a property of marks and a field of rows, so it works in both cases.
+    # The tooltip of a Voronoi cell contains a property of the mark of the point instead of a field
+    # of the data row. `description` is the name of such a property and of a field, so that tooltips
+    # of cells and of points have the same text.
     texts: dict[str, Any] = {
         "description": alt.Description("description:N"),
         "tooltip": alt.Tooltip("description:N"),
@@ -253,7 +254,7 @@ def _diagonal() -> Any:
 
 
 def _lowest_cost(data: DashboardData, x: alt.X, y: alt.Y) -> list[Any]:
-    """Mark the row with the lowest expected cost of all shown curves: a line, a ring and a text.
+    """Draw a line, a ring and a text for the row with the lowest expected cost of shown curves.
 
     If several rows have this cost, the ring is on the first curve with such a row, at the row with
     the highest threshold. The line contains all ROC points with this expected cost.
@@ -288,7 +289,7 @@ def _lowest_cost(data: DashboardData, x: alt.X, y: alt.Y) -> list[Any]:
 
 
 def _first_curve(chart: Any, data: DashboardData) -> Any:
-    """Keep the first of the selected curves."""
+    """Return the chart with only the first of the selected curves."""
     sort = [alt.SortField("curve")]
     return (
         filter_selected(chart, data)
@@ -330,7 +331,7 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
     cover = threshold.mark_rect(color=BACKGROUND, opacity=0.6)
     cover = cover.encode(x=alt.X("first:Q"), x2=alt.X2("clamped:Q"), tooltip=[])
     rule = threshold.mark_rule(color=FOREGROUND, strokeWidth=1.5).encode(x=alt.X("clamped:Q"))
-    # The cover hides the bars from the pointer, so invisible bars above it have the tooltips.
+    # The bars below the cover get no pointer events, so invisible bars above it show the tooltips.
     hover_bins = _first_curve(alt.Chart(), data).mark_rect(opacity=0)
     hover_bins = hover_bins.encode(x=x, x2=alt.X2("right:Q"), tooltip=rows).properties(
         name="spread_bins"
@@ -390,7 +391,10 @@ def event_panel(data: DashboardData) -> alt.LayerChart:
 
 
 def _has_one_event_curve(data: DashboardData) -> bool:
-    """Whether event rates are shown for one curve only, as scores may have different scales."""
+    """Return whether event rates are shown for one curve only, because of different score scales.
+
+    This is the case if there are several curves and some scores are outside [0, 1].
+    """
     return not data.unit_scores and len(data.records) > 1
 
 
@@ -399,7 +403,7 @@ def _event_curves(chart: Any, data: DashboardData) -> Any:
 
 
 def _threshold(bins: Any) -> Any:
-    """Return a layer of one row with the threshold, limited to the range of the bins."""
+    """Return a layer of one row with the slider threshold, limited to the range of the bins."""
     ends = bins.transform_aggregate(first="min(left)", last="max(right)")
     return ends.transform_filter("isValid(datum.first)").transform_calculate(clamped=CLAMPED)
 
@@ -415,7 +419,7 @@ def _bin_tooltips(data: DashboardData) -> list[alt.Tooltip]:
 
 
 def matrix_panel(data: DashboardData) -> alt.LayerChart:
-    """Draw the confusion matrix of the first curve; a darker cell is a larger share of a class."""
+    """Draw the confusion matrix of the first curve; darker cells are larger shares of a class."""
     first = _first_curve(alt.Chart().transform_filter(AT_THRESHOLD), data)
     cells: Any = first.transform_fold(list(CONFUSION), as_=["cell", "count"]).transform_calculate(
         truth=_cell_property(0),
@@ -465,7 +469,7 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
 
 
 def _cell_property(position: int) -> str:
-    """Return a Vega expression of item `position` in `MATRIX_CELLS`, for the cell of a row."""
+    """Return a Vega expression of the item at `position` in `MATRIX_CELLS`, for `datum.cell`."""
     return f"{dumps({cell: values[position] for cell, values in MATRIX_CELLS.items()})}[datum.cell]"
 
 
@@ -546,7 +550,7 @@ def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart
 
 
 def _settings(initial: InitialValues) -> str:
-    """Return the expression of the threshold, prevalence and costs as text."""
+    """Return a Vega expression of a text with the threshold, the prevalence and the costs."""
     prevalence = f"'prevalence ' + format({SET_PREVALENCE}, '.4~g')"
     parts = [
         f"'Numbers at score ≥ ' + format({SIGNAL}, '.4~g')",
