@@ -304,7 +304,7 @@ def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> tuple[pl.Series
 
 
 def _take_cases(cases: Cases, rows: NDArray[np.int64]) -> Cases:
-    optional = {
+    optional: dict[str, Any] = {
         name: None if values is None else values[rows]
         for name in ("state", "count", "weight", "cluster")
         for values in [getattr(cases, name)]

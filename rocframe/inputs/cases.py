@@ -40,9 +40,9 @@ class Cases:
     """The predictions of one model: arrays with one element per row, in the order of the frame.
 
     `state` has values of `RowState`, or is None if all rows are used. `model` is the name of the
-    model if several scores are given. `keys` are the group columns. `count`, `weight` and `cluster`
-    are None if the call does not name such a column. `cluster` has the number of the cluster of
-    each row, in the sorted order of clusters.
+    model if several scores are given, and `score_name` the name of the column of scores. `keys` are
+    the group columns. `count`, `weight` and `cluster` are None if the call does not name such a
+    column. `cluster` has the number of the cluster of each row, in the sorted order of clusters.
     """
 
     model: str | None
@@ -53,6 +53,7 @@ class Cases:
     count: NDArray[np.int64] | None
     weight: NDArray[np.float64] | None
     cluster: NDArray[np.uint32] | None = None
+    score_name: str = "score"
 
 
 def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
@@ -115,6 +116,7 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
             )
         yield Cases(
             model=model,
+            score_name=bound.names[role],
             keys=keys,
             negative=negative,
             score=fill_nulls(score, 0).to_numpy(),

@@ -1,0 +1,228 @@
+"""Bins of probabilities: quantile bins, uniform bins, and the levels of isotonic regression.
+
+References
+----------
+T. Dimitriadis, T. Gneiting, A. I. Jordan (2021), "Stable reliability diagrams for probabilistic
+classifiers", Proceedings of the National Academy of Sciences 118(8). doi:10.1073/pnas.2016191118
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from rocframe.curves.convex_hull import hull_vertices
+from rocframe.errors import ScoreError
+from rocframe.inputs.cases import RowState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from rocframe.inputs.cases import Cases
+    from rocframe.kernel.scan import Block, Scannable
+
+
+BinMethod: TypeAlias = Literal["quantile", "uniform", "isotonic"]
+# A product of a share and the number of bins that is below an integer by less than this is that
+# integer. The difference is a rounding error of sums of weights.
+BIN_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreSteps:
+    """The distinct scores of all groups as probabilities, by group and falling score.
+
+    `pos` and `neg` are the sums of the row weights of positives and of negatives at each score.
+    `tp` and `fp` are these sums over all scores of the group that are at least as high. `group` is
+    the number of the group of each score.
+    """
+
+    group: NDArray[np.int64]
+    probability: NDArray[np.float64]
+    pos: NDArray[Any]
+    neg: NDArray[Any]
+    tp: NDArray[Any]
+    fp: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bins:
+    """The bins of all groups, by group and rising score; a bin without rows is omitted.
+
+    `index` is the number of the bin within its group, from 0. `pos` and `neg` are the sums of the
+    row weights of positives and of negatives. `score_sum` is the sum of the scores, each multiplied
+    by the weight of its row. `score_min` and `score_max` are the lowest and the highest score.
+    """
+
+    group: NDArray[np.int64]
+    index: NDArray[np.int64]
+    pos: NDArray[Any]
+    neg: NDArray[Any]
+    score_sum: NDArray[np.float64]
+    score_min: NDArray[np.float64]
+    score_max: NDArray[np.float64]
+
+    @property
+    def total(self) -> NDArray[Any]:
+        """The sum of the row weights in each bin."""
+        total: NDArray[Any] = self.pos + self.neg
+        return total
+
+    @property
+    def event_rate(self) -> NDArray[np.float64]:
+        """The share of positives in each bin."""
+        rate: NDArray[np.float64] = self.pos / self.total
+        return rate
+
+    @property
+    def score_mean(self) -> NDArray[np.float64]:
+        """The weighted mean score of each bin."""
+        # The mean of equal scores would otherwise differ from them by a rounding error.
+        mean: NDArray[np.float64] = self.score_sum / self.total
+        return mean.clip(self.score_min, self.score_max)
+
+
+def check_probabilities(cases: Cases) -> None:
+    """Raise an error if a score is outside [0, 1]."""
+    score = cases.score if cases.state is None else cases.score[cases.state == RowState.USED]
+    if not len(score):
+        return
+    low, high = float(score.min()), float(score.max())
+    if low >= 0 and high <= 1:
+        return
+    n_outside = int(np.count_nonzero((score < 0) | (score > 1)))
+    raise ScoreError.no_probability(
+        f"score={cases.score_name!r}",
+        f"{n_outside} of {len(score)} scores are outside [0, 1]; the scores range from {low:g} to "
+        f"{high:g}",
+        "Calibration needs probabilities. fit_calibration converts scores to probabilities. ROC "
+        "functions such as curve and auc accept any real score.",
+    )
+
+
+def score_steps(scan: Scannable) -> ScoreSteps:
+    """Return the distinct scores that rows of the scan have."""
+    parts = [_block_steps(scan, block) for block in scan.map(lambda block: block)]
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0, dtype)])
+        for name, dtype in {
+            "group": np.int64,
+            "probability": np.float64,
+            **dict.fromkeys(("pos", "neg", "tp", "fp"), scan.totals.pos.dtype),
+        }.items()
+    }
+    return ScoreSteps(**columns)
+
+
+def probability_bins(scan: Scannable, method: BinMethod, bins: int) -> Bins:
+    """Return the bins of each group.
+
+    Rows with equal scores are in the same bin. `bins` is the number of quantile or uniform bins.
+
+    - `"quantile"`: bin i ends at the lowest score for which the share of rows up to this score is
+      at least (i + 1) / bins.
+    - `"uniform"`: bin i is [i / bins, (i + 1) / bins); the last bin includes 1.
+    - `"isotonic"`: one bin for each level of the isotonic regression of the labels on the score.
+      The event rates of the bins rise with the score.
+    """
+    if method == "isotonic":
+        steps = score_steps(scan)
+        return _merge([_sum_bins(steps, _isotonic_levels(steps))])
+    edges = np.arange(1, bins) / bins
+    totals = scan.totals.pos + scan.totals.neg
+    totals = totals - scan.totals.unscored_pos - scan.totals.unscored_neg
+
+    def block_bins(block: Block) -> Bins:
+        steps = _block_steps(scan, block)
+        if method == "uniform":
+            return _sum_bins(steps, np.searchsorted(edges, steps.probability, "right"))
+        total = totals[steps.group]
+        below = total - steps.tp - steps.fp
+        if below.dtype.kind == "f":
+            index = np.floor(bins * below / total + BIN_ROUNDING).astype(np.int64)
+        else:
+            index = bins * below // total
+        return _sum_bins(steps, index.clip(0, bins - 1))
+
+    return _merge(scan.map(block_bins))
+
+
+def _block_steps(scan: Scannable, block: Block) -> ScoreSteps:
+    """Return the distinct scores of a block that have rows."""
+    pos, neg = block.pos, block.neg
+    group = np.repeat(block.groups, np.diff(block.starts))
+    probability = scan.codec.decode(block.codes)
+    columns = [group, probability, pos, neg, block.tp, block.fp]
+    # A resample may lack all rows of a score.
+    has_rows = (pos > 0) | (neg > 0)
+    if not has_rows.all():
+        columns = [column[has_rows] for column in columns]
+    names = ScoreSteps.__dataclass_fields__
+    return ScoreSteps(**dict(zip(names, columns, strict=True)))
+
+
+def _isotonic_levels(steps: ScoreSteps) -> NDArray[np.int64]:
+    """Return the number of the level of each score in the isotonic regression of its group.
+
+    The levels are the segments of the upper convex hull of the ROC curve (Fawcett and
+    Niculescu-Mizil 2007, doi:10.1007/s10994-007-5011-0). Level 0 has the lowest scores.
+    """
+    is_first = np.diff(steps.group, prepend=-1) != 0
+    firsts = np.flatnonzero(is_first)
+    # The curve of each group starts at (0, 0), above all scores.
+    tp, fp = (np.insert(count, firsts, 0) for count in (steps.tp, steps.fp))
+    starts = np.append(firsts + np.arange(len(firsts)), len(tp))
+    is_vertex = np.delete(hull_vertices(tp, fp, starts), starts[:-1])
+    # A level ends at a vertex: count the vertices from each score to the lowest score.
+    n_vertices = np.cumsum(is_vertex[::-1])[::-1]
+    lasts = np.append(firsts[1:], len(is_first))
+    below = np.append(n_vertices, 0)[lasts]
+    level: NDArray[np.int64] = n_vertices - np.repeat(below, lasts - firsts) - 1
+    return level
+
+
+def _sum_bins(steps: ScoreSteps, index: NDArray[np.int64]) -> Bins:
+    """Return the bins of scores that are sorted by group and falling score."""
+    is_first = (np.diff(steps.group, prepend=-1) != 0) | (np.diff(index, prepend=-1) != 0)
+    firsts = np.flatnonzero(is_first)
+    lasts = np.append(firsts[1:], len(index)) - 1
+
+    def total(values: NDArray[Any]) -> NDArray[Any]:
+        return np.add.reduceat(values, firsts) if len(firsts) else values[:0]
+
+    return Bins(
+        group=steps.group[firsts],
+        index=index[firsts],
+        pos=total(steps.pos),
+        neg=total(steps.neg),
+        score_sum=total(steps.probability * (steps.pos + steps.neg)),
+        score_min=steps.probability[lasts],
+        score_max=steps.probability[firsts],
+    )
+
+
+def _merge(parts: list[Bins]) -> Bins:
+    """Concatenate the bins of all blocks, and add up the parts of a bin that are in two blocks."""
+    columns: dict[str, NDArray[Any]] = {
+        name: np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0, np.int64)])
+        for name in Bins.__dataclass_fields__
+    }
+    order = np.lexsort((columns["index"], columns["group"]))
+    columns = {name: values[order] for name, values in columns.items()}
+    changes = (np.diff(columns[name], prepend=-1) != 0 for name in ("group", "index"))
+    firsts = np.flatnonzero(np.logical_or(*changes))
+    reductions: dict[str, Callable[..., Any]] = {
+        **dict.fromkeys(("group", "index", "score_min"), np.minimum.reduceat),
+        **dict.fromkeys(("pos", "neg", "score_sum"), np.add.reduceat),
+        "score_max": np.maximum.reduceat,
+    }
+    return Bins(
+        **{
+            name: reductions[name](values, firsts) if len(firsts) else values
+            for name, values in columns.items()
+        }
+    )

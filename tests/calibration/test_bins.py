@@ -1,0 +1,140 @@
+"""Bins of probabilities against definitions that loop over rows, and isotonic regression."""
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
+
+from rocframe.calibration.bins import Bins, check_probabilities, probability_bins
+from rocframe.errors import ScoreError
+from rocframe.inputs.cases import Cases
+from rocframe.kernel import scan as scan_module
+from rocframe.kernel.scan import Scan
+
+ROWS = st.lists(
+    st.tuples(st.integers(0, 2), st.sampled_from([0, 0.1, 0.25, 0.3, 0.5, 0.7, 1]), st.booleans()),
+    min_size=1,
+    max_size=40,
+)
+
+
+def cases_of(rows: list[tuple[int, float, bool]], weight: np.ndarray | None = None) -> Cases:
+    group, score, positive = zip(*rows, strict=True)
+    return Cases(
+        model=None,
+        keys=pl.DataFrame({"0": group}),
+        negative=~np.array(positive),
+        score=np.array(score, float),
+        state=None,
+        count=None,
+        weight=weight,
+    )
+
+
+def by_group(rows: list[tuple[int, float, bool]]) -> list[list[tuple[float, bool]]]:
+    groups = sorted({group for group, _, _ in rows})
+    return [[(p, y) for other, p, y in rows if other == group] for group in groups]
+
+
+def found(bins: Bins, group: int) -> list[tuple[int, int, int, float, float]]:
+    rows = bins.group == group
+    names = ("index", "pos", "neg", "score_min", "score_max")
+    return list(zip(*(getattr(bins, name)[rows].tolist() for name in names), strict=True))
+
+
+def expected(
+    rows: list[tuple[float, bool]], bin_of: dict[float, int]
+) -> list[tuple[int, int, int, float, float]]:
+    result = []
+    for index in sorted(set(bin_of.values())):
+        inside = [(p, y) for p, y in rows if bin_of[p] == index]
+        scores = [p for p, _ in inside]
+        n_pos = sum(y for _, y in inside)
+        result.append((index, n_pos, len(inside) - n_pos, min(scores), max(scores)))
+    return result
+
+
+@given(rows=ROWS, k=st.integers(1, 7))
+def test_a_quantile_bin_ends_at_the_lowest_score_with_its_share_of_the_rows(rows, k):
+    bins = probability_bins(Scan.from_cases(cases_of(rows)), "quantile", k)
+    for number, group in enumerate(by_group(rows)):
+        scores = sorted(p for p, _ in group)
+        ends = [
+            next(
+                s
+                for s in scores
+                if Fraction(sum(p <= s for p in scores), len(scores)) >= Fraction(i + 1, k)
+            )
+            for i in range(k)
+        ]
+        bin_of = {s: next(i for i, end in enumerate(ends) if s <= end) for s in scores}
+        assert found(bins, number) == expected(group, bin_of)
+
+
+@given(rows=ROWS, k=st.integers(1, 11))
+def test_a_uniform_bin_contains_its_lower_edge(rows, k):
+    bins = probability_bins(Scan.from_cases(cases_of(rows)), "uniform", k)
+    for number, group in enumerate(by_group(rows)):
+        bin_of = {s: max(i for i in range(k) if s >= i / k) for s, _ in group}
+        assert found(bins, number) == expected(group, bin_of)
+
+
+@given(rows=ROWS)
+def test_isotonic_bins_are_the_levels_of_isotonic_regression(rows):
+    bins = probability_bins(Scan.from_cases(cases_of(rows)), "isotonic", 1)
+    for number, group in enumerate(by_group(rows)):
+        scores, labels = zip(*group, strict=True)
+        fit = IsotonicRegression().fit(scores, np.array(labels, float)).predict(scores)
+        levels = np.unique(np.round(fit, 12))
+        bin_of = {s: int(np.argmin(abs(levels - y))) for s, y in zip(scores, fit, strict=True)}
+        assert found(bins, number) == expected(group, bin_of)
+        assert np.allclose(bins.event_rate[bins.group == number], levels, atol=1e-12, rtol=0)
+
+
+@given(rows=ROWS, repeats=st.lists(st.integers(1, 4), min_size=40, max_size=40))
+@pytest.mark.parametrize("method", ["quantile", "uniform", "isotonic"])
+def test_a_weight_of_n_is_n_rows(method, rows, repeats):
+    repeats = repeats[: len(rows)]
+    weighted = Scan.from_cases(cases_of(rows, np.array(repeats, float)))
+    repeated = Scan.from_cases(
+        cases_of([row for row, n in zip(rows, repeats, strict=True) for _ in range(n)])
+    )
+    a, b = (probability_bins(scan, method, 4) for scan in (weighted, repeated))
+    for number in range(len(by_group(rows))):
+        assert found(a, number) == found(b, number)
+    assert np.allclose(a.score_mean, b.score_mean, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("method", ["quantile", "uniform", "isotonic"])
+def test_bins_do_not_depend_on_the_size_of_blocks(method, monkeypatch):
+    rng = np.random.default_rng(5)
+    rows = [(int(g), p, y) for g, p, y in zip(
+        rng.integers(0, 3, 900), rng.integers(0, 200, 900) / 200, rng.random(900) < 0.4, strict=True
+    )]  # fmt: skip
+    whole = probability_bins(Scan.from_cases(cases_of(rows)), method, 7)
+    monkeypatch.setattr(scan_module, "BLOCK_ROWS", 16)
+    split = probability_bins(Scan.from_cases(cases_of(rows)), method, 7)
+    for group in range(3):
+        assert found(whole, group) == found(split, group)
+
+
+def test_the_mean_score_of_a_bin_is_between_its_lowest_and_highest_score():
+    cases = cases_of([(0, 0.1, True)] * 3 + [(0, 0.3, False)] * 3, np.full(6, 0.1))
+    bins = probability_bins(Scan.from_cases(cases), "isotonic", 1)
+    bins2 = probability_bins(Scan.from_cases(cases), "uniform", 10)
+    assert bins.event_rate.tolist() == [0.5]
+    assert bins2.score_mean.tolist() == [0.1, 0.3]
+
+
+def test_scores_outside_0_and_1_are_an_error_with_their_number_and_range():
+    with pytest.raises(ScoreError) as error:
+        check_probabilities(cases_of([(0, -2.5, True), (0, 0.5, False), (0, 4.0, True)]))
+    assert str(error.value) == (
+        "score='score': 2 of 3 scores are outside [0, 1]; the scores range from -2.5 to 4.\n"
+        "Calibration needs probabilities. fit_calibration converts scores to probabilities. ROC "
+        "functions such as curve and auc accept any real score."
+    )
