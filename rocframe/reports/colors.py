@@ -14,7 +14,8 @@ CSS_VARIABLES = {"background": "paper", "foreground": "ink", "muted": "quiet", "
 
 
 def _css_variable(name: str, color: str) -> str:
-    # The color after the comma applies to images that are saved from the page.
+    # The color after the comma is used where the variable is not defined: in images that the reader
+    # saves from the page.
     return f"var(--{name}, {color})"
 
 
@@ -29,14 +30,14 @@ REPLACEMENTS = {
     **dict(zip(LIGHT.colors, PAGE_STYLE.colors, strict=True)),
 }
 
-# Parts of a specification that contain names and values of the user. A name can be equal to the
-# text of a color, so these parts are not changed.
+# Parts of a specification that contain names and values of the user. They are not changed, because
+# a name can be equal to the text of a color.
 DATA_KEYS = {"data", "datasets", "domain", "sort", "description"}
 TITLE_TEXT_KEYS = {"text", "subtitle"}
 
 
 def style_sheets() -> dict[str, str]:
-    """Return the definitions of the variables in light and in dark mode."""
+    """Return CSS with the definitions of the color variables, by mode: "light" and "dark"."""
     return {"light": _definitions(LIGHT), "dark": _definitions(DARK)}
 
 
@@ -47,10 +48,10 @@ def _definitions(style: Palette) -> str:
 
 
 def with_page_colors(spec: Mapping[str, Any], values: Sequence[str] = ()) -> dict[str, Any]:
-    """Replace the colors of a chart with CSS variables.
+    """Return the specification of a chart with CSS variables instead of colors.
 
-    `values` are the groups of all charts of the page. Each value gets the same color in every
-    chart. The legend of a chart lists only the values of this chart.
+    `values` are the colored values of all charts of the page. Each value gets the same color in
+    every chart. The legend of a chart lists only the values of this chart.
     """
     shared = list(values) if len(values) <= len(LIGHT.colors) else []
     return {key: _recolored(key, part, shared) for key, part in spec.items()}

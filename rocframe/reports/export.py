@@ -198,22 +198,25 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
 def chart_spec(chart: alt.TopLevelMixin, *, validate: bool = True) -> dict[str, Any]:
     """Return the Vega-Lite specification of a chart, including its data.
 
-    NaN and infinite values become null. The specification is not validated against the schema of
-    Vega-Lite, because the validation would take a third of the time of a report.
+    NaN and infinite values become null. With `validate`, the specification is validated against the
+    schema of Vega-Lite. Reports omit the validation, which would take a third of their time.
     """
     if not isinstance(chart, alt.TopLevelMixin):
         raise OptionValueError(
             f"chart: expected an Altair chart, got {type(chart).__name__}.\n"
             "Pass the result of .roc.chart(), or any other Altair chart."
         )
-    # The user may have enabled another data transformer, which writes the data to separate files.
+    # The user may have enabled another data transformer, such as one that writes the data to files.
     with alt.data_transformers.enable("default", max_rows=None):
         spec: dict[str, Any] = _null_nonfinite(chart.to_dict(validate=validate))
     return spec
 
 
 def json_for_html(spec: Mapping[str, Any]) -> str:
-    """Return JSON for HTML; `<`, `>` and `&` are escaped, so names and values are never markup."""
+    """Return a specification as JSON in which `<`, `>` and `&` are escaped.
+
+    In an HTML page, names and values in the JSON are therefore never markup.
+    """
     text = json.dumps(spec, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

@@ -46,13 +46,13 @@ CAPTIONS = {
 MAX_DRAWN_COLORS = 12  # more colors are hard to distinguish
 MAX_DRAWN_CURVES = 60  # more lines hide each other
 MAX_PANELS = 12
-ALL_MEANS = "All means"  # the name of the chart of several means
+ALL_MEANS = "All means"  # the name of a chart of several mean curves, if it has no panel name
 EMPTY_DASHBOARD = "Nothing is shown: no group has both positives and negatives."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart as a Vega-Lite specification; `name` is the name of its panel, or None."""
+    """A chart of a report as a Vega-Lite specification; `name` names its groups, or is None."""
 
     spec: Mapping[str, Any]
     name: str | None
@@ -67,10 +67,10 @@ class Figure:
 def curve_caption(
     kind: KindName, averages: pl.DataFrame | None, over: str | None, *, marked: bool = False
 ) -> str:
-    """Return the caption of charts of one kind.
+    """Return the caption of the charts of one kind of curve.
 
-    `averages` are the mean curves, or None. `marked` is True if the charts mark the recommended
-    thresholds.
+    `averages` are the mean curves over the group column `over`, or None. `marked` is True if the
+    charts mark the recommended thresholds.
     """
     if averages is None:
         return f"{CAPTIONS[kind]} Points: recommended thresholds." if marked else CAPTIONS[kind]
@@ -91,9 +91,11 @@ def curve_figures(
     selection: CurveSelection,
     points: pl.DataFrame | None = None,
 ) -> list[Figure]:
-    """Return the figures of one kind: one per panel, or one per mean curve if there are means.
+    """Return the figures of one kind of curve.
 
-    `points` are rows of the curves to mark; charts of means have no marks.
+    Without `averages`, there is a figure per panel, in which the rows `points` are marked. With
+    `averages`, there is a figure per mean curve with the averaged curves, or a figure of all means
+    of a panel, or both.
     """
     figures: list[Figure] = []
     color = selection.color
@@ -120,9 +122,10 @@ def curve_figures(
 
 
 def _chance_lines(curves: pl.DataFrame, groups: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return layers with a dashed line at the share of positives of each group of curves.
+    """Return a layer with a dashed line at the share of positives of each group in `groups`.
 
-    Curves without positives or without negatives are not counted, because means exclude them.
+    Nearly equal shares have one line. The share is that of the rows of all averaged curves of the
+    group. Curves without positives or without negatives are left out, because means exclude them.
     """
     first_rows = curves.unique(group_columns(curves, THRESHOLD), keep="first", maintain_order=True)
     defined = (pl.col("tp") + pl.col("fn") > 0) & (pl.col("fp") + pl.col("tn") > 0)
@@ -152,7 +155,7 @@ def _mean_figures(
     selection: CurveSelection,
     groups: pl.DataFrame,
 ) -> Iterator[Figure]:
-    """Return a chart for each mean curve, drawn with its limits in front of the averaged curves."""
+    """Yield a figure for each mean curve: the mean with its limits, in front of its curves."""
     keys = group_columns(groups)
     texts = [distinct_labels(groups.get_column(key)) for key in keys]
     color, detail = selection.color, [str(selection.averaged)]
@@ -166,7 +169,10 @@ def _mean_figures(
 
 
 def _layered(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Return a specification with the layers of both; Altair's `+` is much slower."""
+    """Return a specification with the layers of both charts; `above` is drawn in front.
+
+    The specifications are combined, because Altair's `+` of two charts is much slower.
+    """
     data = below.pop("datasets", {}) | above.pop("datasets", {})
     layer = {part: above[part] for part in ("data", "transform", "layer")}
     return {**below, "layer": [*below["layer"], layer], "datasets": data}
@@ -183,7 +189,11 @@ def _package_spec(drawing: Any) -> dict[str, Any]:
 
 
 def _share_legend_labels(spec: dict[str, Any], first: list[str]) -> None:
-    """Use the legend labels of the first layer in all layers, which share one legend."""
+    """Set the label expression of all layers to that of the first layer.
+
+    All layers have the same legend, which would otherwise have labels of different layers. `first`
+    contains the expression of the first layer, or is empty at the first call.
+    """
     color = spec.get("encoding", {}).get("color", {})
     if "labelExpr" in (color.get("legend") or {}):
         first.append(color["legend"]["labelExpr"])
@@ -193,7 +203,10 @@ def _share_legend_labels(spec: dict[str, Any], first: list[str]) -> None:
 
 
 def rows_of_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of a table in `groups`, which may have fewer group columns than the table."""
+    """Return the rows of a table that belong to one of the groups in `groups`.
+
+    `groups` may have fewer group columns than the table.
+    """
     on = [column(key) for key in group_columns(groups)]
     if not on:
         return table
@@ -201,21 +214,25 @@ def rows_of_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
 
 
 def _without_limits(averages: pl.DataFrame) -> pl.DataFrame:
-    """Set the limits of mean curves to null, because overlapping bands are not readable."""
+    """Return mean curves without confidence limits, because overlapping bands are not readable."""
     axes = cast("CurveAverage", curve_average_of(averages.columns)).averaged
     limits = [f"{axis}_{limit}" for axis in axes for limit in ("lower", "upper")]
     return averages.with_columns(pl.lit(None, pl.Float64).alias(name) for name in limits)
 
 
 def table_figure(table: pl.DataFrame | None) -> Figure | None:
-    """Return the chart of a table other than a curve; None if it has no rows or no chart."""
+    """Return the figure of a table that has no curves; None if it has no rows or no chart."""
     if table is None or table.is_empty() or table_of(table.columns).type.drawing is None:
         return None
     return Figure(spec=with_page_colors(_package_spec(chart(table))), name=None)
 
 
 def areas_figure(tables: ReportTables, selection: CurveSelection) -> Figure | None:
-    """Draw the areas of all groups or, if there are many, of the means or of the drawn curves."""
+    """Return the figure of the areas of all groups.
+
+    If there are more than MAX_DRAWN_CURVES groups, it shows the mean areas. If there are no means
+    or too many, it shows only the groups whose curves are drawn.
+    """
     areas = tables.areas
     if areas.height <= MAX_DRAWN_CURVES:
         return table_figure(areas)
@@ -230,11 +247,12 @@ def areas_figure(tables: ReportTables, selection: CurveSelection) -> Figure | No
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveSelection:
-    """The curves, or the means over the group column `averaged`, that a page draws.
+    """The curves, or the means over the group column `averaged`, that a page shows.
 
-    `panels` contains the name and the groups of each panel. `n_curves` is the number of all curves
-    or means of the report, including those that are not drawn, and `n_undefined` is the number
-    of curves or means without an AUC. `rules` state which curves are drawn if there are too many.
+    `color` and `panel` are the group columns whose values have colors and panels. `panels` contains
+    the name and the groups of each panel. `n_curves` is the number of all curves or means of the
+    report, including those that are not drawn, and `n_undefined` is the number of curves or means
+    without an AUC. If there are too many curves, `rules` state which of them are drawn.
     """
 
     averaged: str | None
@@ -247,19 +265,22 @@ class CurveSelection:
 
     @property
     def n_drawn(self) -> int:
-        """The number of curves that are drawn."""
+        """The number of curves or means that are drawn."""
         return sum(groups.height for _, groups in self.panels)
 
     @property
     def color_values(self) -> list[str]:
-        """The values of the group column that determines the color."""
+        """The values of the group column `color` in all panels, as text."""
         if self.color is None or not self.panels:
             return []
         values = [groups.get_column(self.color) for _, groups in self.panels]
         return distinct_labels(pl.concat(values).unique().sort())
 
     def note(self, file: str | None) -> str:
-        """Return sentences about curves that are not drawn, or an empty text."""
+        """Return sentences about curves that are not drawn, or an empty text.
+
+        `file` is the name of a file with all curves, or None.
+        """
         if self.n_drawn == self.n_curves:
             return ""
         noun = "curves" if self.averaged is None else "means"
@@ -274,10 +295,12 @@ class CurveSelection:
 
 
 def select_curves(areas: pl.DataFrame, averaged: str | None) -> CurveSelection:
-    """Select the curves to draw, with a panel for each value of the second group column.
+    """Return the curves to draw, with a panel for each value of the second group column.
 
-    The numbers of panels, colors and curves are limited. If a group column has too many
-    values, the values with the largest mean AUC are drawn, or evenly spaced values of dates.
+    The numbers of panels, colors and curves are limited. If there are too many colors, the values
+    with the largest mean AUC are drawn; if there are too many panels, the values with the most
+    rows. If there are too many dates or times, evenly spaced values are drawn.
+
     `areas` is the table of `auc`. With `averaged`, the means over this group column are selected.
     """
     units = areas if averaged is None else _groups_of_means(areas, averaged)
@@ -314,7 +337,7 @@ def select_curves(areas: pl.DataFrame, averaged: str | None) -> CurveSelection:
 
 
 def _groups_of_means(areas: pl.DataFrame, averaged: str) -> pl.DataFrame:
-    """Return a table of areas with one row per mean, for the selection of curves."""
+    """Return a table with one row per mean curve: the mean of the areas and the class sizes."""
     keys = [column(key) for key in group_columns(areas) if key != averaged]
     totals = [pl.col("auc").mean(), pl.col("n_pos").sum(), pl.col("n_neg").sum()]
     return areas.group_by(keys, maintain_order=True).agg(totals) if keys else areas.select(totals)
@@ -332,11 +355,11 @@ def _select_values(
     order: Literal["area", "rows"],
     most_times: int,
 ) -> tuple[pl.DataFrame, str]:
-    """Return the groups of some values of a group column, and the rule of the selection.
+    """Return the groups with selected values of the column `key`, and the rule of the selection.
 
-    If there are more than `most` values, those with the largest mean AUC, or with the most rows,
-    are selected. If there are more than `most_times` dates or times, evenly spaced values are
-    selected.
+    If there are more than `most` values, the values with the largest mean AUC (`order="area"`) or
+    with the most rows (`order="rows"`) are selected. If the column contains more than `most_times`
+    dates or times, evenly spaced values are selected. The rule is empty if all values are selected.
     """
     defined = groups.filter(pl.col("auc").is_not_null())
     is_time = groups.schema[key].is_temporal()
@@ -368,7 +391,10 @@ def _select_values(
 
 
 def _panels(units: pl.DataFrame, panel: str) -> list[tuple[str | None, pl.DataFrame]]:
-    """Split the groups by the values of a group column; values without an AUC have no panel."""
+    """Return the name and the groups of each panel, with a panel for each value of a group column.
+
+    Values for which all areas are undefined have no panel.
+    """
     values = units.filter(pl.col("auc").is_not_null()).get_column(panel).unique().sort()
     groups = (
         units.filter(column(panel).eq_missing(pl.lit(value)))
@@ -379,9 +405,9 @@ def _panels(units: pl.DataFrame, panel: str) -> list[tuple[str | None, pl.DataFr
 
 
 def _largest_areas(groups: pl.DataFrame, color: str | None) -> pl.DataFrame:
-    """Return the groups of a panel that are drawn: all groups of the colors with the largest AUCs.
+    """Return at most MAX_DRAWN_CURVES groups of a panel.
 
-    Colors are ordered by the mean AUC of their groups, until the limit of curves is reached.
+    The groups of a color are selected together. Colors with a larger mean AUC come first.
     """
     numbered = groups.select(
         pl.int_range(pl.len()).alias("row"),
@@ -395,17 +421,17 @@ def _largest_areas(groups: pl.DataFrame, color: str | None) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardSection:
-    """The dashboard, or None if no curve is defined, and a text about the curves in it."""
+    """The dashboard with a text about its curves; `figure` is None if no curve is defined."""
 
     figure: Figure | None
     text: str
 
 
 def dashboard_section(curves: pl.DataFrame, selection: CurveSelection) -> DashboardSection:
-    """Draw the dashboard, with up to `MAX_CURVES` groups.
+    """Return the dashboard of up to `MAX_CURVES` groups.
 
-    `curves` has one curve per group. If the page draws means, these are the curves of the pooled
-    rows.
+    `curves` has one curve per group. If the page shows means, the curve of a group is that of the
+    pooled rows of all averaged curves.
     """
     groups, note = _dashboard_groups(selection)
     if groups.is_empty():
@@ -422,7 +448,11 @@ def dashboard_section(curves: pl.DataFrame, selection: CurveSelection) -> Dashbo
 
 
 def _dashboard_groups(selection: CurveSelection) -> tuple[pl.DataFrame, str]:
-    """Select the first panels with up to `MAX_CURVES` groups, or part of the first panel."""
+    """Return the groups in the dashboard, and a sentence if groups are left out.
+
+    These are the groups of the first panels that have at most `MAX_CURVES` groups together. If the
+    first panel alone has more groups, these are its groups with the largest AUC.
+    """
     panels = [
         (name, defined)
         for name, groups in selection.panels

@@ -44,7 +44,7 @@ COMMON_ROWS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The models of each group by rank: sentences, a table, and remarks about the table."""
+    """The summary of a report: sentences, the table of ranked models, and remarks about it."""
 
     sentences: list[str]
     table: TextTable
@@ -54,9 +54,9 @@ class Summary:
 def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None:
     """Return which model is best, by how much, and whether the differences are significant.
 
-    The result is None if the report has fewer than two models. If the comparison of the models is
-    part of the report, models are ranked by the areas of the comparison, which pools all rows of a
-    model.
+    The result is None if the report has fewer than two models. Models are ranked by the AUC or, if
+    curves are averaged, by the mean AUC. If the report averages curves and compares models, they
+    are ranked by the AUC of all rows, because the comparison pools all rows of a model.
     """
     areas = tables.areas if tables.folds is None else tables.folds
     first = "auc" if tables.folds is None else "mean_auc"
@@ -106,7 +106,11 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
 
 
 def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl.DataFrame:
-    """Return the models by rank, with area, position in `areas`, and best model of the group."""
+    """Return the models of each group, sorted by the column `ranked_by` of `areas`.
+
+    The columns are the row in `areas`, the number of the group, the model, its area and rank, the
+    best model of the group, and the difference of the areas of the best model and this model.
+    """
     number = pl.struct(map(column, groups)).rank("dense") if groups else pl.lit(1)
     ranks = areas.select(
         pl.int_range(pl.len()).alias("row"),
@@ -122,9 +126,10 @@ def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl
 
 
 def _with_differences(ranks: pl.DataFrame, comparison: pl.DataFrame | None) -> pl.DataFrame:
-    """Add the differences from the best model, with limits and p-values; null if not compared.
+    """Return `ranks` with the limits and p-values of the differences from the best model.
 
-    `unmatched` is true if the comparison leaves out rows that only one of the two models has.
+    The differences are those of the comparison, if there is one. `unmatched` is true if the
+    comparison leaves out rows that only one of the two models has.
     """
     if comparison is None:
         names = ["lower", "upper", "p"]
@@ -195,9 +200,9 @@ def _summary_sentences(
 ) -> list[str]:
     """Return sentences about the best model and about the tests of the differences from it.
 
-    `ranked_by` is the name of the area that ranks the models. If there are several groups, the
-    first sentence states in how many groups each model is the best. The number of differences
-    includes all tested models of all groups.
+    `ranked_by` is the name of the area that ranks the models, and `alpha` the significance level.
+    `tested` is True if models are compared. If there are several groups, the first sentence states
+    in how many groups each model is the best, and the last one refers to all groups together.
     """
     best = ranks.filter(pl.col("rank") == 0, pl.col("area").is_not_null())
     names = dict(zip(ranks["model"], format_values(ranks["model"]), strict=True))
@@ -240,7 +245,7 @@ def _summary_sentences(
 
 
 def _remarks(ranks: pl.DataFrame) -> list[str]:
-    """Return sentences about the rows and the tests of the differences."""
+    """Return remarks about the adjustment of the p-values and about rows that are left out."""
     one_group = ranks["group"].n_unique() == 1
     pairs = f"all pairs of models{'' if one_group else ' of the same group'}"
     tests = (

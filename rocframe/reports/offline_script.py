@@ -79,9 +79,10 @@ def content_policy(*scripts: str) -> str:
 
 @cache
 def embed_script() -> str:
-    """Return a script that defines `rocframe.embed`, unless another copy has defined it."""
+    """Return the script that defines `rocframe.embed`, if no copy of it has run in the page."""
     library = load_vl_convert("chart_bundle")
-    # Bundling takes two seconds. The result depends only on EMBED and the release of vl-convert.
+    # The script is cached, because creating it takes two seconds. It depends only on EMBED and on
+    # the release of vl-convert.
     name = f"embed-{library.__version__}-{_sha256(EMBED)[:8]}.js"
     code = cached_text(name, partial(library.javascript_bundle, EMBED))
     # In an HTML page, these two texts would end the script element or start a comment.
@@ -100,9 +101,10 @@ def load_vl_convert(feature: str) -> ModuleType:
 
 
 def cached_text(name: str, create: Callable[[], str]) -> str:
-    """Return a text from the cache of this user; if the cache lacks it, create and store the text.
+    """Return the text in the file `name` of the cache folder.
 
-    The first line of a cached file is the checksum of the rest. A damaged file is written again.
+    If there is no such file, or if it is damaged, the text is created and the file is written. The
+    first line of the file is the checksum of the text.
     """
     folder = cache_folder()
     if folder is None:

@@ -56,10 +56,11 @@ def report_page(
 ) -> str:
     """Return the page as HTML.
 
-    `provenance` is the result of `ReportOptions.provenance`. The mapping can also contain the log
-    `files`, the `files_skipped` with the reasons, the `unused_keys`, and `about`, the entries of
-    the user. `files` are the names of the files with all curves and all areas. The page refers to
-    them if it does not show all curves or areas.
+    `provenance` is the result of `ReportOptions.provenance`, with optional additional keys: `files`
+    (the names of the logs), `files_skipped` (the reason by file), `unused_keys` (the result of
+    `ReportOptions.unused_keys`) and `about` (the entries of the user). `files` are the names of a
+    file with all curves and of a file with all areas. The page mentions a file if it does not show
+    all curves or areas.
     """
     from jinja2 import Environment, StrictUndefined  # a dependency of Altair
     from markupsafe import Markup
@@ -116,7 +117,7 @@ def report_page(
 
 
 def _with_line_breaks(name: str) -> str:
-    """Return a name as HTML, in which lines may break after characters such as "-" and "_"."""
+    """Return a name as HTML that allows line breaks after characters such as "-" and "_"."""
     from markupsafe import Markup, escape
 
     return Markup("<wbr>").join(map(escape, re.findall(BREAKABLE_PARTS, name, re.DOTALL)))
@@ -158,8 +159,8 @@ def _omissions(
     if unused := provenance.get("unused_keys"):
         sentences.append(pooling_sentence(unused))
     n_missing = int(areas["n_missing"].sum())
-    # With missing="worst", no row is left out. The settings state how many rows are counted as
-    # errors.
+    # With missing="worst", no row is left out. `_settings_list` states the number of rows without a
+    # score.
     if n_missing and options.missing != "worst":
         rows = format_count(n_missing, "prediction")
         verb = "was" if n_missing == 1 else "were"
@@ -177,7 +178,7 @@ def _omissions(
 
 
 def pooling_sentence(unused: Sequence[str]) -> str:
-    """Return a sentence about columns such as `fold` that no option uses as a group column."""
+    """Return the sentence that the columns `unused`, such as `fold`, are not group columns."""
     one = len(unused) == 1
     subject = f"The {'column' if one else 'columns'} {join_names(unused)}"
     predicate = "is not a group column" if one else "are not group columns"
@@ -186,7 +187,10 @@ def pooling_sentence(unused: Sequence[str]) -> str:
 
 
 def _unmatched(comparison: pl.DataFrame | None) -> list[str]:
-    """Return a sentence about rows that comparisons leave out because only one model has them."""
+    """Return a list with a sentence about rows that only one of two compared models has.
+
+    The list is empty if comparisons leave out no rows.
+    """
     if comparison is None:
         return []
     notes = comparison.get_column("note").str.extract(r"unmatched:(\d+)").cast(pl.Int64)
@@ -228,7 +232,7 @@ def _settings_list(
     provenance: Mapping[str, Any],
     versions: Mapping[str, str],
 ) -> list[tuple[str, str]]:
-    """Return names and values of the data, the settings and the software versions."""
+    """Return the entries of the settings list: pairs of a name and a value as text."""
     methods = areas["ci_method"].drop_nulls().unique().sort()
     level = areas["ci_level"].drop_nulls()
     percent = f", {100 * level[0]:g} %" if len(level) else ""

@@ -32,10 +32,12 @@ OUTCOMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recommendations:
-    """The costs in words, the recommended threshold of each group, and remarks.
+    """The recommended threshold of each group in words.
 
-    `points` are the rows of the drawn curves at the recommended thresholds. `points` is None if the
-    curves are averaged, because the rows of the pooled curves are not on the drawn curves.
+    `introduction` states the costs. `groups` contains the name and the recommendation of each
+    group. `points` are the rows of the drawn curves at the recommended thresholds. If curves are
+    averaged, `points` is None, because the recommended points are on pooled curves, which are not
+    drawn.
     """
 
     introduction: str
@@ -45,7 +47,7 @@ class Recommendations:
 
 
 def recommendations(tables: ReportTables, options: ReportOptions) -> Recommendations | None:
-    """Return the thresholds of lowest expected cost in words; None without costs.
+    """Return the thresholds of lowest expected cost in words; None if no costs are given.
 
     If curves are averaged over a group column such as `fold`, the thresholds are those of the
     pooled rows.
@@ -108,7 +110,7 @@ def costs_text(costs: Mapping[str, float]) -> str:
 
 
 class Shares(NamedTuple):
-    """The shares of the four outcomes in all rows."""
+    """The shares of true positives, false positives, false negatives and true negatives."""
 
     tp: float
     fp: float
@@ -117,7 +119,7 @@ class Shares(NamedTuple):
 
     @classmethod
     def at_rates(cls, tpr: float, fpr: float, prevalence: float) -> Shares:
-        """Return the shares at a point of the ROC plane."""
+        """Return the shares at a TPR, an FPR and a prevalence."""
         neg = 1 - prevalence
         return cls(prevalence * tpr, neg * fpr, prevalence * (1 - tpr), neg * (1 - fpr))
 
@@ -132,7 +134,10 @@ def _recommendation(
     costs: Mapping[str, float],
     prevalence: float | None,
 ) -> str:
-    """Return the recommended threshold of a group and its effect in sentences."""
+    """Return the recommended threshold of a group and its effect in sentences.
+
+    `counts` are tp, fp, fn and tn at this threshold.
+    """
     tp, fp, fn, tn = counts
     n_pos, n_neg = tp + fn, fp + tn
     if not n_pos or not n_neg or threshold is None:
@@ -163,6 +168,6 @@ def _format_rate(value: float) -> str:
 
 
 def _format_amount(value: float) -> str:
-    """Return a number with 3 significant digits, or all digits of larger integers."""
+    """Return a number as text, with 3 significant digits or, from 1,000 on, as an integer."""
     text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return text.replace("-", "−")

@@ -92,9 +92,9 @@ def report(
         Group column over which the curves are averaged. Each mean is drawn in front of its curves.
         By default `"fold"`, if `by` contains this name; None for no averages.
     id : str or sequence of str, default None
-        Columns that identify the instance of a row. With `id`, the page compares the models that
-        the group column `model` names; a column with another name must be renamed first. For scores
-        in several columns, `id` is not needed.
+        Columns that identify the instance of a row. With `id`, the page compares the models in the
+        group column `model`; if the models are in a column with another name, rename it first. For
+        scores in several columns, `id` is not needed.
     kind : str or sequence of str, optional
         Kind of curve, or several kinds.
     ci : str or None, default "logit_delong"
@@ -107,8 +107,8 @@ def report(
         the row of the other model is also left out and counted in `note`, without an error.
     costs : mapping of str to float, default None
         Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
-        are 0. The page starts with the threshold of lowest expected cost of each model, and its
-        effect. Without costs, the page recommends no threshold.
+        are 0. The page then starts with a recommendation for each group: the threshold of lowest
+        expected cost and its effect. Without costs, the page recommends no threshold.
     prevalence : float, default None
         Prevalence, between 0 and 1, at which the costs and the effect of the recommended thresholds
         are computed. By default, the prevalence of each group.
@@ -199,7 +199,7 @@ def report(
 
 
 def check_page_path(path: str | os.PathLike[str]) -> None:
-    """Check that a page can be written to a file, whose suffix has to be `.html`."""
+    """Raise an error if `path` does not end with `.html`, or if no file can be written there."""
     suffix = local_path(path).suffix
     if suffix.lower() != ".html":
         raise StorageError.compose(
@@ -237,9 +237,9 @@ def _check_about(about: Mapping[str, object] | None) -> dict[str, str]:
 class ReportOptions:
     """The options of a report.
 
-    The arguments are those of `report`. Three attributes are derived from them: `keys` are the
-    group columns, `kinds` are the kinds of curves, and `averaged` is the group column over which
-    curves are averaged, or None.
+    The arguments are those of `report`. Three attributes are computed from the arguments: `keys`
+    are the group columns, `kinds` are the kinds of curves, and `averaged` is the group column over
+    which curves are averaged, or None.
     """
 
     label: Column
@@ -271,7 +271,7 @@ class ReportOptions:
         over = (FOLD if FOLD in keys else None) if self.over is NOT_GIVEN else self.over
         averaged, *others = (None,) if over is None else parse_over(over)
         if others:
-            problem = "a report averages over one group column"
+            problem = "a report can average over only one group column"
             hint = f"Use, for example, over={averaged!r}."
             raise OptionValueError.compose("over", over, problem, hint)
         if averaged is not None and averaged not in keys:
@@ -293,13 +293,13 @@ class ReportOptions:
 
     @property
     def roles(self) -> dict[str, Any]:
-        """The arguments that all functions of predictions have in common."""
+        """The arguments of this report that all functions of predictions have, by name."""
         names = ("label", "score", "positive", "weight", "count", "missing")
         return {name: getattr(self, name) for name in names}
 
     @property
     def id_names(self) -> str | None:
-        """The names of the columns of `id`."""
+        """The names of the columns of `id`, separated by commas; None without `id`."""
         return ", ".join(_column_name(one) for one in _as_list(self.id)) or None
 
     def keys_without(self, *names: str | None) -> list[str] | None:
@@ -307,7 +307,10 @@ class ReportOptions:
         return [key for key in self.keys if key not in names] or None
 
     def unused_keys(self, available: Iterable[str]) -> list[str]:
-        """Return the available columns of `USUAL_KEYS`, such as `fold`, that no option names."""
+        """Return the names in `USUAL_KEYS`, such as `fold`, of columns that no option uses.
+
+        `available` are the columns of the predictions. The rows of these groups are pooled.
+        """
         several = isinstance(self.score, Mapping) or len(_as_list(self.score)) > 1
         count = [] if self.count is NOT_GIVEN else [self.count]
         roles = [self.label, self.weight, *count, *_as_list(self.id), *_as_list(self.score)]
@@ -319,24 +322,27 @@ class ReportOptions:
         return [name for name in USUAL_KEYS if name in names and name not in used]
 
     def read(self, predictions: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-        """Collect the columns that are needed; all columns if a role is an expression."""
+        """Return the predictions with the columns that the options use.
+
+        If an option is an expression, all columns are returned.
+        """
         plan = lazy_plan("predictions", predictions)
         count = [] if self.count is NOT_GIVEN else [self.count]
         roles = [self.label, self.weight, *count, *_as_list(self.id), *_as_list(self.score)]
         roles = [role for role in roles if role is not None]
         if all(isinstance(role, str) for role in roles):
             available = plan.collect_schema()
-            # A column named "count" is read, too, so that auc raises an error if `count` is not
-            # set.
+            # A column named "count" is included, so that `auc` raises an error if the table has
+            # this column and `count` is not set.
             required = dict.fromkeys([*self.keys, *cast("list[str]", roles)])
             optional = {"count": None} if self.count is NOT_GIVEN else {}
             if not set(required) <= set(available):
-                return collect_frame(plan.head(0))  # for a missing column, auc raises the error
+                return collect_frame(plan.head(0))  # `auc` raises the error for a missing column
             plan = plan.select(column(name) for name in required | optional if name in available)
         return collect_frame(plan)
 
     def provenance(self, rows: pl.DataFrame) -> dict[str, Any]:
-        """Return the columns and settings of the evaluation, and the number of rows."""
+        """Return names of columns, the positive class, `missing` and the number of rows."""
         positive = self.positive
         if positive is None:
             label = column(self.label) if isinstance(self.label, str) else self.label

@@ -35,18 +35,20 @@ class ReportTables:
 
     Attributes
     ----------
-    areas, curves
-        AUC and curve of each group.
+    areas
+        AUC of each group.
+    curves
+        Curve of each group.
     metrics
-        Metrics of whole curves, one row per row of `areas`.
+        Average precision and KS, in the row order of `areas`.
     pooled
-        Curves of the pooled rows of all values of the averaged group column.
+        Curves of the pooled rows of all values of the averaged group column, or None.
     folds
-        Mean AUC over the averaged group column.
+        Mean AUC over the averaged group column, or None.
     averages
-        Mean curves over the averaged group column, by kind.
+        Mean curves over the averaged group column, by kind of curve.
     comparison
-        Pairwise comparison of the models.
+        Pairwise comparison of the models, or None.
     remarks
         Sentences that state which tables could not be computed, and why.
     """
@@ -66,7 +68,10 @@ def areas_and_curves(
     options: ReportOptions,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compute the AUC and the curves of each group; `on_step` receives the name of each step."""
+    """Return the AUC and the curves of each group.
+
+    Before each step, `on_step` is called with its name.
+    """
     arguments = {**options.roles, "by": options.keys or None}
     on_step("Computing the AUC")
     areas = auc(predictions, **arguments, ci=options.ci, level=options.level, seed=options.seed)
@@ -80,7 +85,7 @@ def areas_and_curves(
 def report_tables(
     predictions: pl.DataFrame, options: ReportOptions, areas: pl.DataFrame, curves: pl.DataFrame
 ) -> ReportTables:
-    """Compute the other tables of a report, and collect them all."""
+    """Return all tables of a report; `areas` and `curves` are computed by `areas_and_curves`."""
     remarks: list[str] = []
 
     def attempt(
@@ -119,7 +124,8 @@ def report_tables(
 
 
 def _mean_areas(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
-    # All classes have the same instances, so limits for independent areas would be too narrow.
+    # The classes of `one_vs_rest` have the same instances, so their areas are not independent.
+    # Confidence limits for independent areas would be too narrow.
     has_limits = options.averaged != CLASS and options.ci in get_args(FoldIntervalMethod)
     return fold_auc(
         predictions,
@@ -159,8 +165,8 @@ def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFra
 
 
 def _curve_metrics(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
-    """Return metrics of whole curves as columns, in the order of the areas."""
-    # A group column may have the name of a column of the result of `intervals`.
+    """Return a table with a column for each metric in CURVE_METRICS, in the row order of `auc`."""
+    # Group columns are renamed, because `intervals` does not allow names of columns of its result.
     private = private_names(options.keys, predictions.columns)
     rows = predictions.with_columns(column(name).alias(own) for name, own in private.items())
     result = intervals(
@@ -177,5 +183,5 @@ def _curve_metrics(predictions: pl.DataFrame, options: ReportOptions) -> pl.Data
 
 
 def group_columns(areas: pl.DataFrame, first: str = "auc") -> list[str]:
-    """Return the group columns of a table of areas: those to the left of its column `first`."""
+    """Return the group columns of a table: those to the left of the column `first`."""
     return areas.columns[: areas.columns.index(first)]

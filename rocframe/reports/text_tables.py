@@ -34,7 +34,10 @@ SHORT_NAME = 20  # characters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextColumn:
-    """A column as text; `kind`, which is "name", "number" or "word", determines the alignment."""
+    """A column as text: a title and a cell per row.
+
+    `kind` determines the alignment of the column: "name", "number" or "word".
+    """
 
     title: str
     cells: Sequence[str]
@@ -42,7 +45,7 @@ class TextColumn:
 
     @property
     def is_short(self) -> bool:
-        """Whether the column contains texts that are short enough for one line."""
+        """Whether all cells are texts, not numbers, that are short enough for one line."""
         return self.kind != "number" and max(map(len, self.cells), default=0) <= SHORT_NAME
 
 
@@ -85,7 +88,10 @@ def areas_text(tables: ReportTables, file: str | None) -> TextTable:
 
 
 def folds_text(areas: pl.DataFrame, folds: pl.DataFrame, over: str) -> TextTable:
-    """Return the mean areas over folds as text; the notes name the folds without an area."""
+    """Return the mean areas over the values of the group column `over` as text.
+
+    Notes state which values of `over` have an undefined area.
+    """
     top = folds.head(MAX_TABLE_ROWS)
     notes = []
     for group in top.iter_slices(1):
@@ -106,7 +112,10 @@ def folds_text(areas: pl.DataFrame, folds: pl.DataFrame, over: str) -> TextTable
 
 
 def _left_out_text(areas: pl.DataFrame, group: pl.DataFrame, over: str) -> str:
-    """Return the values of `over` without an AUC, such as "fold 3 left out: no positives"."""
+    """Return the values of `over` without an AUC, such as "fold 3 left out: no positives".
+
+    `group` is a row of the table of mean areas. Only its areas are considered.
+    """
     on = [column(key) for key in group_columns(group, "mean_auc")]
     undefined = areas.filter(pl.col("note").is_in(UNDEFINED_AUC))
     if on:
@@ -150,7 +159,7 @@ def _text_table(
 
 
 def name_columns(top: pl.DataFrame, names: Sequence[str]) -> list[TextColumn]:
-    """Return group columns as text."""
+    """Return a column of text for each column in `names`, such as the group columns."""
     return [
         TextColumn(title=format_name(name), cells=format_values(top.get_column(name)), kind="name")
         for name in names
@@ -162,17 +171,20 @@ def number_column(
     values: pl.Series,
     format_value: Callable[[float | None], str | None] = format_number,
 ) -> TextColumn:
-    """Return a column of metrics as text."""
+    """Return a column of numbers as text; a missing number is a dash."""
     return TextColumn(title=title, cells=[format_value(value) or NO_VALUE for value in values])
 
 
 def count_column(title: str, values: pl.Series) -> TextColumn:
-    """Return a column of counts as text."""
+    """Return a column of counts as text; a missing count is a dash."""
     return TextColumn(title=title, cells=[NO_VALUE if n is None else f"{n:,}" for n in values])
 
 
 def interval_columns(top: pl.DataFrame, table: pl.DataFrame) -> list[TextColumn]:
-    """Return a column of intervals as text; an empty list if the table has none."""
+    """Return a list with a column of intervals as text; an empty list if the table has none.
+
+    `top` are the rows that are shown of `table`.
+    """
     title = interval_title(table)
     if title is None:
         return []
@@ -183,7 +195,7 @@ def interval_columns(top: pl.DataFrame, table: pl.DataFrame) -> list[TextColumn]
 def interval_title(table: pl.DataFrame) -> str | None:
     """Return the title of the interval column, such as "95 % interval".
 
-    None if `ci_level` is null in all rows: the table then has no intervals.
+    The result is None if the table has no intervals: `ci_level` is null in all rows.
     """
     level = table["ci_level"].drop_nulls()
     return f"{100 * level[0]:g} % interval" if len(level) else None
@@ -191,7 +203,7 @@ def interval_title(table: pl.DataFrame) -> str | None:
 
 # Notes of groups whose AUC is undefined.
 UNDEFINED_AUC: tuple[Note, ...] = ("no_rows", "no_positives", "no_negatives")
-MAX_LEFT_OUT = 5  # values listed in a note
+MAX_LEFT_OUT = 5  # maximum number of values in a note
 # The text of each note in a report. "{}" is the number in the note.
 NOTE_TEXTS: dict[Note, str] = {
     "no_rows": "no rows",
@@ -214,7 +226,10 @@ def note_columns(
     table: pl.DataFrame,
     format_note: Callable[[str], str] = str,
 ) -> list[TextColumn]:
-    """Return a column of notes as text; an empty list if the table has none."""
+    """Return a list with a column of notes as text; an empty list if the table has no notes.
+
+    `top` are the rows that are shown of `table`.
+    """
     if table["note"].null_count() == table.height:
         return []
     cells = [format_note(note) if note else "" for note in top["note"]]
@@ -222,7 +237,7 @@ def note_columns(
 
 
 def note_in_words(note: str) -> str:
-    """Return the notes of a row in words, such as "no positives" for "no_positives"."""
+    """Return all notes of a row in words, such as "no positives" for "no_positives"."""
     return SEPARATOR.join(map(_one_note_in_words, note.split(SEPARATOR)))
 
 

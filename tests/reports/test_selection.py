@@ -162,7 +162,7 @@ def test_the_averaged_group_column_may_be_a_sequence_of_one_name():
     with pytest.raises(rf.OptionValueError) as caught:
         averaged(["fold", "model"])
     assert str(caught.value) == (
-        "over=['fold', 'model']: a report averages over one group column.\n"
+        "over=['fold', 'model']: a report can average over only one group column.\n"
         "Use, for example, over='fold'."
     )
     with pytest.raises(rf.MissingColumnError, match=r"^over='day': the column is not in by="):
