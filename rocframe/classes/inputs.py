@@ -221,7 +221,10 @@ def _read_score_lists(
 def _with_length_check(
     lists: pl.Expr, dtype: pl.DataType, name: str, ids: Sequence[pl.Expr], size: int
 ) -> pl.Expr:
-    """Return the lists; raise an error if a list is null or does not have `size` scores."""
+    """Return the expression `lists` with a check.
+
+    The expression raises an error if a list is null or does not have `size` scores.
+    """
 
     def run(rows: pl.Series) -> pl.Series:
         values = rows.struct.unnest().to_series(-1)

@@ -79,7 +79,7 @@ class Layout:
         return pl.lit(self.classes[i], dtype=self.classes.dtype)
 
     def is_of_class(self, i: int) -> pl.Expr:
-        """Return whether each row belongs to class `i`."""
+        """Return an expression that is true for the rows of class `i`."""
         return self.labels[i] if self.is_multilabel else self.labels[0] == self.class_literal(i)
 
     def float_scores(self) -> tuple[pl.Expr, ...]:

@@ -239,7 +239,7 @@ def _unlabeled(
     score: pl.Expr,
     relative: Relative | None,
 ) -> pl.LazyFrame:
-    """Return the rows without a known class in a pair of classes, with a null label."""
+    """Return rows without a known class as rows of a pair of classes, with a null label."""
     return plan.select(
         *layout.kept_columns,
         pair[0].alias("class_a"),

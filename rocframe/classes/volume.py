@@ -292,7 +292,7 @@ ORDER_UNIT = 6  # multiple of 2 and 6, because tied triples count 1/2 or 1/6
 
 
 def _ordered_triples(rows: MulticlassRows, group: NDArray[np.int64], n_groups: int) -> Triples:
-    """Count the triples with scores in the order of the classes."""
+    """Return the numbers of triples with scores in the order of their classes."""
     (score,) = rows.scores
     total = np.zeros(n_groups, object)
     if not len(score):
@@ -367,7 +367,7 @@ class DistinctRows(NamedTuple):
 def _sum_triples(
     rows: MulticlassRows, group: NDArray[np.int64], n_groups: int, names: Sequence[str]
 ) -> Triples:
-    """Count the triples whose correct assignment has the largest sum of scores."""
+    """Return the numbers of triples whose correct assignment has the largest sum of scores."""
     for values, name in zip(rows.scores, names, strict=True):
         if not np.isfinite(values).all():
             raise ScoreError(

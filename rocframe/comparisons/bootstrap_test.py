@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 
 
 def bootstrap_test(comparison: PairedComparison) -> list[dict[str, Any]]:
-    """Compare pairs of models by the variance of their difference over bootstrap resamples.
+    """Return the columns of the bootstrap test of each pair of models.
 
-    Each pair has separate resamples, so that the result of a pair does not depend on other models.
+    The variance of the difference is that over the resamples. Each pair has separate resamples, so
+    that the result of a pair does not depend on other models.
     """
     return [_compare_pair(comparison, pair) for pair in comparison.pairs]
 

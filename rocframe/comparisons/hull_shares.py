@@ -237,7 +237,10 @@ def hull_shares(
 
 
 class ModelShares(NamedTuple):
-    """The columns of the result. `group` and `model` are indices into `keys` and `models`."""
+    """The columns of the result of `hull_shares`.
+
+    The columns `group` and `model` contain row numbers of `keys` and `models`.
+    """
 
     models: pl.Series
     keys: pl.DataFrame

@@ -166,7 +166,10 @@ def bind_pairing(
     options: PairingOptions,
     table: Sequence[str],
 ) -> PairingColumns:
-    """Check the columns in the options, and return them; `table` are the columns of the result."""
+    """Return the resolved columns of a comparison after a check.
+
+    `table` are the names of the columns of the result.
+    """
     single = options.min_models == 0
     names = tuple(name for name in table if name != MODEL) if single else table
     bound = bind_roles(plan, schema, roles, names, keyed=single)

@@ -40,7 +40,10 @@ DoubledRanks: TypeAlias = (
 
 
 def permutation_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
-    """Compare the areas of pairs of models by Bandos, Rockette and Gur's (2005) test."""
+    """Yield the columns of a permutation test of the areas of each pair of models.
+
+    The test is that of Bandos, Rockette and Gur (2005).
+    """
     alternative = comparison.hypothesis.alternative
 
     def difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
@@ -62,12 +65,13 @@ def exchange_test(
     statistic: Callable[[DoubledRanks, DoubledRanks, int], NDArray[Any]],
     extreme: Callable[[NDArray[Any], Any], NDArray[np.bool_]],
 ) -> Iterator[dict[str, Any]]:
-    """Compare pairs of models by exchanging the two ranks of rows or of clusters at random.
+    """Yield the columns of a permutation test of each pair of models.
 
-    Each row has a rank by the scores of each model. `statistic` is a function of the ranks of both
-    models and the number of positives. `extreme` returns which values of the statistic are at least
-    as extreme as the observed value. If there are at most `draws.n_draws` exchanges, all of them
-    are enumerated.
+    Each row has a rank by the scores of each model. The test exchanges the two ranks of random
+    rows, or of all rows of random clusters. `statistic` is a function of the ranks of both models
+    and the number of positives. `extreme` returns which values of the statistic are at least as
+    extreme as the observed value. If there are at most `draws.n_draws` exchanges, all of them are
+    enumerated.
     """
     instances, batch, draws = comparison.instances, comparison.batch, comparison.draws
     ranks = dict(zip(batch.models, map(doubled_ranks, model_scans(instances, batch)), strict=True))
@@ -214,7 +218,10 @@ STATISTIC_ROUNDING = 1e-9  # largest relative rounding error of the statistic
 
 
 def venkatraman_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
-    """Compare the ROC curves of pairs of models by the numbers of errors at each rank."""
+    """Yield the columns of Venkatraman and Begg's (1996) test of each pair of models.
+
+    The test compares the numbers of errors of both models at each rank.
+    """
     return exchange_test(
         comparison,
         name="venkatraman",
@@ -224,7 +231,11 @@ def venkatraman_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
 
 
 def error_difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
-    """Return the absolute differences of the error counts of both models, summed over ranks."""
+    """Return the statistic of Venkatraman and Begg for each permutation.
+
+    The statistic is the absolute difference of the numbers of errors of both models, summed over
+    all ranks.
+    """
     # At a rank, the errors are the positives with later ranks and the negatives up to this rank.
     # Therefore the numbers of errors of two models differ by twice the difference of their numbers
     # of true positives.

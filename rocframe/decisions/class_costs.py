@@ -89,7 +89,7 @@ class ClassCosts:
 
 
 def check_class_key(by: Iterable[str]) -> None:
-    """Raise an error if a curve table has no key column with the class."""
+    """Raise an error if the key columns of a curve table do not include `class`."""
     if CLASS_KEY not in by:
         error = MissingColumnError.compose("prior", CLASS_KEY, list(by), noun="key")
         raise MissingColumnError(f'{error}\nCompute the curves with by=["class"] to use prior=.')

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Which = Literal["largest", "all"]
 REPAIRED_SCORE = "repaired_score"
-MIN_AREA = 1e-12  # of a concavity of a curve with weights; smaller areas are rounding errors
+MIN_AREA = 1e-12  # of a concavity with weighted rows; smaller areas are rounding errors
 
 
 @public

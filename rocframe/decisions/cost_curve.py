@@ -284,7 +284,10 @@ class EnvelopeLines(NamedTuple):
 def expand_ranges(
     starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the integers from `starts[i]` to `ends[i] - 1` for all i; i is the first array."""
+    """Return all integers from `starts[i]` to `ends[i] - 1`, for all i, as the second array.
+
+    The first array is the i of each integer.
+    """
     sizes = ends - starts
     return np.repeat(np.arange(len(starts)), sizes), concatenated_ranges(starts, sizes)
 

@@ -171,7 +171,7 @@ def class_totals(
 def net_benefit_table(
     curves: Curves, thresholds: Sequence[float], prevalence: float | None
 ) -> pl.DataFrame:
-    """Return the net benefit of each curve at each threshold."""
+    """Return the result of `decision_curve`: a row for each curve and threshold."""
     problem = score_outside_unit(curves)
     if problem is not None:
         hint = "Use calibrated probabilities, or cost_curve, which accepts all scores."

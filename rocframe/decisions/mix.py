@@ -372,9 +372,9 @@ DECISION = "decision"
 
 
 def _parse_mixtures(points: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the group columns of points, and the compared column as a tuple.
+    """Return the group columns of points, and the column of the mixed models as a tuple.
 
-    The tuple is empty if the points are not those of `mix(across=)`.
+    The tuple is empty unless the points are those of `mix(across=)`.
     """
     hint = "Pass the DataFrame of mix(), or of at() with interpolate=True."
     if not isinstance(points, pl.DataFrame):

@@ -355,7 +355,11 @@ class RuleOptions:
         return {*self.rules, *self.subject_to}
 
     def at_prevalence(self, prevalence: float | None) -> tuple[list[Rule], list[Constraint]]:
-        """Return rules and constraints at the option `prevalence`, or else at the argument."""
+        """Return the rules and constraints at a prevalence.
+
+        If the option `prevalence` of `operating_point` was given, it is used instead of the
+        argument.
+        """
         settings = self.settings
         if settings.prevalence is None:
             settings = replace(settings, prevalence=prevalence)

@@ -163,9 +163,9 @@ def repaired_auc(
 
 
 def _repair_over_folds(curves: Curves, over: str, which: Which, min_rows: int) -> dict[str, Any]:
-    """Return the columns of the result if each curve is a fold.
+    """Return the columns of the result of `repaired_auc` without `chosen=`.
 
-    The concavities of the pooled other curves of a group are repaired.
+    Each curve is repaired in the concavities of the pooled other curves of its group.
     """
     rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
     others = pooled_other_curves(curves, over)
@@ -179,7 +179,10 @@ def _repair_over_folds(curves: Curves, over: str, which: Which, min_rows: int) -
 def _repair_chosen(
     curves: Curves, chosen: pl.DataFrame, keys: tuple[str, ...], which: Which
 ) -> dict[str, Any]:
-    """Return the columns of the result; concavities of `chosen` with the same key are repaired."""
+    """Return the columns of the result of `repaired_auc` with `chosen=`.
+
+    Each curve is repaired in the concavities of `chosen` with the same key.
+    """
     hint = "Compute the curve without thresholds=, and do not filter its rows."
     check_ends(curves, "its area cannot be computed", hint)
     rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)

@@ -352,7 +352,7 @@ def _choose(
 def _check_no_counts(subject_to: Mapping[str, Sequence[float | None]]) -> None:
     """Raise an error for a constraint on a number of rows.
 
-    The pooled rows of the other folds are more than the rows of one fold.
+    A limit for the pooled rows of the other folds is not a limit for the rows of one fold.
     """
     rates = {"alerts": "alert_rate", "tp": "tpr", "fp": "fpr", "fn": "fnr", "tn": "tnr"}
     for name, limits in subject_to.items():
