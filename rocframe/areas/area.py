@@ -310,16 +310,16 @@ def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], ND
 
 def lift_area_of(curves: Curves) -> NDArray[np.float64]:
     """Return the area under each lift chart, with straight lines between points."""
-    step, triangles = _lift_columns(curves)
+    step, triangles = _lift_area_parts(curves)
     return step + triangles
 
 
 def lift_area_step_of(curves: Curves) -> NDArray[np.float64]:
     """Return the area under each lift chart, with steps whose upper left corners are the points."""
-    return _lift_columns(curves)[0]
+    return _lift_area_parts(curves)[0]
 
 
-def _lift_columns(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _lift_area_parts(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the areas of the rectangles and of the triangles under each lift chart, in positives.
 
     Each point is the upper left corner of a rectangle that extends to the next point. The rectangle

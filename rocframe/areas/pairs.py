@@ -171,10 +171,10 @@ def scatter_to_rows(
 
 
 def auc_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence of each score on the AUC, for positives and for negatives.
+    """Return the influence values of the AUC at each distinct score: of positives, of negatives.
 
-    It is the centered placement value, divided by the total weight of the class. The last value of
-    each array is that of unscored rows.
+    An influence value is the centered placement value, divided by the total weight of the class.
+    The last value of each array is for unscored rows.
     """
     block, totals = sample.block, sample.totals
     auc, pos, neg = count_pairs(sample).areas[0][0], totals.pos[0], totals.neg[0]

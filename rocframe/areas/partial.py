@@ -290,10 +290,10 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
 
 
 def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influences:
-    """Return the influence of each score on a partial area, for positives and for negatives.
+    """Return the influence values of a partial area at each score: of positives, of negatives.
 
-    It is the centered placement value, divided by the total weight of the class. The last value of
-    each array is that of unscored rows.
+    An influence value is the centered placement value, divided by the total weight of the class.
+    The last value of each array is for unscored rows.
     """
     block, totals = sample.block, sample.totals
     placements = ClippedPlacements.from_scan(sample, rate_range)

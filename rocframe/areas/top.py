@@ -126,7 +126,10 @@ class TopRange:
         pos: NDArray[Any],
         neg: NDArray[Any],
     ) -> tuple[NDArray[np.float64], ...]:
-        """Divide the result of `pairs` by the number of pairs, and standardize the areas."""
+        """Return three areas: the result of `pairs`, divided by the number of all pairs.
+
+        If `mcclish` is true, the areas are standardized.
+        """
         wins, wins_or_ties, *cut = pairs
         twice = exact_product(pos, neg, np.array([2]))
         wins, wins_or_ties = (number.astype(twice.dtype) for number in (wins, wins_or_ties))

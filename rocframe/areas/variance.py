@@ -230,9 +230,9 @@ def obuchowski_variance(
     n_pos, n_neg, n = clusters.sizes
     with np.errstate(divide="ignore", invalid="ignore"):
         variance: NDArray[np.float64] = (
-            n_pos / (n_pos - 1) * _binned(group, pos * pos, groups)
-            + n_neg / (n_neg - 1) * _binned(group, neg * neg, groups)
-            + 2 * n / (n - 1) * _binned(group, pos * neg, groups)
+            n_pos / (n_pos - 1) * _bin_sums(group, pos * pos, groups)
+            + n_neg / (n_neg - 1) * _bin_sums(group, neg * neg, groups)
+            + 2 * n / (n - 1) * _bin_sums(group, pos * neg, groups)
         )
     variance[(n_pos < 2) | (n_neg < 2)] = np.nan
     variance[variance < ZERO_VARIANCE] = 0
@@ -251,21 +251,23 @@ def centered_cluster_sums(
     the total weight of the class in the group.
     """
     group, groups = clusters.group, clusters.groups
-    sides = []
+    class_sums = []
     for rows, cluster, scale in zip(clusters.rows, clusters.cluster, scales, strict=True):
         row_weight = np.ones(len(rows)) if weight is None else weight[rows]
         # The mean is subtracted from the sums, not from the values, because sums of integers are
         # exact and do not depend on the order of rows.
-        exact_sums = _binned(cluster, row_weight * values[rows], len(group))
-        weights = _binned(cluster, row_weight, len(group))
-        total, total_weight = _binned(group, exact_sums, groups), _binned(group, weights, groups)
+        cluster_sums = _bin_sums(cluster, row_weight * values[rows], len(group))
+        weights = _bin_sums(cluster, row_weight, len(group))
+        total = _bin_sums(group, cluster_sums, groups)
+        total_weight = _bin_sums(group, weights, groups)
         with np.errstate(divide="ignore", invalid="ignore"):
-            centered = (exact_sums - weights * (total / total_weight)[group]) / total_weight[group]
-            sides.append(centered / np.broadcast_to(scale, groups)[group])
-    return sides[0], sides[1]
+            centered = cluster_sums - weights * (total / total_weight)[group]
+            centered /= total_weight[group]
+            class_sums.append(centered / np.broadcast_to(scale, groups)[group])
+    return class_sums[0], class_sums[1]
 
 
-def _binned(bins: NDArray[np.int64], values: NDArray[Any], length: int) -> NDArray[np.float64]:
+def _bin_sums(bins: NDArray[np.int64], values: NDArray[Any], length: int) -> NDArray[np.float64]:
     """Return the sum of the values in each of `length` bins; `bins` is the bin of each value."""
     return np.bincount(bins, values, length).astype(np.float64, copy=False)
 

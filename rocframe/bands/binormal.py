@@ -305,11 +305,12 @@ def _group_sums(values: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArr
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CutoffDerivatives:
-    """Derivatives of the log-likelihood Σ count · log(Φ(upper) - Φ(lower)) in the cutoffs.
+    """Derivatives of the log-likelihood with respect to the cutoffs.
 
-    `slope` contains the first derivatives, and `diagonal` the negative second derivatives. `next`
-    contains the negative mixed second derivatives with respect to a cutoff and the next cutoff. The
-    mixed derivatives are 0 if the two cutoffs belong to different groups.
+    The log-likelihood is Σ count · log(Φ(upper) - Φ(lower)). `slope` contains the first
+    derivatives, and `diagonal` the negative second derivatives. `next` contains the negative mixed
+    second derivatives with respect to a cutoff and the next cutoff. The mixed derivatives are 0 if
+    the two cutoffs belong to different groups.
     """
 
     slope: NDArray[np.float64]
@@ -353,7 +354,10 @@ class CutoffDerivatives:
         )
 
     def multiply(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Multiply the tridiagonal matrix of negative second derivatives by a vector."""
+        """Return the product of the matrix of negative second derivatives and a vector.
+
+        The matrix is tridiagonal, with the elements `diagonal` and `next`.
+        """
         product = self.diagonal * values
         product[:-1] += self.next[:-1] * values[1:]
         product[1:] += self.next[:-1] * values[:-1]
@@ -415,14 +419,14 @@ class Ratings:
         starts = np.append(0, np.cumsum(lengths))
         inner = np.ones(starts[-1], bool)
         inner[starts[1:] - 1] = False
-        sides = []
+        class_counts = []
         for name, total in (("tp", curves.n_pos), ("fp", curves.n_neg)):
             cumulative = np.repeat(total[groups], lengths)
             cumulative[inner] = curves.counts[name][points]
             steps = np.diff(cumulative, prepend=0)
             steps[starts[:-1]] = cumulative[starts[:-1]]
-            sides.append(steps)
-        pos, neg = sides
+            class_counts.append(steps)
+        pos, neg = class_counts
         filled = (pos > 0) | (neg > 0)
         group = np.repeat(np.arange(len(groups)), lengths)[filled]
         pos, neg = pos[filled], neg[filled]

@@ -66,7 +66,7 @@ def fixed_width_limits(
     The shifts of FPR and TPR are the same multiple of 1/√n_neg and of 1/√n_pos.
     """
     group_notes, varying = _varying_groups(curves)
-    rotated = _rotated_groups(curves, varying)
+    rotated = _rotate_groups(curves, varying)
 
     def distances(group: int, replicates: BandCurves) -> NDArray[np.float64]:
         curve = rotated[group]
@@ -92,7 +92,7 @@ def envelope_limits(
     curve is uncertain.
     """
     group_notes, varying = _varying_groups(curves)
-    rotated = _rotated_groups(curves, varying)
+    rotated = _rotate_groups(curves, varying)
 
     def sums_of_squares(group: int, replicates: BandCurves) -> NDArray[np.float64]:
         curve = rotated[group]
@@ -143,7 +143,7 @@ def _varying_groups(curves: BandCurves) -> tuple[NDArray[np.object_], NDArray[np
     return group_notes, np.array([note is None for note in group_notes], bool)
 
 
-def _rotated_groups(curves: BandCurves, groups: NDArray[np.bool_]) -> dict[int, RotatedCurves]:
+def _rotate_groups(curves: BandCurves, groups: NDArray[np.bool_]) -> dict[int, RotatedCurves]:
     """Return the rotated curves of the groups in the mask, by the index of the group."""
     rotated = {}
     for group in np.flatnonzero(groups).tolist():

@@ -343,7 +343,7 @@ def _interpolated_points(
         *(interpolated[name] for name in CONFUSION),
     )
     rest = [name for name in curves.layout.row if name not in points.columns]
-    result = points.with_columns(_recomputed(curves, name, points) for name in rest)
+    result = points.with_columns(_recomputed_column(curves, name, points) for name in rest)
     if curves.layout.has_prevalence:
         prevalence = pl.when(pl.Series(exists)).then(pl.lit(curves.prevalence))
         result = result.with_columns(
@@ -352,7 +352,7 @@ def _interpolated_points(
     return result.with_columns(interpolated[name] for name in MIX)
 
 
-def _recomputed(curves: Curves, name: str, points: pl.DataFrame) -> pl.Series:
+def _recomputed_column(curves: Curves, name: str, points: pl.DataFrame) -> pl.Series:
     """Return a column of the curve table at interpolated points; null if its formula is unknown.
 
     The formula is known if the column has the name of a metric, and if the formula of this metric

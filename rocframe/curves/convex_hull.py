@@ -26,10 +26,9 @@ def hull_vertices(
     """Return a mask of the rows that are vertices of the upper convex hull of their curve.
 
     The points of a curve are (fp, tp). The rows of curve i are `starts[i]:starts[i + 1]`. Each
-    curve has at least one row. The first and the last row of a curve are always marked. Points
-    inside an edge of the hull are not marked.
-    Integer counts are compared exactly. With weights, a point that is above an edge by less than a
-    rounding error is not marked.
+    curve has at least one row. The first and the last row of a curve are always marked. Points on
+    an edge between two vertices are not marked. Integer counts are compared exactly. With weights,
+    a point that is above an edge by less than a rounding error is not marked.
     """
     if tp.dtype.kind == "f" or fp.dtype.kind == "f":
         lengths, lasts = np.diff(starts), starts[1:] - 1
@@ -64,7 +63,10 @@ def common_vertices(
 def _block_vertices(
     tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return a mask of the hull vertices of the curves in a block; sample rows of long curves."""
+    """Return a mask of the hull vertices of the curves in a block.
+
+    For long curves, rows that cannot be vertices are excluded first, which is faster.
+    """
     if len(tp) <= SAMPLED_EVERY * len(starts):
         return _hull_vertices(tp, fp, starts)
     candidates = _hull_candidates(tp, fp, starts)

@@ -427,7 +427,7 @@ class CurveAxis:
         occurrence = occurrence or self.metric.occurrence
         columns, better = self.curves.columns, self.metric.better
         targets = np.broadcast_to(values, (len(curve), values.shape[1]))
-        value = self._extended(curve, targets)
+        value = self._clip_to_curve_range(curve, targets)
         row, exists, equal = self.outer_rows(curve, value, occurrence)
         # If a value is below the metric of the first row, the point has the counts of this row.
         left = exists & (value > targets)
@@ -546,7 +546,7 @@ class CurveAxis:
             first_fp=columns.at("fp", second).astype(np.float64),
         )
 
-    def _extended(
+    def _clip_to_curve_range(
         self, curve: NDArray[np.int64], value: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Clip values to the range of the metric on each curve, if `metric.extends` is true.

@@ -407,7 +407,8 @@ def _interval_counts(
 def _roc_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return twice the change of the ROC area in each interval between two remaining rows.
 
-    The area is in products of counts: a curve with all counts has the area pos * neg.
+    The unit of the area is a pair of a positive and a negative: the area of a perfect curve is
+    pos * neg.
     """
     (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
         _interval_counts(part, rows) for part in (counts.tp, counts.fp)

@@ -190,7 +190,8 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
     ):
         raise BrokenCurveError.compose(
             "curves: a threshold or a count is null",
-            f"Drop rows of at() without an operating point. {MAKE_CURVES}",
+            "If the table is a result of at(), drop the rows without an operating point. "
+            f"{MAKE_CURVES}",
         )
     keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(table.by))
     columns = _read_columns(frame, table)
@@ -222,9 +223,9 @@ def read_prevalence(values: pl.Series) -> float | None:
         raise BrokenCurveError.compose(
             "curves: the column 'prevalence' right of 'tn' is not the same in all rows: "
             f"{given}{', …' if len(different) > 5 else ''}",
-            "The column is the prevalence= of .roc.curve(…), one number for the table. Evaluate "
-            "tables with different prevalences separately. If the column is a metric, move it to "
-            "the right of the rates.",
+            "A column 'prevalence' in this position contains the option prevalence= of "
+            ".roc.curve(…), one number for the whole table. Evaluate tables with different "
+            "prevalences separately. If the column is a metric, move it to the right of the rates.",
         )
     return parse_fraction("prevalence", low, example=0.1)
 
@@ -437,7 +438,7 @@ def _starts_within(
 def _starts_between(
     keys: pl.DataFrame, columns: CurveColumns, firsts: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
-    """Return which of the rows `firsts`, the first rows of blocks, are the start of a curve.
+    """Return the rows in `firsts`, the first rows of blocks, at which a curve starts.
 
     Return None if the rows are not complete, sorted curves.
     """
@@ -462,7 +463,7 @@ def _with_totals(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
 def _starts_of_curves(
     before: list[NDArray[Any]], after: list[NDArray[Any]]
 ) -> NDArray[np.int64] | None:
-    """Return the pairs of neighboring rows between which the threshold does not fall.
+    """Return the positions of the pairs of neighboring rows in which the threshold does not fall.
 
     The second row of such a pair is the start of a curve. `before` and `after` have the columns of
     the first and of the second rows of all pairs. Return None if the two rows of any other pair

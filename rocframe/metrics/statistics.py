@@ -294,7 +294,7 @@ def _perfect_precision(
 
 
 # Method and limits of each statistic for an AUC of 0 or 1. The functions are called only if the
-# statistic also has its lowest or highest possible value.
+# statistic also has its lowest or highest possible value. Their argument `share` is then 0 or 1.
 PERFECT_LIMITS = {
     "auc": ("newcombe", perfect_area_limits),
     "gini": ("newcombe", perfect_area_limits),
