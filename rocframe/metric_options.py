@@ -117,7 +117,7 @@ def parse_metrics(
 
 
 def parse_rates(metrics: object, settings: Settings) -> dict[str, Rate]:
-    """Return the records of the option `metrics` by the names of their columns."""
+    """Return a dict from the column name of each metric to its record."""
 
     def parse(metric: object) -> tuple[str, Rate]:
         rate = parse_metric("metrics", metric, settings)

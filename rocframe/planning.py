@@ -650,6 +650,6 @@ def _planned_test_row(options: dict[str, Any], test: PlannedTest | None) -> dict
 
 
 def _planned_tests_table(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
-    """Return the result table; `ratio` is computed from the class sizes if it was no option."""
+    """Return the result table; if `ratio` is null, it is computed from the class sizes."""
     table = pl.DataFrame(list(rows), schema=PLAN.columns())
     return table.with_columns(ratio=pl.col("ratio").fill_null(pl.col("n_neg") / pl.col("n_pos")))

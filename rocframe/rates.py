@@ -309,7 +309,7 @@ jaccard = CountRatio(("tp",), ("tp", "fp", "fn"))
 
 
 def f_beta(c: Counts, s: Settings) -> pl.Expr:
-    """Return the harmonic mean of precision (weight 1) and recall (weight beta²)."""
+    """Return the weighted harmonic mean of precision (weight 1) and recall (weight beta²)."""
     square = s.beta**2
     return ratio((1 + square) * c.tp, (1 + square) * c.tp + square * c.fn + c.fp)
 
@@ -381,7 +381,10 @@ def expected_cost(c: Counts, s: Settings) -> pl.Expr:
 
 
 def net_benefit(c: Counts, _: Settings) -> pl.Expr:
-    """Return the net benefit per row: (tp - fp * odds) / n, odds = threshold / (1 - threshold)."""
+    """Return the net benefit per row, (tp - fp * odds) / n.
+
+    The odds are threshold / (1 - threshold).
+    """
     threshold = pl.col("threshold")
     benefit = (c.tp - c.fp * (threshold / (1 - threshold))) / c.n
     return (

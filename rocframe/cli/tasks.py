@@ -114,7 +114,7 @@ def report_logs(
 def decide_logs(
     sources: Sequence[str], options: DecisionOptions, path: Path | None, progress: Progress
 ) -> Outcome:
-    """Return the thresholds that the rules choose; write them to a file if `path` is given."""
+    """Choose a threshold for each group and rule; write the table to `path` if it is given."""
     arguments = options.rule_arguments()
     RuleOptions.parse(**arguments)  # an error in the options is raised before the logs are read
     written = [] if path is None else [path]
@@ -150,7 +150,7 @@ def _open_sources(
     progress: Progress,
     exclude: Sequence[Path] = (),
 ) -> Logs:
-    """Find the logs, and check that they have the columns that the options name."""
+    """Return the logs in the sources; raise an error if the column of an option is missing."""
     columns = options.required_columns()
     progress.step("Finding the logs")
     files = find_logs(sources, exclude=exclude)
@@ -234,7 +234,7 @@ def _evaluate(logs: Logs, options: EvaluationOptions, progress: Progress) -> Eva
 
 
 def _missing_rows(areas: pl.DataFrame, options: ReportOptions) -> int | dict[str, int]:
-    """Count the rows with missing values; for several score columns, those of each model."""
+    """Return the number of rows with missing values; for several score columns, of each model."""
     if MODEL not in group_columns(areas) or MODEL in options.keys:
         return int(areas["n_missing"].sum())
     counts = areas.group_by(MODEL).agg(pl.col("n_missing").sum()).sort(MODEL)

@@ -133,7 +133,8 @@ def newcombe_variance(
 ) -> NDArray[np.float64]:
     """Return the variance of an AUC by method 5 of Newcombe (2006).
 
-    The two class sizes in parts of the formula are replaced by the mean, (n_pos + n_neg) / 2.
+    This is Hanley and McNeil's formula for exponential scores, in which both class sizes in the
+    numerator are replaced by their mean, (n_pos + n_neg) / 2.
     """
     pairs = n_pos.astype(np.float64) * n_neg
     extra = (n_pos + n_neg) / 2 - 1
@@ -144,7 +145,7 @@ def newcombe_variance(
 
 
 def is_perfect(area: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which areas are 0 or 1, up to rounding errors."""
+    """Return whether each area is 0 or 1, up to rounding errors."""
     return np.asarray(np.abs(area - 0.5) > 0.5 - AREA_ROUNDING)
 
 
@@ -202,4 +203,5 @@ def clopper_pearson(count: NDArray[np.float64], total: NDArray[np.float64], leve
 
 
 def _defined(lower: NDArray[np.float64], upper: NDArray[np.float64], total: NDArray[Any]) -> Limits:
+    """Return the limits, or NaN if the total is 0."""
     return np.where(total > 0, lower, np.nan), np.where(total > 0, upper, np.nan)

@@ -182,7 +182,10 @@ def _distinct_labels(label: pl.Series) -> list[object]:
 
 
 def _rarest_label(label: pl.Series) -> object:
-    """Return the rarest label as an example of `positive`; if several are, the largest of them."""
+    """Return the rarest label, as an example of `positive`.
+
+    If several labels are equally rare, the result is the largest of them.
+    """
     counts = label.drop_nulls().rename("label").value_counts(name="rows")
     if counts.is_empty():
         return "yes"
@@ -190,7 +193,10 @@ def _rarest_label(label: pl.Series) -> object:
 
 
 def scores_as_floats(score: pl.Series, name: str) -> pl.Series:
-    """Return the scores as floats, with missing scores as null; the values do not change."""
+    """Return the scores as floats, with missing scores as null.
+
+    Raise an error if the conversion would change a score.
+    """
     dtype = score.dtype
     if dtype in {pl.Float32, pl.Float64}:
         as_float = score
@@ -218,9 +224,9 @@ def _is_exact_in_float64(score: pl.Series) -> bool:
 
 
 def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.Series | None:
-    """Check the weights or counts of a role; return Float64 or Int64, None without a column.
+    """Return the column of a role as Float64, or as Int64 for counts; None if there is no column.
 
-    Missing values are null.
+    Missing values are null. Raise an error for infinite, negative or too large values.
     """
     if role not in columns:
         return None

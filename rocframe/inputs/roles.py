@@ -108,7 +108,7 @@ class BoundRoles:
 
     @property
     def result_keys(self) -> dict[str, pl.DataType]:
-        """Dtypes of the key columns of the result."""
+        """Dtypes of the group columns of the result, with `model` if there are several scores."""
         return self.keys if self.models is None else {**self.keys, MODEL: pl.String()}
 
 
@@ -180,10 +180,11 @@ def bind_roles(
 
 
 def check_repeated_columns(arguments: Sequence[tuple[str, Column]]) -> None:
-    """Raise an error if a group column is also the label or a score, or the label another input.
+    """Raise an error if the same column is given for two arguments that need different columns.
 
-    `arguments` are pairs of the name of an argument and a column. Only columns that are given by
-    name are compared, not expressions.
+    A group column cannot be the label or a score, and the label cannot be used for any other
+    argument. `arguments` are pairs of the name of an argument and a column. Only columns that are
+    given by name are compared, not expressions.
     """
     columns = [(argument, name) for argument, name in arguments if isinstance(name, str)]
     for argument, name in columns:

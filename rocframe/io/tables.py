@@ -200,14 +200,13 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        `table`, its type ("curve", "average", "auc", "partial_auc", "intervals", "auc_test",
-        "comparison", "contrast", "auc_covariance", "band", "plan", "fold_auc", "pooling_gap",
-        "multiclass_auc", "volume", "operating_points" or "area"; "table" for any other table);
-        `kind`, the kind of curve; `by`, the group columns; `rule`, the decision rule; `ties`, the
-        meaning of tied scores; `version` of rocframe; `schema`, the version of the metadata;
-        then the names and values that were passed to `write`. Entries that do not apply are None.
-        Only tables with a column `prevalence` right of `tn` have the entry `prevalence`: the
-        prevalence of their rates, None if the rows differ.
+        `table`, the type of table, such as "curve", "auc", "comparison" or "operating_points"
+        ("table" if the type is unknown); `kind`, the kind of curve; `by`, the group columns;
+        `rule`, the decision rule; `ties`, how tied scores are counted; `version` of rocframe;
+        `schema`, the version of the metadata; then the names and values that were passed to
+        `write`. Entries that do not apply are None. Only tables with a column `prevalence` right of
+        `tn` have the entry `prevalence`: the prevalence at which the rates were computed, None if
+        it differs between rows.
 
     Raises
     ------
@@ -248,7 +247,7 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _table_metadata(table: pl.DataFrame) -> dict[str, Any]:
-    """Return the metadata that describe a table, derived from its columns."""
+    """Return the metadata of a table, which depend on its columns."""
     import rocframe as rf
 
     result = table_of(table.columns)
@@ -373,7 +372,7 @@ def _file_format(path: str | os.PathLike[str]) -> FileFormat:
 
 
 def check_table_path(path: str | os.PathLike[str]) -> None:
-    """Check that a table can be written to a file, by its suffix and its folder."""
+    """Raise an error if a table cannot be written to this path, because of its suffix or folder."""
     _file_format(path)
     check_target(path)
 

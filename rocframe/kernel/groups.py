@@ -70,7 +70,7 @@ class RowGroups:
 
     @classmethod
     def from_keys(cls, keys: pl.DataFrame, length: int) -> RowGroups:
-        """Group `length` rows by these keys."""
+        """Return the groups of `length` rows with these keys."""
         distinct, starts, columns = _group_rows(keys, {"codes": np.arange(length)})
         return cls(keys=distinct, starts=starts, order=columns["codes"])
 
@@ -94,7 +94,7 @@ def scale_weights(cases: Cases, *, by_class: bool = False) -> Cases:
 
 
 def sort_rows(cases: Cases, *, with_positions: bool = False) -> SortedRows:
-    """Group the rows and sort each group by falling score.
+    """Return the rows sorted by group and, within each group, by falling score.
 
     `with_positions` adds the position of each row in the frame.
     """
@@ -108,9 +108,10 @@ def sort_rows(cases: Cases, *, with_positions: bool = False) -> SortedRows:
 
 
 def sort_grouped_rows(cases: Cases, groups: RowGroups) -> SortedRows:
-    """Sort the rows within groups; `cases` are already sorted by group, as in `groups`.
+    """Return the rows sorted by falling score within each group.
 
-    The result includes the position of each row in `cases`.
+    `cases` are already sorted by group, as in `groups`. The result includes the position of each
+    row in `cases`.
     """
     codec, codes = encode_rows(cases)
     columns: dict[str, NDArray[Any] | None] = {
@@ -129,7 +130,10 @@ def _sort_within_groups(
     starts: NDArray[np.int64],
     columns: Mapping[str, NDArray[Any] | None],
 ) -> SortedRows:
-    """Sort the codes of each group, and apply the same order to counts, weights and positions."""
+    """Return the rows sorted by falling score within each group.
+
+    `columns` are the codes, counts, weights and positions of the rows, already sorted by group.
+    """
     codes, count, weight, row = map(columns.get, ("codes", "count", "weight", "row"))
     assert codes is not None
     weights = None
@@ -218,7 +222,7 @@ class UnscoredTotals:
         weights: RowWeights | None,
         starts: NDArray[np.int64],
     ) -> UnscoredTotals:
-        """Compute the totals from the sorted codes of all groups."""
+        """Return the totals, which are computed from the sorted codes of all groups."""
         unused = np.flatnonzero(codes >= codec.first_reserved)
         group = np.searchsorted(starts, unused, "right") - 1
         kind, negative = codes[unused] >> 1, (codes[unused] & 1).astype(bool)
@@ -271,7 +275,10 @@ class RowWeights:
         order: NDArray[np.int64],
         starts: NDArray[np.int64],
     ) -> RowWeights:
-        """Sort counts and weights in the order of the codes, and compute cumulative sums."""
+        """Return the counts and weights in the order of the sorted codes, with cumulative sums.
+
+        `order` contains the position in `count` and `weight` of each sorted row.
+        """
         counts = np.ones(len(order), np.int64) if count is None else count[order]
         weights = None if weight is None else weight[order]
         row_weight = counts if weights is None else counts * weights

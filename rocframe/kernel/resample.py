@@ -53,7 +53,7 @@ class ReplicateScan:
         return self.population.codec
 
     def map(self, function: Callable[[Block], Result], /) -> list[Result]:
-        """Return the result of `function` for the only block; empty if the group has no scores."""
+        """Call `function` on the only block; return a list, empty if the group has no scores."""
         return [function(self.block)] if self.ranges else []
 
     def curve_counts(self) -> tuple[NDArray[Any], NDArray[Any]]:

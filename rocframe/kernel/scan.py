@@ -31,9 +31,9 @@ Result = TypeVar("Result")
 class Block:
     """Counts at the distinct scores of some groups; each score of a group is one step.
 
-    A step lowers the threshold to the next distinct score. The steps `starts[i]` to `starts[i + 1]
-    - 1` belong to the group `groups[i]`. `tp` and `fp` are the numbers of positives and negatives
-    at or above the score of a step. `tp0` and `fp0` are the numbers above this score. With weights,
+    A step lowers the threshold to the next distinct score. The steps of the group `groups[i]` are
+    `starts[i]` to `starts[i + 1] - 1`. `tp` and `fp` are the numbers of positives and negatives at
+    or above the score of a step. `tp0` and `fp0` are the numbers above this score. With weights,
     all four are sums of row weights. `codes` are the scores of the steps, as codes without the
     label bit.
 
@@ -77,8 +77,8 @@ class Block:
 class BlockRange:
     """The sorted rows `start` to `stop - 1` of a block: complete groups, or a part of one group.
 
-    For a part of a group, `tp` and `fp` are the numbers of positive and negative rows of the group
-    before row `start`.
+    `groups` are the numbers of these groups. For a part of a group, `tp` and `fp` are the numbers
+    of positive and negative rows of the group before row `start`.
     """
 
     groups: NDArray[np.int64]
@@ -236,7 +236,7 @@ def _range_rows(rows: SortedRows, part: BlockRange) -> tuple[Any, NDArray[np.int
 
 
 def _count_range(rows: SortedRows, part: BlockRange) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the positive and negative rows of each group in a range."""
+    """Return the numbers of positive and of negative rows of each group in a range."""
     positions, ends = _range_rows(rows, part)
     negative = (rows.codes[positions] & 1).astype(np.int64)
     starts = np.append(0, ends[:-1])
@@ -249,7 +249,7 @@ def _count_range(rows: SortedRows, part: BlockRange) -> tuple[NDArray[np.int64],
 
 
 def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
-    """Count positives and negatives at each distinct score of the rows in a range."""
+    """Return the block of a range: the counts at each distinct score of its groups."""
     positions, ends = _range_rows(rows, part)
     codes = rows.codes[positions]
     scores = codes >> 1

@@ -35,7 +35,8 @@ def count_workers() -> int:
 
 
 @cache
-def _pool(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - a fork has no threads
+def _pool(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - the key of the cache
+    """Return the threads of a process; a forked process does not have the threads of its parent."""
     return ThreadPoolExecutor(count_workers(), thread_name_prefix=THREAD_NAME)
 
 
