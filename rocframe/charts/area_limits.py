@@ -96,9 +96,9 @@ def read_area_limits(
 
 
 def _area_rows(table: object, kind: Kind) -> pl.DataFrame:
-    """Return the areas and confidence limits in a table, for curves of this kind.
+    """Return the areas of curves of the given kind in a table, with their confidence limits.
 
-    Whatever the type of the table, the column of the areas is named `area`.
+    In the result, the column of the areas is named `area` for every type of table.
     """
     is_precision_recall = kind.name == "precision_recall"
     layout = table_of(table.columns) if isinstance(table, pl.DataFrame) else None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rocframe.rates import Rate
 
 TICKS = 5
-MIN_ZOOM = 1 / 200  # minimum of the visible share of an axis that `visible_share` returns
+MIN_ZOOM = 1 / 200  # minimum result of `visible_share`
 EMPTY_HEIGHT = 2.0  # upper end of an axis of counts or lift without points
 
 # Possible lower ends of axes that cannot show 0.
@@ -42,7 +42,7 @@ LOG_TICKS = (*reversed(LOG_STARTS), 0.1, 1.0)
 # Rates above 99.9 % have five digits, because three digits would round 99.99 % to 100 %.
 PERCENT_LABELS = "format(cumulativeNormal(datum.value), datum.value > 3.1 ? '.5~p' : '.3~p')"
 
-FREE = "free"  # name of the kind of curve whose axes the user chose with `x` and `y`
+FREE = "free"  # name of the kind with axes that the user chose, if no other kind has these axes
 # Metrics that depend on costs, on beta or on the threshold are excluded, because they cannot be
 # computed from the counts of a point alone.
 AXIS_METRICS = tuple(
@@ -202,7 +202,10 @@ class Plane:
         return f"Shown: {' and '.join(ranges)}" if ranges else ""
 
     def visible_share(self, plane: Plane) -> float:
-        """Return the visible share of the axes of the full `plane`: the smaller one of x and y."""
+        """Return the share of the axes of `plane` that is visible: the smaller share of x and y.
+
+        `plane` has the same axes without zoom. The result is at least MIN_ZOOM.
+        """
         shares = (
             np.diff(full.position(np.array([part.low, part.high])))[0]
             for part, full in ((self.x, plane.x), (self.y, plane.y))

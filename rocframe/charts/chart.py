@@ -126,8 +126,8 @@ def chart(
         that is a group column, else the first group column that `facet` and `detail` do not name.
         If the column has more than 12 values, other than numbers or times, all lines have the same
         color and tooltips show the value; dot plots then have a line per value. By default, dot
-        plots have colors only if there are several group columns and at most eight colors, and
-        comparisons of models have no colors.
+        plots have colors only if there are at most eight and another column distinguishes lines;
+        comparisons of models have no colors by default.
     facet : str, default None
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind, Scale
 
 
-LEVEL_STEP = 1 / 4000  # between two levels in `drawn_points`, as a share of an axis
+LEVEL_STEP = 1 / 4000  # length of a step in `drawn_points`, as a share of an axis
 MIN_RATE = 1e-6  # the smallest rate on axes that cannot show 0
 
 # The scales for which the rows of each kind are selected; the default is linear and log. For

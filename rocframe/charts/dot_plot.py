@@ -250,7 +250,7 @@ def mark_name(name: str) -> str:
 
 
 def mark_legend(names: Iterable[str]) -> alt.Legend:
-    """Return the legend of marks, with their columns in words."""
+    """Return the legend of the marks of the columns `names`, which are written in words."""
     labels = caption_expression({name: mark_name(name) for name in names})
     return alt.Legend(title=None, labelLimit=0, labelExpr=labels)
 

@@ -152,7 +152,7 @@ class Groups:
         return {name: column for name, column in self.columns.items() if not column.joint}
 
     def names(self, n_records: int) -> list[str]:
-        """Return the full name of each record."""
+        """Return the name of each record: its group values, or "all rows" without group columns."""
         texts = [column.texts for column in self.table_columns.values()]
         names = [JOINT.join(parts) for parts in zip(*texts, strict=True)]
         return names if texts else [ALL_ROWS] * n_records

@@ -1,4 +1,4 @@
-"""A layered chart that is copied once where Altair copies it several times."""
+"""A layered Altair chart with fewer copies of its layers."""
 
 from __future__ import annotations
 

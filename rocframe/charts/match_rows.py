@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# The names are unique, because group columns are renamed to k0, k1, ...
+# No group column has these names, because group columns are renamed to k0, k1, ...
 ROW_INDEX, CURVE_INDEX = "(row)", "(curve)"
 
 

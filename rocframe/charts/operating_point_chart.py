@@ -71,7 +71,8 @@ def points_chart(
     by = layout.by if options.by is None else parse_names(options.by)
     is_hull = layout.type is CONVEX_HULL
     if is_hull:
-        by = (*by, *table.columns[table.columns.index("note") + 1 :])  # the column `across`
+        # The key of `hull(across=)` is the last column.
+        by = (*by, *table.columns[table.columns.index("note") + 1 :])
     for name in by:
         if name not in table.columns:
             raise MissingColumnError.compose("by", name, table.columns)

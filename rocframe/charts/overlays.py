@@ -564,7 +564,7 @@ def _has_nested_marks(plot: CurvePlot) -> bool:
 def _nested(marks: Any, names: Sequence[str]) -> Any:
     """Return the layer with sizes such that all marks of a curve at the same point are visible.
 
-    `names` are the names of marks from bottom to top; the lower mark is larger.
+    `names` are the names of marks from bottom to top. A mark is larger than the marks above it.
     """
     return (
         marks.transform_calculate(order=f"indexof({dumps(names)}, datum.{MARK})")

@@ -99,9 +99,10 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
 
 
 def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], list[str]]:
-    """Return the columns of the x axis, of the y axis, that vary, and that distinguish lines.
+    """Return the column of the x axis, the column of the y axis, and two lists of other columns.
 
-    The last two are lists; a column that an axis shows is in neither of them.
+    The first list contains the columns whose values differ between rows. The second list contains
+    those of them that distinguish lines.
     """
     varied = {name for name, column in values.items() if len(set(column) - {None}) > 1}
     has_target = any(target is not None for target in values["target"])

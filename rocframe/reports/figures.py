@@ -52,7 +52,10 @@ EMPTY_DASHBOARD = "Nothing is shown: no group has both positives and negatives."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart of a report as a Vega-Lite specification; `name` names its groups, or is None."""
+    """A chart of a report as a Vega-Lite specification.
+
+    `name` is the name of the panel or of the mean curve that the chart shows, or None.
+    """
 
     spec: Mapping[str, Any]
     name: str | None
@@ -324,7 +327,10 @@ def select_curves(areas: pl.DataFrame, averaged: str | None) -> CurveSelection:
     if any(part.height > MAX_DRAWN_CURVES for _, part in panels):
         panels = [(name, _largest_areas(part, color)) for name, part in panels]
         name = format_name(str(color))
-        rules.append(f"at most {MAX_DRAWN_CURVES} in each chart, by the mean AUC of each {name}")
+        rules.append(
+            f"at most {MAX_DRAWN_CURVES} in each chart, starting with the {name} with the largest "
+            "mean AUC"
+        )
     return CurveSelection(
         averaged=averaged,
         color=color,

@@ -79,7 +79,7 @@ def content_policy(*scripts: str) -> str:
 
 @cache
 def embed_script() -> str:
-    """Return the script that defines `rocframe.embed`, if no copy of it has run in the page."""
+    """Return the script that defines `rocframe.embed`; a second copy in a page has no effect."""
     library = load_vl_convert("chart_bundle")
     # The script is cached, because creating it takes two seconds. It depends only on EMBED and on
     # the release of vl-convert.

@@ -83,7 +83,7 @@ def recommendations(tables: ReportTables, options: ReportOptions) -> Recommendat
     if any(float(f"{threshold:.6g}") != threshold for threshold in thresholds):
         remarks.append(
             "Thresholds are rounded to 6 significant digits; the function operating_point returns "
-            "all."
+            "all digits."
         )
     if points.height > top.height:
         remarks.append(f"Not shown here: {format_count(points.height - top.height, 'group')}.")

@@ -58,7 +58,10 @@ def test_the_threshold_and_its_effect_are_stated_per_model():
             "Each threshold was chosen on the same rows as its numbers, which are therefore "
             "optimistic: expect a higher cost on other data."
         ),
-        "Thresholds are rounded to 6 significant digits; the function operating_point returns all.",
+        (
+            "Thresholds are rounded to 6 significant digits; the function operating_point returns "
+            "all digits."
+        ),
     ]
 
 

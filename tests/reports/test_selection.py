@@ -89,7 +89,8 @@ def test_a_model_is_drawn_with_all_its_folds():
     assert groups.height == MAX_DRAWN_CURVES
     assert groups["model"].unique().sort().to_list() == [*"defghi"]
     assert selection.note(None) == (
-        "The charts show 60 of 90 curves: at most 60 in each chart, by the mean AUC of each model."
+        "The charts show 60 of 90 curves: at most 60 in each chart, starting with the model with "
+        "the largest mean AUC."
     )
 
 
