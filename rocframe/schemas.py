@@ -421,8 +421,10 @@ SUMMARY = TableType(
 AUC_TEST = TableType(
     name="auc_test",
     functions=("auc_test",),
-    columns=lambda: (
-        floats("auc", "p_value", "p_adjusted", "null", "se", "statistic")
+    columns=lambda best_of: (
+        floats("auc", "p_value", "p_adjusted")
+        | ({} if best_of is None else floats("p_best", "auc_by_chance") | integers("best_of"))
+        | floats("null", "se", "statistic")
         | ROW_COUNTS
         | strings("test", "note")
     ),

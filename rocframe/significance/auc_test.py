@@ -36,6 +36,8 @@ from rocframe.schemas import AUC_TEST
 from rocframe.significance.permutation import CenteredRanks, permutation_p_values
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust, Alternative
     from rocframe.inputs.cases import Cases
@@ -56,6 +58,7 @@ def auc_test(
     adjust: Adjust | None = "holm",
     n_perm: int = 9_999,
     seed: int | None = None,
+    best_of: int | None = None,
     cluster: Column | None = None,
     positive: object = None,
     weight: Column | None = None,
@@ -104,6 +107,11 @@ def auc_test(
     seed : int, default None
         Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
         a group depend only on the seed and the key of the group.
+    best_of : int, default None
+        Number of models from which the best model was selected, including models that are not in
+        the table. Adds columns that compare the AUC with the largest AUC of this number of models
+        with random scores. Requires `alternative="greater"`, and `"mann_whitney"` or
+        `"permutation"`.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
@@ -135,6 +143,11 @@ def auc_test(
         but not by `weight`. `test` (String) is the name of the method, or `permutation_exact` if
         all permutations were used.
 
+        With `best_of`, the columns `p_best` (Float64), `auc_by_chance` (Float64) and `best_of`
+        (Int64) are right of `p_adjusted`. `p_best` is the probability that the largest AUC of
+        `best_of` models with independent random scores is at least `auc`. `auc_by_chance` is the
+        expected value of this largest AUC. Both are null if `p_value` is null.
+
         `auc` and the test are null if a class has no rows. For `"delong"` the test is also null if
         a class has one row or cluster, or if the variance is 0, as for an AUC of 1. If the variance
         is 0 but `auc` equals `null`, as for constant scores, `statistic` is 0 and the p-value is 1.
@@ -150,8 +163,9 @@ def auc_test(
         missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
         errors that depend on its columns or values are raised by `collect`.
     OptionValueError
-        If `null` is not between 0 and 1, `n_perm` or `seed` is not a whole number, or `null`,
-        `weight`, `cluster` or `missing="worst"` is not supported by the method.
+        If `null` is not between 0 and 1, `n_perm`, `seed` or `best_of` is not a whole number, or
+        `null`, `weight`, `cluster`, `missing="worst"` or `best_of` is not supported by the method
+        or the alternative.
 
     See Also
     --------
@@ -165,11 +179,22 @@ def auc_test(
     the observed AUC. Adjusted p-values depend on all groups, so a filter on the groups of a lazy
     result is not applied to the predictions.
 
+    `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. Forman (2002) compares the best
+    classifier with the scores of many simple classifiers that are generated at random; in this
+    function, a random classifier is a random order of the rows, with the ties of the scores.
+    `auc_by_chance` is exact if all permutations were enumerated. Otherwise, the AUC of a random
+    classifier is assumed to be normal with the standard deviation `se`, and limited to values from
+    0 to 1. If the scores of the models are positively correlated, the largest AUC by chance is
+    smaller than for independent scores, and `p_best` is conservative.
+
     References
     ----------
     E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or
     more correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
     doi:10.2307/2531595
+
+    G. Forman (2002), "A method for discovering the insignificance of one's best classifier and the
+    unlearnability of a classification task", HP Laboratories, technical report HPL-2002-123.
 
     H. B. Mann, D. R. Whitney (1947), "On a test of whether one of two random variables is
     stochastically larger than the other", Annals of Mathematical Statistics 18(1), 50-60.
@@ -192,6 +217,26 @@ def auc_test(
     ╞═══════╪══════════╪══════╪═══════════════════╡
     │ 0.875 ┆ 0.666667 ┆ 0.5  ┆ permutation_exact │
     └───────┴──────────┴──────┴───────────────────┘
+
+    The best of ten models with random scores has an expected AUC of 0.868 on these four rows:
+
+    >>> best = rf.auc_test(
+    ...     predictions,
+    ...     "label",
+    ...     "score",
+    ...     method="permutation",
+    ...     alternative="greater",
+    ...     best_of=10,
+    ... )
+    >>> best.select("auc", "p_value", "p_best", "auc_by_chance")
+    shape: (1, 4)
+    ┌───────┬──────────┬──────────┬───────────────┐
+    │ auc   ┆ p_value  ┆ p_best   ┆ auc_by_chance │
+    │ ---   ┆ ---      ┆ ---      ┆ ---           │
+    │ f64   ┆ f64      ┆ f64      ┆ f64           │
+    ╞═══════╪══════════╪══════════╪═══════════════╡
+    │ 0.875 ┆ 0.333333 ┆ 0.982658 ┆ 0.868491      │
+    └───────┴──────────┴──────────┴───────────────┘
     """
     options = AucTestOptions.parse(
         null=null,
@@ -200,6 +245,7 @@ def auc_test(
         adjust=adjust,
         n_perm=n_perm,
         seed=seed,
+        best_of=best_of,
         weight=weight,
         cluster=cluster,
         missing=missing,
@@ -218,7 +264,7 @@ def auc_test(
         predictions,
         roles,
         lambda cases: auc_test_table(cases, options),
-        columns=AUC_TEST.columns(),
+        columns=AUC_TEST.columns(options.best_of),
         anchor="n_pos",
         finish=lambda tests: adjust_table(tests, options.adjust),
     )
@@ -226,6 +272,7 @@ def auc_test(
 
 
 AucTestMethod = Literal["delong", "permutation", "mann_whitney"]
+MAX_MODELS = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -238,6 +285,7 @@ class AucTestOptions:
     adjust: Adjust | None
     n_perm: int
     seed: Seed
+    best_of: int | None
 
     @classmethod
     def parse(
@@ -249,6 +297,7 @@ class AucTestOptions:
         adjust: Adjust | None,
         n_perm: int,
         seed: int | None,
+        best_of: int | None,
         weight: Column | None,
         cluster: Column | None,
         missing: Missing,
@@ -277,6 +326,21 @@ class AucTestOptions:
                 noun="value" if name in values else "option",
                 hint=f'Omit {name}=, or use method="delong".',
             )
+        check_supported(
+            "best_of",
+            best_of,
+            f"method={method!r}",
+            supported=method != "delong",
+            hint='Use method="mann_whitney" or method="permutation", which do not support null=, '
+            'weight=, cluster= and missing="worst".',
+        )
+        check_supported(
+            "best_of",
+            best_of,
+            f"alternative={alternative!r}",
+            supported=alternative == "greater",
+            hint='Use alternative="greater".',
+        )
         return cls(
             null=null,
             method=method,
@@ -284,6 +348,9 @@ class AucTestOptions:
             adjust=adjust,
             n_perm=parse_integer("n_perm", n_perm, high=10**9),
             seed=Seed.parse(seed),
+            best_of=None
+            if best_of is None
+            else parse_integer("best_of", best_of, high=MAX_MODELS, example=40),
         )
 
 
@@ -304,9 +371,12 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     statistic = (auc - options.null) / se
     p_value = normal_p_value(statistic, options.alternative)
     test = np.full(len(auc), options.method, object)
+    best_auc = np.full(len(auc), np.nan)
+    if options.best_of is not None:
+        best_auc = expected_best_auc(np.sqrt(variance), options.best_of)
     if ranks is not None and options.method == "permutation":
         defined = np.flatnonzero(variance > 0)
-        p_value[defined], exact = permutation_p_values(
+        permuted = permutation_p_values(
             ranks,
             pairs,
             defined,
@@ -314,8 +384,11 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
             n_perm=options.n_perm,
             seed=options.seed,
             keys=stream_keys(scan.rows.keys, cases.model),
+            best_of=options.best_of,
         )
-        test[defined[exact]] = "permutation_exact"
+        p_value[defined] = permuted.p_value
+        test[defined[permuted.exact]] = "permutation_exact"
+        best_auc[defined[permuted.exact]] = permuted.best_auc[permuted.exact]
     # If the variance is 0, the test is defined only if the area equals the area under the null
     # hypothesis.
     equal = (variance == 0) & (np.abs(auc - options.null) < AREA_ROUNDING)
@@ -335,10 +408,43 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
         "statistic": statistic,
         "p_value": p_value,
         "p_adjusted": p_value,
+        "p_best": best_p_value(p_value, options.best_of),
+        "auc_by_chance": best_auc,
+        "best_of": options.best_of,
         "test": list(test),
         "note": list(note),
     }
-    return build_table(scan.rows.keys, columns, AUC_TEST.columns())
+    return build_table(scan.rows.keys, columns, AUC_TEST.columns(options.best_of))
+
+
+def best_p_value(p_value: NDArray[np.float64], best_of: int | None) -> NDArray[np.float64]:
+    """Return the probability that the smallest of `best_of` independent p-values is at most this.
+
+    1 - (1 - p)^N is computed without the loss of digits for small p.
+    """
+    with np.errstate(divide="ignore"):  # for p = 1
+        result: NDArray[np.float64] = -np.expm1((best_of or 1) * np.log1p(-p_value))
+    return result
+
+
+def expected_best_auc(se: NDArray[np.float64], best_of: int) -> NDArray[np.float64]:
+    """Return the expected largest area of `best_of` models with random scores.
+
+    An area is assumed to be normal with mean 1/2 and standard deviation `se`, and limited to values
+    from 0 to 1.
+    """
+    from scipy.special import log_ndtr
+
+    # The expected value of the maximum z of N standard normal variables that are limited to
+    # [-c, c] is c minus the integral of Φ(z)^N from -c to c. It is constant for c > 12.
+    z = np.linspace(0, 12, 12_001)
+    distribution = np.exp(best_of * log_ndtr(z)) + np.exp(best_of * log_ndtr(-z))
+    steps = (distribution[1:] + distribution[:-1]) / 2 * np.diff(z)
+    maximum = z - np.append(0, np.cumsum(steps))
+    with np.errstate(divide="ignore"):  # for constant scores
+        limit = 0.5 / se
+    result: NDArray[np.float64] = 0.5 + se * np.interp(limit, z, maximum)
+    return result
 
 
 def adjust_table(table: pl.DataFrame, adjust: Adjust | None) -> pl.DataFrame:

@@ -49,8 +49,9 @@ def permutation_p_values(
     n_perm: int,
     seed: Seed,
     keys: Sequence[tuple[int, ...]],
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the p-values of the given groups, and whether all permutations were enumerated.
+    best_of: int | None,
+) -> PermutationTests:
+    """Return the permutation tests of the given groups.
 
     Each of these groups must have both classes. `keys` identify the random streams of all groups.
     """
@@ -82,10 +83,27 @@ def permutation_p_values(
         np.int64,
     )
     exact = n_subsets <= n_perm
-    n_extreme = np.zeros(len(groups), np.int64)
-    _count_enumerated(draws, np.flatnonzero(exact), n_extreme)
+    n_extreme, best_auc = np.zeros(len(groups), np.int64), np.full(len(groups), np.nan)
+    _count_enumerated(draws, np.flatnonzero(exact), n_extreme, best_of=best_of, best_auc=best_auc)
     _count_sampled(draws, np.flatnonzero(~exact), n_extreme, n_perm=n_perm, seed=seed, keys=keys)
-    return permutation_p_value(n_extreme, np.minimum(n_subsets, n_perm), exact), exact
+    return PermutationTests(
+        p_value=permutation_p_value(n_extreme, np.minimum(n_subsets, n_perm), exact),
+        exact=exact,
+        best_auc=best_auc,
+    )
+
+
+class PermutationTests(NamedTuple):
+    """Permutation tests of some groups.
+
+    `exact` is true for the groups whose permutations were all enumerated. `best_auc` is the
+    expected value of the largest AUC of `best_of` random permutations; it is NaN for all other
+    groups, and without `best_of`.
+    """
+
+    p_value: NDArray[np.float64]
+    exact: NDArray[np.bool_]
+    best_auc: NDArray[np.float64]
 
 
 class _Draws(NamedTuple):
@@ -114,22 +132,51 @@ def _count_subsets(n_rows: int, n_drawn: int, n_perm: int) -> int:
 
 
 def _count_enumerated(
-    draws: _Draws, selected: NDArray[np.int64], n_extreme: NDArray[np.int64]
+    draws: _Draws,
+    selected: NDArray[np.int64],
+    n_extreme: NDArray[np.int64],
+    *,
+    best_of: int | None,
+    best_auc: NDArray[np.float64],
 ) -> None:
     """Add the number of subsets that are at least as extreme as the data to `n_extreme`.
 
     All subsets of each group are enumerated. `selected` are the positions of the groups in `draws`.
+    With `best_of`, the expected largest AUC of `best_of` random subsets is stored in `best_auc`.
     """
     shapes = np.stack([draws.n_rows[selected], draws.n_drawn[selected]], axis=1)
     for n_rows, n_drawn in np.unique(shapes, axis=0).tolist():
         same_shape = selected[(shapes == (n_rows, n_drawn)).all(axis=1)]
+        n_pairs = n_drawn * (n_rows - n_drawn)  # a sum is between -n_pairs and n_pairs
+        n_sums = np.zeros((0 if best_of is None else len(same_shape), 2 * n_pairs + 1), np.int64)
         for positions in _enumerate_subsets(n_rows, n_drawn):
             size = max(1, BLOCK_ROWS // max(positions.size, n_rows))
-            for part in np.split(same_shape, range(size, len(same_shape), size)):
+            for start in range(0, len(same_shape), size):
+                part = same_shape[start : start + size]
                 ranks = draws.ranks.of_rows(draws.groups[part], n_rows)
                 sums = ranks[:, positions].sum(axis=2) * draws.sign[part, None]
                 extreme = is_as_extreme(sums, draws.observed[part, None], draws.alternative)
                 n_extreme[part] += np.count_nonzero(extreme, axis=1)
+                if best_of is not None:
+                    counted = n_sums[start : start + size]
+                    cells = sums + (n_pairs + n_sums.shape[1] * np.arange(len(part))[:, None])
+                    counted += np.bincount(cells.ravel(), minlength=counted.size).reshape(
+                        counted.shape
+                    )
+        if best_of is not None:
+            best_auc[same_shape] = _expected_maximum(n_sums, best_of)
+
+
+def _expected_maximum(n_sums: NDArray[np.int64], best_of: int) -> NDArray[np.float64]:
+    """Return the expected value of the largest AUC of `best_of` random subsets of each group.
+
+    Column `i` of `n_sums` contains the number of subsets whose AUC is `i` divided by the number of
+    the last column.
+    """
+    # The expected value of a number in [0, 1] is 1 minus the integral of its distribution function.
+    share = np.cumsum(n_sums, axis=1) / n_sums.sum(axis=1, keepdims=True)
+    result: NDArray[np.float64] = 1 - (share[:, :-1] ** best_of).mean(axis=1)
+    return result
 
 
 def _enumerate_subsets(n_rows: int, n_drawn: int) -> Iterator[NDArray[np.int64]]:
