@@ -315,6 +315,7 @@ def f_beta(c: Counts, s: Settings) -> pl.Expr:
 
 
 def _cross_product_difference(c: Counts) -> pl.Expr:
+    """Return tp·tn - fp·fn, the determinant of the confusion matrix."""
     # Products of two counts may exceed Int64.
     return c.tp.cast(pl.Float64) * c.tn - c.fp.cast(pl.Float64) * c.fn
 

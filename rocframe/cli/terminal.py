@@ -89,6 +89,7 @@ def _aligned_text(
 
 
 def _terminal_cells(column: TextColumn) -> list[str]:
+    """Return the title and the cells of a column, with "-" for missing numbers."""
     cells = list(column.cells)
     if column.kind == "number":
         cells = ["-" if cell == NO_VALUE else cell for cell in cells]
@@ -96,6 +97,7 @@ def _terminal_cells(column: TextColumn) -> list[str]:
 
 
 def _padded(cells: list[str], column: TextColumn) -> list[str]:
+    """Return the cells with equal widths; numbers are aligned on the right."""
     from rich.cells import cell_len
 
     padding = [" " * (_text_width(cells) - cell_len(cell)) for cell in cells]

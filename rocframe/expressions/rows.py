@@ -95,6 +95,7 @@ def formula_expression(
 
 
 def _rows(roles: Mapping[str, TypedExpr], positive: object) -> Rows:
+    """Return the columns of the roles as `Rows`; raise an error for an unsuitable dtype."""
     for role, (expr, dtype) in roles.items():
         # A column that contains only nulls may have dtype Null. Labels are checked in `_positive`.
         if role != "label" and dtype != pl.Null:

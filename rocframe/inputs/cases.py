@@ -219,6 +219,7 @@ def scores_as_floats(score: pl.Series, name: str) -> pl.Series:
 
 
 def _is_exact_in_float64(score: pl.Series) -> bool:
+    """Return whether all integers of a column are small enough for an exact Float64."""
     ends = (cast("int | None", score.min()), cast("int | None", score.max()))
     return all(end is None or abs(int(end)) <= MAX_EXACT_INTEGER for end in ends)
 

@@ -53,6 +53,7 @@ def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list
 
 
 def _expand(source: str) -> Iterator[str]:
+    """Yield the files of a file name, a folder or a glob; raise an error if there are none."""
     path = str(local_path(source))
     searched = f"The current folder is {str(Path.cwd())!r}."
     if Path(path).is_dir():
@@ -118,6 +119,7 @@ def open_logs(
 
 
 def _open_file(file: str) -> LogPart:
+    """Return a file with its format and schema; raise an error if the file cannot be read."""
     log_format = LOG_FORMATS.get(Path(file).suffix.lower())
     if log_format is None:
         raise LogError.compose(
@@ -271,6 +273,7 @@ def _unreadable_log(file: str, problem: str) -> LogError:
 
 
 def _missing_column(file: str, name: str, option: str, schema: Iterable[str]) -> LogError:
+    """Return the error for a column that an option names, but that a file does not contain."""
     available = list(schema)
     guess = get_close_matches(name, available, n=1)
     names = name.split(",")

@@ -113,6 +113,7 @@ class Codec:
         return as_float64
 
     def _signed_rank(self, scores: Floats) -> Any:
+        """Return the ranks of scores of both signs, as integers of the same size."""
         bits = scores.view(self.integers)
         below = bits >> (8 * self.floats.itemsize - 1)
         size = bits & np.iinfo(self.integers).max
@@ -170,6 +171,7 @@ def encode_rows(cases: Cases) -> tuple[Codec, Codes]:
 
 
 def _float_bits(value: Any, floats: np.dtype[Any]) -> int:
+    """Return the bit pattern of a float of dtype `floats`, as an integer."""
     return int(np.array([value], floats).view(f"i{floats.itemsize}")[0])
 
 

@@ -185,6 +185,11 @@ class RowSampler:
     def _draw_rows(
         self, stream: np.random.Generator, length: int, sizes: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
+        """Draw `length` single rows; return the number of rows of each kind.
+
+        With `sizes`, the rows are those of several replicates with these numbers of rows, and the
+        results of all replicates are concatenated.
+        """
         kind = stream.integers(0, self.total, length)
         if self.kind is not None:
             kind = self.kind[kind]
@@ -486,16 +491,18 @@ class GroupRows:
     def from_scan(cls, scan: Scan, group: int, cluster: NDArray[Any] | None = None) -> GroupRows:
         """Return the rows of one group; `cluster` is the cluster of each row of the frame."""
         rows = scan.rows
-        a, end, b = (int(i) for i in (rows.starts[group], rows.ends[group], rows.starts[group + 1]))
-        unscored = rows.codes[end:b] >> 1 == rows.codec.reserved(ReservedCode.UNSCORED)
-        positions = np.append(np.arange(a, end), end + np.flatnonzero(unscored))
+        start, end, stop = (
+            int(i) for i in (rows.starts[group], rows.ends[group], rows.starts[group + 1])
+        )
+        unscored = rows.codes[end:stop] >> 1 == rows.codec.reserved(ReservedCode.UNSCORED)
+        positions = np.append(np.arange(start, end), end + np.flatnonzero(unscored))
         negative = (rows.codes[positions] & 1).astype(bool)
-        scores = rows.codes[a:end] >> 1
+        scores = rows.codes[start:end] >> 1
         is_first = np.ones(len(scores), bool)
         np.not_equal(scores[1:], scores[:-1], out=is_first[1:])
         codes = scores[is_first]
         step = np.full(len(positions), len(codes))
-        step[: end - a] = np.cumsum(is_first) - 1
+        step[: end - start] = np.cumsum(is_first) - 1
 
         clusters = members = None
         if cluster is not None:
@@ -606,6 +613,7 @@ def stream_keys(keys: pl.DataFrame, model: str | None = None) -> list[tuple[int,
 
 
 def _key_words(key: tuple[object, ...]) -> tuple[int, ...]:
+    """Return a digest of the values of group columns as four 32-bit integers."""
     # A digest is used, because Python's `hash` of a string differs between processes.
     digest = blake2b(repr(key).encode(), digest_size=16).digest()
     return tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))

@@ -208,6 +208,7 @@ def _split_rows(rows: SortedRows) -> list[BlockRange]:
 
 
 def _split_group(rows: SortedRows, group: int) -> list[BlockRange]:
+    """Divide the scored rows of a large group into blocks of about `BLOCK_ROWS` rows."""
     start, end = int(rows.starts[group]), int(rows.ends[group])
     codes = rows.codes[:end]
     ranges = []
