@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
 
 KindName: TypeAlias = Literal[
-    "roc", "precision_recall", "pr", "det", "gain", "lift", "lift_chart", "predictive_value"
+    "roc",
+    "precision_recall",
+    "pr",
+    "det",
+    "gain",
+    "lift",
+    "lift_chart",
+    "predictive_value",
+    "skill",
 ]
 
 
@@ -76,6 +84,7 @@ KINDS = {
             y="ppv",  # an alias, because the table may have another column named `precision`
             segments="hyperbolic",
         ),
+        Kind(name="skill", title="Skill", x="alert_rate", y="skill"),
         Kind(name="lift_chart", title="Lift chart", x="alert_rate", y="tp"),
     )
 }

@@ -381,6 +381,15 @@ def expected_cost(c: Counts, s: Settings) -> pl.Expr:
     return ratio(cost, c.n)
 
 
+def skill(c: Counts, _: Settings) -> pl.Expr:
+    """Return 1 minus the number of errors divided by that of the best constant prediction.
+
+    The best constant prediction is the majority class. This is the skill score of Briggs and
+    Ruppert (2005) for equal costs of both errors.
+    """
+    return 1 - ratio(c.fp + c.fn, pl.min_horizontal(c.tp + c.fn, c.fp + c.tn))
+
+
 def net_benefit(c: Counts, _: Settings) -> pl.Expr:
     """Return the net benefit per row, (tp - fp * odds) / n.
 
@@ -584,6 +593,13 @@ RATES = {
             formula=chi2,
             better="higher",
             bounds=(0, inf),
+        ),
+        Rate(
+            name="skill",
+            label="Skill",
+            formula=skill,
+            better="higher",
+            bounds=(-inf, 1),
         ),
         Rate(
             name="expected_cost",

@@ -510,6 +510,7 @@ def across_classes(p: Point, beta: float, costs: dict[str, float]) -> dict[str, 
         "prevalence": ratio(tp + fn, n),
         "mutual_information": bits(tp, fp, fn, tn),
         "chi2": chi_squared(tp, fp, fn, tn),
+        "skill": both(Fraction(1), ratio(fp + fn, min(tp + fn, fp + tn)), lambda a, b: a - b),
         "expected_cost": ratio(paid, n),
         "net_benefit": net_benefit(p),
     }

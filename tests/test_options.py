@@ -71,7 +71,7 @@ UNGROUPED = "Pass the table itself, and the group columns as by=."
 WHERE = "Use exactly one of threshold, fpr, tpr, alert_rate, tnr, fnr, such as fpr=[0.01, 0.05]."
 KINDS = (
     "Choose one of: 'roc', 'precision_recall', 'pr', 'det', 'gain', 'lift', 'predictive_value', "
-    "'lift_chart'."
+    "'skill', 'lift_chart'."
 )
 TABLE = "Columns of the result: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
 

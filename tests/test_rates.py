@@ -30,7 +30,9 @@ SMALL = list(itertools.product(range(3), repeat=4))
 THRESHOLDS = [INF, 0.0, 0.25, 0.9, 1.0, 1.5, -0.5]
 
 # Differences of products that all but cancel: these are sums of parts near 1 or of powers of n.
-CANCELS = {"mcc", "kappa", "youden", "markedness", "mutual_information", "chi2", "net_benefit"}
+CANCELS = {
+    *("mcc", "kappa", "youden", "markedness", "mutual_information", "chi2", "net_benefit", "skill")
+}
 
 
 def matrices(
@@ -138,7 +140,7 @@ def test_names_and_aliases_are_the_designs():
         "tpr", "fpr", "tnr", "fnr", "precision", "npv", "fdr", "false_omission_rate", "accuracy",
         "error_rate", "balanced_accuracy", "f1", "f_beta", "jaccard", "mcc", "kappa", "youden",
         "markedness", "alert_rate", "rnp", "lift", "prevalence", "lr_pos", "lr_neg", "odds_ratio",
-        "mutual_information", "chi2", "expected_cost", "net_benefit",
+        "mutual_information", "chi2", "skill", "expected_cost", "net_benefit",
     }
     # fmt: on
     assert set(NAMES) == {*RATES, *(a for rate in RATES.values() for a in rate.aliases)}
@@ -177,6 +179,7 @@ def test_a_perfect_matrix_by_hand():
         # The entropy of 1/4 in bits.
         "mutual_information": pytest.approx(0.8112781244591328, abs=1e-15),
         "chi2": 16.0,
+        "skill": 1.0,
         "net_benefit": 0.25,
     }
 

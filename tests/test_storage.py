@@ -154,7 +154,8 @@ def metadata_of(tmp_path, table):
 
 
 @pytest.mark.parametrize(
-    "kind", ["roc", "precision_recall", "det", "gain", "lift", "lift_chart", "predictive_value"]
+    "kind",
+    ["roc", "precision_recall", "det", "gain", "lift", "lift_chart", "predictive_value", "skill"],
 )
 def test_the_metadata_contain_the_kind_of_a_curve(tmp_path, kind):
     table = rf.curve(LOG, "label", "score", kind=kind)

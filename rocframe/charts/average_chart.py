@@ -86,7 +86,8 @@ def mean_chart(
     def plane_of(points: Mapping[str, NDArray[np.float64]]) -> Plane:
         if metrics:
             return zoom_plane(_metric_plane(mean.kind, metrics, points), options)
-        x, y, top = (points[name] for name in ("x", "y", "y_high"))
+        x, y, low, top = (points[name] for name in ("x", "y", "y_low", "y_high"))
+        y = np.append(y, low) if mean.kind.y == "skill" else y
         plane = choose_plane(mean.kind, x, y, scale=options.scale, top=top)
         return zoom_plane(plane, options)
 

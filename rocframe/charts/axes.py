@@ -355,6 +355,7 @@ def choose_plane(
     """Return the axes for points with the values `x` and `y`.
 
     An axis of counts or lift ends at the maximum of `top`, which contains `y` or its upper limits.
+    An axis of skill starts at the minimum of `y`, which then contains the lower limits as well.
     """
     if kind.name == FREE:
         scale_of(kind, scale)
@@ -374,6 +375,8 @@ def choose_plane(
         if side in scaled_sides:
             high = 1.0 if scale_name == "log" else 1 - low
             axis = replace(axis, low=low, high=high, scale=scale_name)
+        elif name == "skill":
+            axis = free_axis(kind, name, y)
         elif name in {"lift", *CONFUSION}:
             highest = float(np.nanmax(top, initial=0))
             axis = replace(axis, high=highest or EMPTY_HEIGHT, nice=True)

@@ -45,6 +45,7 @@ SIMPLIFIED_SCALES: dict[str, tuple[Scale, ...]] = {
     "precision_recall": ("linear",),
     "lift": ("linear",),
     "predictive_value": ("linear",),
+    "skill": ("linear",),
 }
 
 

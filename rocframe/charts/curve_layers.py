@@ -29,6 +29,11 @@ ONE_PER_PREVALENCE = "Each dashed line shows chance at one prevalence"
 THRESHOLD_TEXT = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
 # Kinds of curves whose line of chance is at the prevalence.
 PREVALENCE_KINDS = ("precision_recall", "predictive_value")
+# Kinds of curves with a horizontal reference line: its height, and its meaning.
+REFERENCES = {
+    "lift": (1, ONE_LINE),
+    "skill": (0, "The dashed line shows the best constant prediction"),
+}
 PERFECT = "Dotted lines show perfect scores"
 ROW_FIELDS = {
     "fn": "datum.pos - datum.tp",
@@ -160,6 +165,8 @@ def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
     if plane.kind.name in {*PREVALENCE_KINDS, "lift_chart"}:
         perfect = f". {PERFECT}" if plane.kind.name == "lift_chart" else ""
         return f"{ONE_PER_PREVALENCE}{perfect}" if of_curves else ""
+    if plane.kind.name in REFERENCES:
+        return REFERENCES[plane.kind.name][1]
     return ONE_LINE
 
 
@@ -183,8 +190,9 @@ def chance_layers(plane: Plane, *, of_curves: bool = False) -> list[alt.Chart]:
         return [_prevalence_levels()]
     if plane.kind.name == "lift_chart":
         return [_lines_to_totals(x), _perfect_lines(x)]
-    if plane.kind.name == "lift":
-        return [_straight(plane, (x.low, 1), (x.high, 1))]
+    if plane.kind.name in REFERENCES:
+        height = REFERENCES[plane.kind.name][0]
+        return [_straight(plane, (x.low, height), (x.high, height))]
     falls = plane.kind.name == "det"
     if "log" in (x.scale, y.scale):
         return [_curved(x, falls=falls)]

@@ -15,7 +15,15 @@ from rocframe.reports.report import DEFAULT_KINDS, ReportOptions
 
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
 KindChoice = Literal[
-    "roc", "precision_recall", "pr", "det", "gain", "lift", "lift_chart", "predictive_value"
+    "roc",
+    "precision_recall",
+    "pr",
+    "det",
+    "gain",
+    "lift",
+    "lift_chart",
+    "predictive_value",
+    "skill",
 ]
 
 

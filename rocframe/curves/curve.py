@@ -97,7 +97,8 @@ def curve(
     kind : str, default "roc"
         Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
         precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),
-        `"lift_chart"` (alert_rate, tp), `"predictive_value"` (alert_rate, ppv).
+        `"lift_chart"` (alert_rate, tp), `"predictive_value"` (alert_rate, ppv),
+        `"skill"` (alert_rate, skill).
     metrics : str, Expr or sequence of these, default ()
         Additional columns: names of metrics, such as `"f1"` or `"mcc"` (see Notes), and named
         expressions over `tp`, `fp`, `fn` and `tn`. An alias such as `"specificity"` adds a column
@@ -174,7 +175,8 @@ def curve(
     Names for `metrics` are `tpr`, `fpr`, `tnr`, `fnr`, `precision`, `npv`, `fdr`,
     `false_omission_rate`, `accuracy`, `error_rate`, `balanced_accuracy`, `f1`, `f_beta`, `jaccard`,
     `mcc`, `kappa`, `youden`, `markedness`, `alert_rate`, `rnp`, `lift`, `prevalence`, `lr_pos`,
-    `lr_neg`, `odds_ratio`, `mutual_information`, `chi2`, `expected_cost` and `net_benefit`.
+    `lr_neg`, `odds_ratio`, `mutual_information`, `chi2`, `skill`, `expected_cost` and
+    `net_benefit`.
     Aliases: `recall`, `sensitivity` and `hit_rate` for `tpr`; `fall_out` for `fpr`; `specificity`
     for `tnr`; `miss_rate` for `fnr`; `ppv` for `precision`; `rpp` and `yrate` for `alert_rate`.
 

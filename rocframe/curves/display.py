@@ -141,7 +141,7 @@ class DisplayAxes:
     @property
     def monotone(self) -> bool:
         """Whether y always rises or always falls as the threshold is lowered."""
-        return self.kind.segments == "straight"
+        return self.kind.segments == "straight" and self.kind.y != "skill"
 
     @property
     def curved(self) -> bool:
@@ -179,10 +179,17 @@ class DisplayAxes:
         other_count: NDArray[np.float64],
         line: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Return the positions of points on the y axis; NaN if precision or lift is undefined."""
+        """Return the positions of points on the y axis; NaN if precision or lift is undefined.
+
+        An axis of skill extends from the worse constant prediction to perfect predictions.
+        """
         if self.monotone:
             scaled = self.scale == "normal_deviate"
             return self._position(other_count / self.pos[line], line, scaled=scaled)
+        if self.kind.y == "skill":
+            pos, neg = self.pos[line], self.neg[line]
+            errors: NDArray[np.float64] = x_count - 2 * other_count + pos
+            return 1 - errors / np.maximum(pos, neg)
         total = x_count + other_count if self.kind.y == "precision" else x_count
         part = x_count if self.kind.y == "precision" else other_count
         share = np.divide(part, total, out=np.full(len(total), np.nan), where=total > 0)
@@ -210,6 +217,9 @@ class DisplayAxes:
         not apply below the lowest level of a weighted count.
         """
         pos, neg = self.pos[curve], self.neg[curve]
+        if self.kind.y == "skill":  # each error has the same effect on the skill
+            even = np.arange(step, 1, step)
+            return [(tp, even * max(pos, neg)), (fp, even * max(pos, neg))]
         if not self.monotone:
             # The change of precision is at most half the relative change of tp / fp. The change of
             # lift is at most the sum of the relative changes of tp and tp + fp.

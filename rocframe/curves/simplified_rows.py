@@ -158,7 +158,7 @@ def _examine_curves(
 def _is_defined(axes: DisplayAxes) -> NDArray[np.bool_]:
     """Return whether both axes of each curve are defined."""
     defined: NDArray[np.bool_] = (axes.pos > 0) & (axes.x_total > 0)
-    return defined
+    return defined & (axes.neg > 0) if axes.kind.y == "skill" else defined
 
 
 def _select_rows(

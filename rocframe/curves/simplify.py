@@ -95,7 +95,8 @@ def simplify(
     Notes
     -----
     The axes of rates have length 1. The length of the y axis is the largest lift of the curve for
-    `lift`, and the number of positives for `lift_chart`. A log axis starts at the smallest x > 0 of
+    `lift`, and the number of positives for `lift_chart`. For `skill`, the y axis extends from the
+    skill of the worse constant prediction to 1. A log axis starts at the smallest x > 0 of
     the curve; x = 0 is drawn at this start. Normal-deviate axes extend from d to 1 - d, where d is
     the smallest nonzero difference between a rate of the curve and the nearer one of 0 and 1. Rates
     of 0 and 1 are drawn at the ends of the axis. If one of two neighboring rows has such a rate

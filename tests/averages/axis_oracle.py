@@ -43,6 +43,7 @@ def rate(name: str, counts: Counts) -> Fraction | None:
         "recall": tp / pos,
         "fnr": 1 - tp / pos,
         "alert_rate": (tp + fp) / (pos + neg),
+        "skill": 1 - (fp + pos - tp) / min(pos, neg),
         "tp": tp,
         "precision": precision,
         "ppv": precision,

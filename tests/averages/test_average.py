@@ -36,6 +36,7 @@ AXES = {
     "lift": ("alert_rate", "lift"),
     "lift_chart": ("alert_rate", "tp"),
     "predictive_value": ("alert_rate", "ppv"),
+    "skill": ("alert_rate", "skill"),
 }
 HORIZONTAL = ("roc", "det", "gain")
 

@@ -23,7 +23,9 @@ from tests.all_cases import all_cases
 from tests.charts.specifications import render, svg
 from tests.charts.specifications import spec as strict
 
-KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart", "predictive_value"]
+KINDS = [
+    *("roc", "precision_recall", "det", "gain", "lift", "lift_chart", "predictive_value", "skill")
+]
 NAMES = [
     "^p.*$", "a.b", "a[0]", "a:Q", "count()", "", "\n", "'", '"', "\\", "<script>", "*", "f0", "x",
     "curve", "step", "datum", "if", "__proto__", "constructor", "é ü 模型", "a very long name " * 9,
@@ -146,6 +148,7 @@ def test_axis_titles_are_the_labels_of_the_rates(charts):
         "lift": ["Alert rate", "Lift"],
         "lift_chart": ["Alert rate", "True positives"],
         "predictive_value": ["Alert rate", "Positive predictive value"],
+        "skill": ["Alert rate", "Skill"],
     }
 
 

@@ -13,7 +13,9 @@ from rocframe.charts.curve_data import _crossing
 from tests.charts.test_chart import records
 from tests.curves.test_thinning import farthest, filled
 
-KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart", "predictive_value"]
+KINDS = [
+    *("roc", "precision_recall", "det", "gain", "lift", "lift_chart", "predictive_value", "skill")
+]
 NEAR = 1 / 500  # share of an axis
 
 probit = np.vectorize(NormalDist().inv_cdf)
@@ -50,6 +52,7 @@ def shown(kind, tp, fp, totals, top):
             "gain": ((tp + fp) / n, tp / pos),
             "lift": ((tp + fp) / n, precision / (pos / n) / top),
             "lift_chart": ((tp + fp) / n, tp / top),
+            "skill": ((tp + fp) / n, (1 - (fp + pos - tp) / min(pos, neg)) / top),
         }[kind]
 
 
@@ -67,7 +70,8 @@ def test_the_distance_between_line_and_curve_is_invisible(kind, log):
     at = np.unique(np.concatenate([at, np.geomspace(1e-6, 1, 200)]))
     tp, fp = (np.interp(at, np.arange(table.height), rows[name]) for name in ("tp", "fp"))
     pos, neg = rows["tp"][-1], rows["fp"][-1]
-    top = {"lift": max(y, default=1), "lift_chart": pos}.get(kind, 1)
+    skill_range = 1 - min(y, default=0)
+    top = {"lift": max(y, default=1), "lift_chart": pos, "skill": skill_range}.get(kind, 1)
     expected_x, expected_y = shown(kind, tp, fp, (pos, neg), top)
     y = y / top
     if kind == "det":

@@ -88,7 +88,7 @@ def test_operating_points_have_the_same_axes():
 
 
 @pytest.mark.parametrize(
-    "kind", ["roc", "pr", "det", "gain", "lift", "lift_chart", "predictive_value"]
+    "kind", ["roc", "pr", "det", "gain", "lift", "lift_chart", "predictive_value", "skill"]
 )
 def test_diagonal_false_hides_the_lines_of_chance(kind):
     assert "rule" in marks(CURVES.roc.chart(kind=kind))

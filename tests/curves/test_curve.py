@@ -74,6 +74,7 @@ def test_the_namespace_is_the_function(frame):
         ("gain", {"alert_rate": [0.0, 0.25, 0.75, 1.0], "tpr": [0.0, 0.5, 1.0, 1.0]}),
         ("lift", {"alert_rate": [0.0, 0.25, 0.75, 1.0], "lift": [None, 2.0, 4 / 3, 1.0]}),
         ("predictive_value", {"alert_rate": [0.0, 0.25, 0.75, 1.0], "ppv": [None, 1, 2 / 3, 0.5]}),
+        ("skill", {"alert_rate": [0.0, 0.25, 0.75, 1.0], "skill": [0.0, 0.5, 0.5, 0.0]}),
         ("lift_chart", {"alert_rate": [0.0, 0.25, 0.75, 1.0]}),
     ],
 )

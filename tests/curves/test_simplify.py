@@ -18,8 +18,10 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.curves.convex_hull import hull_vertices
 
-NOT_MONOTONE = {"precision_recall", "lift", "predictive_value"}
-KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart", "predictive_value"]
+NOT_MONOTONE = {"precision_recall", "lift", "predictive_value", "skill"}
+KINDS = [
+    *("roc", "precision_recall", "det", "gain", "lift", "lift_chart", "predictive_value", "skill")
+]
 SCALES = [
     *((kind, "linear") for kind in KINDS),
     *((kind, "log") for kind in ("roc", "gain", "lift", "lift_chart")),
@@ -110,6 +112,8 @@ def farthest(full, simple, kind, scale):
 
     def y(along, other):
         rate = other / pos
+        if kind == "skill":  # an error is 1 / max(pos, neg) of the axis
+            return (2 * other - along) / max(pos, neg)
         if kind in NOT_MONOTONE:
             is_share = kind == "precision_recall"
             return along / (along + other) if is_share else other / along / top
