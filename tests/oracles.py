@@ -527,7 +527,15 @@ def rates(
     moved = at_prevalence(p, prevalence)
     found = within_class(p)
     found |= across_classes(moved or Point(p.threshold, *[Fraction(0)] * 4), beta, costs or {})
-    return {name: None if value is None else float(value) for name, value in found.items()}
+    return {name: None if value is None else as_float(value) for name, value in found.items()}
+
+
+def as_float(value: Fraction | float) -> float:
+    """Return the nearest float; infinity for a ratio that is larger than all finite floats."""
+    try:
+        return float(value)
+    except OverflowError:
+        return INF
 
 
 # Newcombe
