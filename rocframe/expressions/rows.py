@@ -189,9 +189,9 @@ def _add_row_weights(packed: pl.Expr, *, by_class: bool) -> pl.Expr:
 
     First, weights are multiplied by a power of two, which does not change rates. With `by_class`,
     the largest weight of each class becomes about 1, so that squares of weights do not underflow.
-    Otherwise both classes have the same factor, and the largest weight becomes about `2 **
-    LARGEST_EXPONENT`, so that no weight is subnormal. polars divides by multiplying with the
-    reciprocal, and the reciprocal of some subnormal numbers is infinite.
+    Otherwise both classes have the same factor, and the exponent of the largest weight becomes
+    `LARGEST_EXPONENT`. This avoids subnormal numbers: polars divides by multiplying with the
+    reciprocal, which is infinite for some of them.
     """
     rows = {name: field(name) for name in ("score", "positive", "count")}
     weight, positive = field("weight"), field("positive")
@@ -218,13 +218,14 @@ def _add_row_weights(packed: pl.Expr, *, by_class: bool) -> pl.Expr:
 
 
 def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Expr:
-    """Return a list of cumulative counts, with one struct per distinct score from the highest.
+    """Return the cumulative counts of a group as a list of structs, one for each distinct score.
 
-    `tp` is the sum of the row weights of positives with at least this score, and `fp` is this sum
-    for negatives. `tp0` and `fp0` are the sums for scores above this score. The sums are integers
-    unless rows are weighted. For weighted rows, `squares` adds four fields: the numbers `m` of
-    positives and `n` of negatives with at least this score, and the sums `pp` of positives and `nn`
-    of negatives of count times squared weight for exactly this score.
+    The highest score is first. `tp` is the sum of the row weights of positives with at least this
+    score, and `fp` is this sum for negatives. `tp0` and `fp0` are the sums for scores above this
+    score. The sums are integers unless rows are weighted. For weighted rows, `squares` adds four
+    fields. `m` and `n` are the numbers of positives and negatives with at least this score. `pp`
+    and `nn` are the sums of count times squared weight over the positives and negatives with
+    exactly this score.
 
     Weights are scaled, with a separate factor for each class if `by_class` is true. A ratio of `tp`
     to `fp`, such as the precision, is correct only with `by_class=False`.
@@ -256,7 +257,10 @@ def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Exp
 
 
 def tie_position(of_ties: Literal["min", "max"]) -> pl.Expr:
-    """Return the position of the first ("min") or last ("max") tied row among the sorted rows."""
+    """Return, for each row, the position of the first ("min") or last ("max") row with its score.
+
+    The positions are those in the order of falling scores.
+    """
     return field("score").rank(of_ties, descending=True) - 1
 
 
@@ -266,7 +270,10 @@ def cumulated_by_score(name: str) -> pl.Expr:
 
 
 def _class_sums(positives: str, negatives: str, name: str) -> dict[str, pl.Expr]:
-    """Return the cumulative sums of a field over each class."""
+    """Return the cumulative sums of the field `name` over positives and over negatives.
+
+    `positives` and `negatives` are the names of the two sums.
+    """
     positive, value = field("positive"), field(name)
     return {
         positives: pl.when(positive).then(value).otherwise(0).cum_sum(),
