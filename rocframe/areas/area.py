@@ -184,7 +184,7 @@ def area(
             complete = read_curves(frame, table)
             check_ends(
                 complete,
-                "the area under it is unknown",
+                "the area under the curve is unknown",
                 "Compute the curve without thresholds=, and keep all its rows. For a partial area "
                 "use .roc.auc(…, fpr=(0, 0.1)).",
             )

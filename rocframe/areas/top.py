@@ -46,7 +46,7 @@ class TopRange:
             raise OptionValueError.compose("alert_rate", alert_rate, problem, example)
         low, high = sorted(ends)
         if not (low == 0 and 0 < high <= 1):
-            problem = "expected 0 and a number above 0, up to 1"
+            problem = "expected a range from 0 to a number above 0 and at most 1"
             raise OptionValueError.compose("alert_rate", alert_rate, problem, example)
         return cls(share=high, mcclish=mcclish)
 

@@ -147,7 +147,7 @@ def simplify(
         axes_scale = scale_of(shape, scale)
         if axes_scale == "log" and len(SCALED_AXES["log"][shape.name]) > 1:
             problem = (
-                f"the error has no bound on two logarithmic axes, as {shape.title} charts have"
+                f"{shape.title} charts have two logarithmic axes, on which the error has no bound"
             )
             hint = "Omit scale= to use the default axes of this kind."
             raise OptionValueError.compose("scale", scale, problem, hint)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By
 
 
-MAKE_CURVES = "Compute one with .roc.curve(label, score, by=…)."
+MAKE_CURVES = "Compute a curve table with .roc.curve(label, score, by=…)."
 SEPARATE_CURVES = "The group may contain several curves: name all group columns in by=."
 TOTAL_ROUNDING = 1e-9  # largest relative rounding error of a total of weights
 

@@ -151,7 +151,10 @@ def test_a_large_group_has_the_same_area_as_its_curve():
     assert_frame_equal(curves.roc.area(alert_rate=(0, 0.7)), made, check_exact=True)
 
 
-RANGE = "expected 0 and a number above 0, up to 1.\nUse, for example, alert_rate=(0, 0.01)."
+RANGE = (
+    "expected a range from 0 to a number above 0 and at most 1.\n"
+    "Use, for example, alert_rate=(0, 0.01)."
+)
 PAIR = "expected a pair of numbers.\nUse, for example, alert_rate=(0, 0.01)."
 ONE = "A partial area has one range: leave out tpr= or alert_rate=."
 

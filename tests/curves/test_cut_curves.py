@@ -38,7 +38,7 @@ ERRORS = {
     "area": (
         rf.area,
         (
-            f"{ENDS}, so the area under it is unknown.\n{KEEP}. For a partial area use "
+            f"{ENDS}, so the area under the curve is unknown.\n{KEEP}. For a partial area use "
             ".roc.auc(…, fpr=(0, 0.1))."
         ),
     ),

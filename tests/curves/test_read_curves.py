@@ -116,6 +116,18 @@ def test_groups_out_of_order_are_not_taken_as_they_are(pieces):
     assert_frame_equal(rf.average(pieces(swapped)), rf.average(table()))
 
 
+@pytest.mark.parametrize("name", ["threshold", "tp", "tn"])
+def test_a_threshold_or_a_count_that_is_null_is_an_error(name):
+    curves = table().with_columns(pl.when(pl.col("tp") < 5).then(pl.col(name)).alias(name))
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        rf.area(curves)
+    assert str(caught.value) == (
+        "curves: a threshold or a count is null.\n"
+        "If the table is a result of at(), drop the rows without an operating point. Compute a "
+        "curve table with .roc.curve(label, score, by=…)."
+    )
+
+
 @pytest.mark.parametrize("dtype", [pl.Int64, pl.Float64], ids=["counts", "weights"])
 @pytest.mark.parametrize(
     ("name", "counts"),

@@ -387,7 +387,11 @@ def test_simplified_on_the_way_is_simplified_afterwards(kind, options, by):
             {"scale": "normal_deviate", "kind": "pr"},
             "scale='normal_deviate': Precision-recall charts do not have this scale.\n",
         ),
-        ({"scale": "log", "kind": "det"}, "scale='log': the error has no bound on two logarithmic"),
+        (
+            {"scale": "log", "kind": "det"},
+            "scale='log': Detection error trade-off charts have two logarithmic axes, on which the "
+            "error has no bound.\n",
+        ),
         ({"keep": "a"}, "keep='str': expected thresholds, or a DataFrame of operating points.\n"),
         ({"keep": [float("nan")]}, "keep=[nan]: expected thresholds"),
         ({"keep": pl.LazyFrame({"threshold": [1.0]})}, "keep='LazyFrame': expected thresholds"),
