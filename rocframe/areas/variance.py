@@ -275,8 +275,8 @@ def _bin_sums(bins: NDArray[np.int64], values: NDArray[Any], length: int) -> NDA
 def hanley_mcneil_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
     """Return Hanley and McNeil's variance of each AUC.
 
-    The two probabilities in the formula, that two positives have higher scores than a negative and
-    that a positive has a higher score than two negatives, are estimated from the data.
+    The formula contains two probabilities: that two positives have higher scores than a negative,
+    and that a positive has a higher score than two negatives. Both are estimated from the data.
     """
     scored_neg = pairs.neg - scan.totals.unscored_neg
 

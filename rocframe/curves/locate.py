@@ -88,8 +88,8 @@ class PointsAtValues:
         """Return a metric at each point; NaN if it is undefined.
 
         If precision or lift is undefined because no row is predicted positive, the value at the
-        highest score is returned. If only a random part of the rows with the highest score is
-        predicted positive, the expected precision has this value.
+        highest score is returned. This is the expected value if a random part of the rows with the
+        highest score is predicted positive.
         """
         tp, fp = self.tp, self.fp
         if metric.needs_alerts:
@@ -395,7 +395,7 @@ class CurveAxis:
         above = limit >= values[last if from_end else first]
 
         def is_before(row: NDArray[np.int64]) -> NDArray[np.bool_]:
-            """Return whether the result comes after `row`, or, if `from_end`, is `row` itself."""
+            """Return whether the row of the value comes after `row` or, if `from_end`, is `row`."""
             result: NDArray[np.bool_] = np.where(above, highest[row] >= limit, lowest[row] <= limit)
             return result if from_end else ~result
 
@@ -420,8 +420,8 @@ class CurveAxis:
 
         `values` has one row for all curves or one row per curve, rounded by `round_values`. Counts
         are interpolated between two rows, or are the counts of the nearest row if `nearest` is
-        true. The threshold of a point is the threshold of the row whose metric is at least as good
-        as the value.
+        true. The threshold of a point between two rows is that of the row whose metric is at least
+        as good as the value.
         """
         assert self.metric is not None
         occurrence = occurrence or self.metric.occurrence
@@ -574,8 +574,8 @@ class CurveAxis:
     ) -> NDArray[np.int64]:
         """Return the row of `rows` whose metric is nearer to the value.
 
-        If both rows are equally near, the row `preferred` is returned. If neighboring rows have
-        the same metric as the result, the first or last of them is returned.
+        If both rows are equally near, the row `preferred` is returned. If neighboring rows have the
+        same metric as this row, the first or last of them is returned, depending on `occurrence`.
         """
         above, below = rows
         with np.errstate(invalid="ignore"):  # infinite values

@@ -200,10 +200,9 @@ def evenly_spaced_points(
 ) -> NDArray[np.bool_]:
     """Return a mask of about `most` points of each line at equal distances along the line.
 
-    All points of lines with at most `most` points are marked.
-
-    Distances are measured along the straight lines between the points in the mask `corners`, which
-    include the ends of each line. Oscillations between two corners do not increase the distances.
+    All points of lines with at most `most` points are marked. Distances are measured along the
+    straight lines between the points in the mask `corners`, which include the ends of each line.
+    Oscillations between two corners do not increase the distances.
     """
     sizes = np.diff(starts)
     line = np.repeat(np.arange(len(sizes)), sizes)

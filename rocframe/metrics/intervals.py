@@ -529,7 +529,10 @@ def _acceleration(
     search: PointSearch | RuleSearch | None,
     index: int | None,
 ) -> float:
-    """Return the acceleration constant of BCa for a metric of a curve or of a given threshold."""
+    """Return the acceleration constant of BCa of a curve statistic, or of a metric at a threshold.
+
+    Metrics at given rates and by a rule have no acceleration constant.
+    """
     if isinstance(metric, Statistic):
         return sample_acceleration(population, metric.influence)
     assert isinstance(search, PointSearch)
@@ -571,9 +574,8 @@ def _limits_of_proportions(
 ) -> None:
     """Write limits of proportions at given thresholds to `results`.
 
-    `ci` is `"wilson"` or `"clopper_pearson"`. Other metrics and points do not change.
-
-    If `degenerate_only` is true, limits are computed only if the proportion is 0 or 1 and all
+    `ci` is `"wilson"` or `"clopper_pearson"`. Limits of other metrics do not change. If
+    `degenerate_only` is true, limits are computed only if the proportion is 0 or 1 and all
     replicates are equal. Metrics that are functions of a proportion, such as F1, are then included.
     """
     if points is None or options.axis != "threshold":

@@ -389,8 +389,7 @@ def test_simplified_on_the_way_is_simplified_afterwards(kind, options, by):
         ),
         (
             {"scale": "log", "kind": "det"},
-            "scale='log': Detection error trade-off charts have two logarithmic axes, on which the "
-            "error has no bound.\n",
+            "scale='log': Detection error trade-off charts have two logarithmic axes, on which",
         ),
         ({"keep": "a"}, "keep='str': expected thresholds, or a DataFrame of operating points.\n"),
         ({"keep": [float("nan")]}, "keep=[nan]: expected thresholds"),
