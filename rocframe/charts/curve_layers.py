@@ -146,7 +146,7 @@ def hover_layer(plot: CurvePlot, tooltips: list[alt.Tooltip]) -> alt.Chart:
 
 
 def row_tooltips(plot: CurvePlot) -> list[alt.Tooltip]:
-    """Return the tooltip of a row of a curve table."""
+    """Return the tooltip lines of a row of a curve table: groups, threshold, rates and counts."""
     return [
         *plot.groups.tooltips(),
         tooltip("at", "threshold"),
@@ -286,7 +286,10 @@ def _lines_to_totals(axis: PlotAxis) -> alt.Chart:
 
 
 def _perfect_lines(axis: PlotAxis) -> alt.Chart:
-    """Draw the lines of perfect scores in a lift chart: one line per prevalence and total."""
+    """Draw the lines of perfect scores in a lift chart.
+
+    There is a line for each combination of a number of positives and a prevalence.
+    """
     rows = _one_row_per_level(by=("level", "prevalence"))
     line: alt.Chart
     if axis.scale == "log":

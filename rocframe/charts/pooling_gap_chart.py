@@ -65,7 +65,7 @@ def pooling_chart(
 
 
 def _gap_part(plot: DotPlot, name: str) -> alt.Chart:
-    """Draw one part of all gaps."""
+    """Draw the part `name` of the gap of each row as a line."""
     start, end, _, width = GAP_PARTS[name]
     scale = alt.Scale(domain=list(GAP_PARTS), range=[color for *_, color, _ in GAP_PARTS.values()])
     legend = alt.Legend(title="gap", symbolType="stroke", symbolStrokeWidth=4, labelLimit=0)
@@ -85,7 +85,7 @@ def _gap_part(plot: DotPlot, name: str) -> alt.Chart:
 
 
 def _end(plot: DotPlot, name: str) -> alt.Chart:
-    """Draw the marks at one end of all gaps."""
+    """Draw a mark at one end of the gap of each row; `name` is the column of this end."""
     scale = alt.Scale(domain=list(END_SYMBOLS), range=list(END_SYMBOLS.values()))
     layer: alt.Chart = (
         alt.Chart()

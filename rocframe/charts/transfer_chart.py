@@ -1,4 +1,4 @@
-"""Charts of transferred thresholds: the value realised and the value where it was chosen."""
+"""Charts of transferred thresholds: values on new data and on the data that determined them."""
 
 from __future__ import annotations
 

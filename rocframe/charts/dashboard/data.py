@@ -117,7 +117,7 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
     )
     roc = KINDS["roc"]
     areas = areas_of(curves, roc)
-    # Values that are not ordered have distinct colors; ordered values have shades of one color.
+    # Each value gets a distinct color. If columns were ordered, values would get similar shades.
     columns = {name: replace(column, ordered=False) for name, column in groups.columns.items()}
     captions = area_captions(groups.captioned_column, areas, roc)
     groups = replace(groups, columns=columns, captions=captions)
@@ -149,8 +149,9 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
 def _default_threshold(curves: Curves, defined: NDArray[np.int64], slider: Slider) -> float:
     """Return the value of the slider at which tpr - fpr differs most between the curves.
 
-    For one curve, it is the value with the largest tpr - fpr. Of several such values, the value
-    with the largest mean of tpr - fpr is returned, and of these the value nearest to 0.5.
+    For one curve, it is the value with the largest tpr - fpr. If there are several such values, the
+    one with the largest mean of tpr - fpr is returned. If this is not unique, the one nearest to
+    0.5 is returned.
     """
     values = slider.values()
     differences = np.zeros((1, len(values)))
