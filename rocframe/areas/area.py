@@ -117,9 +117,10 @@ def area(
     the lift chart is constant right of its last point. The area under the gain curve is `lift_area`
     / m.
 
-    Other missing rows are not detected. If only rows of positives are missing below the last row of
-    a curve, the counts are the same as for unscored positives with `missing="worst"`: `auc` does
-    not change, but `average_precision` and `pr_auc` are the areas of the remaining rows.
+    Missing rows are not detected if the last row of a curve has no true negatives. If only rows of
+    positives are missing below the last row, the counts are the same as for unscored positives with
+    `missing="worst"`: `auc` does not change, but `average_precision` and `pr_auc` are the areas of
+    the remaining rows.
 
     References
     ----------

@@ -103,6 +103,7 @@ class TopRange:
         all_neg = np.repeat(neg, lengths)
         rise = np.where(alerts <= limit, steps.tp - steps.tp0, 0)
         pairs = [exact_sums(rise, all_neg - fp, starts[:-1]) for fp in (steps.fp, steps.fp0)]
+        # `cut` are the scores whose rows are only partly at the top, at most one in each group.
         cut = np.flatnonzero((alerts0 < limit) & (limit < alerts))
         group = np.searchsorted(starts, cut, "right") - 1
         inside = limit[cut] - alerts0[cut]

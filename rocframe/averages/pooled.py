@@ -105,6 +105,8 @@ def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
     _check_same_thresholds(curves, curve_groups, lengths, np.diff(starts))
     counts: dict[str, NDArray[Any]] = {}
     for rising, falling in (("tp", "fn"), ("fp", "tn")):
+        # The increase of a count of the pooled curve at a threshold is the sum of its increases in
+        # all curves of the group.
         steps = np.diff(columns[rising], prepend=columns[rising][:1] * 0)
         steps[first[rows]] = columns[rising][first[rows]]
         sums = np.add.reduceat(steps[order], first_rows) if len(first_rows) else steps[:0]

@@ -238,6 +238,8 @@ def _count_fold_pairs(
     step = np.cumsum(np.diff(code[:scored], prepend=code[:1]) != 0)
     below = by_fold(negative & (np.arange(len(code)) < scored))
     wins = np.zeros((size, size))
+    # Distinct scores are processed in blocks, from the highest to the lowest score. `below` is the
+    # number of scored negatives of each fold that are in this block or a later block.
     first, last = 0, int(step[-1]) + 1 if scored else 0
     block = max(1, 2 * BLOCK_ROWS // size)
     while first < last:

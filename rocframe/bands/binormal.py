@@ -244,8 +244,10 @@ class NewtonSearch:
         following = negatives.next + b * b * positives.next
         # Without the factor 1 + 1e-14, rounding errors could make the matrix singular.
         banded = np.vstack([np.append(0.0, following[:-1]), diagonal * (1 + 1e-14)])
-        sides = np.column_stack([slope, with_a, with_b])
-        p, qa, qb = solveh_banded(banded, sides, check_finite=False).T
+        # `with_a` and `with_b` are the negative mixed second derivatives in a cutoff and a or b.
+        # The information matrix of a and b is the Schur complement of the matrix of the cutoffs.
+        right_sides = np.column_stack([slope, with_a, with_b])
+        p, qa, qb = solveh_banded(banded, right_sides, check_finite=False).T
 
         information = np.empty((len(self.a), 2, 2))
         information[:, 0, 0] = total(np.where(cutoff, by_a, 0.0)) - total(with_a * qa)

@@ -140,10 +140,10 @@ def at(
 
     Notes
     -----
-    Other missing rows are not detected. If only rows of positives are missing below the last row of
-    a curve, the counts are the same as for unscored positives with `missing="worst"`. The TPR of
-    the last row is then below 1. Larger values of `tpr` have no operating point, so the result is
-    null.
+    Missing rows are not detected if the last row of a curve has no true negatives. If only rows of
+    positives are missing below the last row, the counts are the same as for unscored positives with
+    `missing="worst"`. The TPR of the last row is then below 1. Larger values of `tpr` have no
+    operating point, so the result is null.
 
     References
     ----------

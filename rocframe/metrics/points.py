@@ -111,8 +111,7 @@ class PointSearch:
         starts, ends = block.starts[:-1], block.starts[1:]
         result = []
         for index in range(len(self.values)):
-            # The rates of all scores before `split` are on one side of the value, and the rates of
-            # all later scores on the other side.
+            # `split` is the first score for which `_is_before` is False.
             split = grouped_bisect(self._is_before(scan, block, index), starts, ends - 1)
             exists = split < ends if self.axis == "tpr" else split > starts
             step = np.clip(split if self.axis == "tpr" else split - 1, starts, ends - 1)
