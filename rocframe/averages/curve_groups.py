@@ -201,7 +201,7 @@ class GridBlock:
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """Which elements of each row of `values` the group uses."""
+        """A mask of the elements of `values` that are used, with one row per group."""
         return np.arange(self.values.shape[1]) < self.lengths[:, None]
 
 

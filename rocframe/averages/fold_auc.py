@@ -261,7 +261,7 @@ class Folds:
 
     @classmethod
     def from_cases(cls, cases: Cases, over: int) -> Folds:
-        """Compute the area of each fold; folds are identified by the last `over` keys."""
+        """Return the folds with their areas; the last `over` key columns identify a fold."""
         scan = Scan.from_cases(cases)
         fold_keys = tuple(cases.keys.columns[cases.keys.width - over :])
         keys, (fold, starts) = group_keys(scan.rows.keys, fold_keys)

@@ -49,7 +49,7 @@ class CurveValues:
         return total
 
     def repeat_groups(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Repeat the values of each group for each of its curves."""
+        """Return the values of the group of each curve."""
         lengths = np.diff(np.append(self.starts, len(self.values)))
         return np.repeat(values, lengths, axis=0)
 
@@ -116,7 +116,7 @@ class CurveValues:
     def unscaled(
         self, values: NDArray[np.float64], bounds: tuple[float, float] = (-np.inf, np.inf)
     ) -> NDArray[np.float64]:
-        """Convert a statistic of the scaled values to the unit of the values, clipped to `bounds`.
+        """Return a statistic of scaled values in the unit of the values, clipped to `bounds`.
 
         The result is NaN if it exceeds the range of Float64.
         """

@@ -58,7 +58,7 @@ class Binormal(NamedTuple):
 
 
 def fit_curves(curves: BandCurves) -> Binormal:
-    """Fit the binormal curve of each group; the parameters of groups that lack a class are NaN."""
+    """Return the fitted binormal curve of each group; NaN for groups that lack a class."""
     ratings = Ratings.from_curves(curves)
     # Groups that lack a class have the index -1, at which NaN is appended.
     index = np.full(len(curves.n_pos), -1)
@@ -119,7 +119,7 @@ class NewtonStep(NamedTuple):
 
 
 def fit_binormal(ratings: Ratings) -> Binormal:
-    """Fit the binormal curve of each group by Newton's method; NaN if there is no maximum."""
+    """Return the binormal curves fitted by Newton's method; NaN if there is no maximum."""
     fit = np.full((5, len(ratings.groups)), np.nan)
     # With fewer than two cutoffs (three ratings), the parameters a and b are not determined.
     active = np.flatnonzero(np.diff(ratings.starts) > 2)
@@ -334,7 +334,7 @@ class CutoffDerivatives:
     def compute(
         cls, count: NDArray[np.float64], upper: NDArray[np.float64], firsts: NDArray[np.int64]
     ) -> CutoffDerivatives:
-        """Compute the derivatives; terms of ratings with a probability of 0 are 0."""
+        """Return the derivatives; terms of ratings with a probability of 0 are 0."""
         lower = _cutoffs_below(upper, firsts)
         share = _normal_probability(lower, upper)
         high, low = (np.exp(-0.5 * end * end) / np.sqrt(2 * np.pi) for end in (upper, lower))

@@ -105,7 +105,7 @@ class BandCurves:
 
     @classmethod
     def from_trace(cls, curves: CurveArrays) -> BandCurves:
-        """Convert the counts of full curves to rates."""
+        """Return the points of full curves, with rates computed from the counts."""
         tp, fp, fn, tn = curves.counts.values()
         with np.errstate(invalid="ignore"):
             fpr, tpr = fp / (fp + tn), tp / (tp + fn)

@@ -234,7 +234,7 @@ class RotatedCurves:
     def from_scales(
         cls, fpr: NDArray[np.float64], tpr: NDArray[np.float64], x_max: float, y_max: float
     ) -> RotatedCurves:
-        """Rotate curves, after fpr is multiplied by `x_max` and tpr by `y_max`."""
+        """Return rotated curves; fpr is first multiplied by `x_max`, and tpr by `y_max`."""
         ends = [(0, 0)] * (fpr.ndim - 1) + [(1, 1)]
         x, y = (
             size * np.pad(rate, ends, constant_values=(0.0, 1.0))

@@ -478,7 +478,7 @@ def _collect_rows(
 
 
 def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
-    """Repeat the key of each group; `lengths` are the numbers of rows of the groups."""
+    """Return the key of each row; `lengths` are the numbers of rows of the groups in `keys`."""
     return take_rows(keys, np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths))
 
 

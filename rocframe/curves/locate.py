@@ -100,7 +100,7 @@ class PointsAtValues:
 
 
 def interleave(points: Sequence[PointsAtValues]) -> PointsAtValues:
-    """Merge several sets of points of the same curves; points of one value are adjacent columns."""
+    """Return the points of all records in one record; points at one value are adjacent columns."""
     columns = {}
     for field in fields(PointsAtValues):
         parts = [getattr(part, field.name) for part in points]
@@ -254,7 +254,7 @@ class CurveAxis:
         return result
 
     def round_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Round given values of the metric in the same way as values of the curves are rounded."""
+        """Return the values, rounded in the same way as the metric in the rows of the curves."""
         if self.exact or self.metric is None:
             return values
         return round_values(values, self.metric.bounds)
@@ -549,7 +549,7 @@ class CurveAxis:
     def _clip_to_curve_range(
         self, curve: NDArray[np.int64], value: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Clip values to the range of the metric on each curve, if `metric.extends` is true.
+        """Return the values, clipped to the range of each curve if `metric.extends` is true.
 
         A value outside this range then has the point of the first or last row. The range can be
         smaller than [0, 1]: unscored negatives increase the FPR of the first row, and unscored
@@ -593,7 +593,7 @@ class CurveAxis:
 
 
 def round_values(values: NDArray[np.float64], bounds: tuple[float, float]) -> NDArray[np.float64]:
-    """Round values of a metric to `SIGNIFICANT_DIGITS` digits, which removes rounding errors."""
+    """Return values of a metric rounded to `SIGNIFICANT_DIGITS` digits, without rounding errors."""
     if ((values == 0) | (values == 1)).all():
         return values + 0.0
     rounded = pl.col("value").round_sig_figs(SIGNIFICANT_DIGITS)
@@ -636,7 +636,7 @@ def find_extremes(
 
 
 def find_curves_lacking_rows(curves: Curves) -> NDArray[np.bool_]:
-    """Return which curves do not have one row per distinct score.
+    """Return a mask of the curves that do not have one row per distinct score.
 
     A curve lacks rows if it ends before its lowest score. A curve in which two neighboring rows
     have the same counts was computed at given thresholds, and is treated as a curve that lacks

@@ -269,7 +269,7 @@ class ExaminedPoints:
         return concatenated_ranges(row[far] + 1, row[far + 1] - row[far] - 1)
 
     def insert_between_rows(self, axes: DisplayAxes, step: float) -> ExaminedPoints:
-        """Insert points on curved lines between rows, until neighbors are at most `step` apart."""
+        """Return the points with more points on curved lines, at most `step` apart."""
         points = self.points
         x_count, other_count = axes.axis_counts(points.tp, points.fp)
         is_curved = np.append((np.diff(points.row) == 1) & (np.diff(x_count) > 0), False)
@@ -347,7 +347,7 @@ def _positions(
 
 
 def _fill_first_y(y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace y by the y of the next row where y is undefined, as in the first row of a curve."""
+    """Return y with undefined values replaced by the next value, as in the first row of a curve."""
     undefined = np.flatnonzero(np.isnan(y[:-1]))
     y[undefined] = y[undefined + 1]
     return y

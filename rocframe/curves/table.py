@@ -147,7 +147,7 @@ class Curves:
 
     @property
     def ends_early(self) -> NDArray[np.bool_]:
-        """Which curves lack rows with low thresholds: their last row has true negatives.
+        """A mask of the curves that lack rows with low thresholds: the last row has tn > 0.
 
         Missing rows with positives only cannot be detected, because a curve with unscored positives
         has the same counts.

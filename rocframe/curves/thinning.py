@@ -297,11 +297,12 @@ def insert_points(
     left: NDArray[np.int64],
     needs_point: Callable[[LinePoints, LinePoints], NDArray[np.bool_]],
 ) -> LinePoints:
-    """Insert points in the middle of segments until `needs_point` is False for all segments.
+    """Return all points, and new points in the middle of segments.
 
-    Segment i goes from the point `left[i]` to the next point. The arguments of `needs_point` are
-    the starts and the ends of segments. A segment is not divided if there is no Float64 number
-    between the counts of its ends.
+    Segment i goes from the point `left[i]` to the next point. Segments are divided until
+    `needs_point` is False for all segments. The arguments of `needs_point` are the starts and the
+    ends of segments. A segment is not divided if there is no Float64 number between the counts of
+    its ends.
     """
     low, high = np.zeros(len(left)), np.ones(len(left))
     lefts, fractions = [left[:0]], [low[:0]]
