@@ -116,6 +116,10 @@ def chart(
         threshold is that of predicting `score >= threshold`. `mark` is the only overlay. Without
         `x_domain`, panels have separate x axes if the thresholds of a panel cover less than half of
         the range of all thresholds.
+
+        With `y="threshold"`, the chart shows the threshold against a metric that only rises or only
+        falls as the threshold is lowered. For `x="rnp"`, the line is the quantile function of the
+        score.
     y : str or sequence of str, default None
         Metric or count on the y axis. With `x="threshold"`, several metrics are possible. Each
         metric has a color, or a panel if other groups have colors. The group column of the metrics

@@ -51,11 +51,11 @@ from rocframe.charts.overlays import (
     unmarked_text,
 )
 from rocframe.charts.style import MUTED
-from rocframe.charts.threshold_chart import threshold_chart
+from rocframe.charts.threshold_chart import has_threshold_axis, threshold_chart
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import column
 from rocframe.kinds import PREVALENCE, has_prevalence
-from rocframe.schemas import CURVE_COLUMNS, THRESHOLD
+from rocframe.schemas import CURVE_COLUMNS
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def curve_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the curves of a table with lines of chance, tooltips and overlays."""
     by = curve_layout(table.schema, options.by, ()).by
-    if options.x == THRESHOLD:
+    if has_threshold_axis(options):
         curves = curves_of(table, by)
         _check_last_rows(curves)
         return threshold_chart(curves, by, table.columns, options)

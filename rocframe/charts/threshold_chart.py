@@ -1,4 +1,4 @@
-"""Charts of metrics of curves against the threshold."""
+"""Charts of metrics of curves against the threshold, and of the threshold against a rate."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ from rocframe.curves.thinning import BETWEEN
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.kinds import Kind
 from rocframe.options import check_choice, check_supported
+from rocframe.rates import COUNT_METRICS, NAMES
 from rocframe.schemas import THRESHOLD
 from rocframe.text import format_count, join_names
 
@@ -67,6 +68,18 @@ UNSUPPORTED = {"kind": None, "scale": None, "hull": False, "costs": None, "preva
 UNSUPPORTED |= {"areas": None, "ties": False}
 
 
+def has_threshold_axis(options: ChartOptions) -> bool:
+    """Return whether a chart has an axis of thresholds.
+
+    The y axis can show the threshold if the metric on the x axis only rises or only falls as the
+    threshold is lowered.
+    """
+    if options.x == THRESHOLD:
+        return True
+    rate = (NAMES | COUNT_METRICS).get(str(options.x))
+    return options.y == THRESHOLD and rate is not None and rate.monotone
+
+
 def threshold_chart(
     curves: Curves, by: Sequence[str], columns: Sequence[str], options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
@@ -74,17 +87,25 @@ def threshold_chart(
 
     A line shows the metric of the rule `score >= threshold`. It is a step function, because the
     counts change only at scores. It extends from the lowest to the highest threshold at which the
-    metric is defined.
+    metric is defined. If the threshold is on the y axis, the line starts at the metric of the row
+    with threshold `inf`.
     """
+    is_y = options.y == THRESHOLD
+    axis = f"{'y' if is_y else 'x'}={THRESHOLD!r}"
     for name, default in UNSUPPORTED.items():
-        check_supported(name, getattr(options, name), "x='threshold'", default=default)
-    metrics = _parse_metrics(options.y)
+        check_supported(name, getattr(options, name), axis, default=default)
+    metrics = [str(options.x)] if is_y else _parse_metrics(options.y)
     points = points_of_counts(curves, np.ones(len(curves.firsts), bool))
     threshold = curves.columns[THRESHOLD][points.row].astype(np.float64)
+    if is_y:
+        points, threshold = _start_at_highest_score(points, threshold)
     kind = Kind(name=FREE, title="", x=THRESHOLD, y=metrics[0])
     values = {name: axis_values(points, kind, name) for name in metrics}
     values = {name: np.where(np.isfinite(threshold), y, np.nan) for name, y in values.items()}
-    plane = zoom_plane(threshold_plane(kind, threshold, values), options)
+    plane = threshold_plane(kind, threshold, values)
+    if is_y:
+        plane = replace(plane, kind=replace(kind, x=kind.y, y=kind.x), x=plane.y, y=plane.x)
+    plane = zoom_plane(plane, options)
     titles = [plane.title(name, axis_title(kind, name)) for name in metrics]
 
     keys = curves.keys
@@ -95,7 +116,7 @@ def threshold_chart(
         by, columns = (column, *by), [column, *columns]
         options = metric_channels(options, by, len(metrics))
     groups = read_groups(keys, by, columns, options)
-    narrowest = None if plane.x.zoomed else _narrowest_range(groups, points, threshold)
+    narrowest = None if plane.x.zoomed or is_y else _narrowest_range(groups, points, threshold)
     thinning = plane
     if narrowest is not None:
         # Lines are simplified for the panel with the smallest range, in which errors are largest.
@@ -114,6 +135,8 @@ def threshold_chart(
     lines_and_names = zip(groups.names(len(records)), records, strict=True)
     missing = not_drawn([name for name, record in lines_and_names if not record["x"]])
     title = f"{join_names([titles[0], *map(inside_sentence, titles[1:])])} against threshold"
+    if is_y:
+        title = f"{plane.y.title} against {inside_sentence(titles[0])}"
     prevalence = "" if curves.prevalence is None else f"prevalence {curves.prevalence:.4g}"
     chart = groups.with_titles(
         plot.layered(
@@ -135,6 +158,19 @@ def threshold_chart(
         ),
     )
     return chart if narrowest is None else chart.resolve_scale(x="independent")
+
+
+def _start_at_highest_score(
+    points: LinePoints, threshold: NDArray[np.float64]
+) -> tuple[LinePoints, NDArray[np.float64]]:
+    """Replace `inf` by the highest finite threshold in the row above this threshold.
+
+    The resulting point is the start of a line. It is not a row of the table.
+    """
+    is_start = np.isposinf(threshold[:-1]) & np.isfinite(threshold[1:])
+    is_start = np.append(is_start & (points.curve[:-1] == points.curve[1:]), False)
+    points = replace(points, row=np.where(is_start, BETWEEN, points.row))
+    return points, np.where(is_start, np.append(threshold[1:], np.nan), threshold)
 
 
 def _narrowest_range(
@@ -178,8 +214,10 @@ def _marks(
         tp, fp = (np.array(columns[name], np.float64) for name in ("tp", "fp"))
         marked = replace(points, curve=curve, row=np.full(len(curve), BETWEEN), tp=tp, fp=fp)
         for i, name in enumerate(metrics):
-            y = axis_values(marked, plane.kind, name).tolist()
-            rows = json_rows({**columns, "curve": curve.tolist(), "x": columns[THRESHOLD], "y": y})
+            x, y = columns[THRESHOLD], axis_values(marked, plane.kind, name).tolist()
+            if plane.kind.y == THRESHOLD:
+                x, y = y, x
+            rows = json_rows({**columns, "curve": curve.tolist(), "x": x, "y": y})
             records += [
                 {
                     **{field: json_numbers([row[field]], None) for field in POINTS},
@@ -237,13 +275,18 @@ def _step_lines(
     threshold: NDArray[np.float64],
     values: NDArray[np.float64],
 ) -> Lines:
-    """Return the step lines of one metric: constant from each threshold down to the next one."""
+    """Return the step lines of one metric: constant from each threshold down to the next one.
+
+    The thresholds are on the axis that `plane.kind` states.
+    """
+    is_y = plane.kind.y == THRESHOLD
+    is_cut = plane.x.zoomed and not is_y
     defined = np.isfinite(values)
     points, threshold, values = points.select(defined), threshold[defined], values[defined]
     end = np.append(threshold[1:], threshold[-1:])
     last = np.diff(points.curve, append=-1) != 0
     end[last] = threshold[last]
-    if plane.x.zoomed:
+    if is_cut:
         inside = (threshold >= plane.x.low) & (end <= plane.x.high)
         points, threshold, end = points.select(inside), threshold[inside], end[inside]
         values, last = values[inside], last[inside]
@@ -252,8 +295,9 @@ def _step_lines(
     x = np.column_stack([threshold, end]).ravel()[both]
     corners = points.select(np.repeat(np.arange(len(values)), 2)[both])
     is_row = np.column_stack([np.ones(len(last), bool), np.zeros(len(last), bool)]).ravel()[both]
-    if plane.x.zoomed:
+    if is_cut:
         is_row &= (x >= plane.x.low) & (x <= plane.x.high)
         x = np.clip(x, plane.x.low, plane.x.high)
     corners = replace(corners, row=np.where(is_row, corners.row, BETWEEN))
-    return thinned_lines(plane, corners, x, np.repeat(values, 2)[both])
+    y = np.repeat(values, 2)[both]
+    return thinned_lines(plane, corners, *((y, x) if is_y else (x, y)))

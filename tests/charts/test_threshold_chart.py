@@ -143,6 +143,45 @@ def test_groups_named_metric_keep_their_name():
     assert marks(chart) == ["line", "point"]
 
 
+def test_the_threshold_against_rnp_is_the_quantile_function_of_the_score():
+    predictions = pl.DataFrame(
+        {"label": [1, 0, 1, 1, 0, 0, 0, 0], "score": [0.9, 0.8, 0.6, 0.4, 0.4, 0.4, 0.2, 0.1]}
+    )
+    curve = rf.curve(predictions, "label", "score")
+    line, mark = records(curve.roc.chart(x="rnp", y="threshold", mark=0.5))
+    x, y = (np.array(line[name])[::-1] for name in "xy")
+    shares = np.arange(0.01, 1, 0.02)
+    quantiles = np.quantile(predictions["score"], shares, method="inverted_cdf")
+    assert np.interp(shares, x, y) == pytest.approx(quantiles)
+    assert (x.min(), x.max(), mark["x"], mark["y"]) == ([0], [1], [5 / 8], [0.6])
+    rows = zip(line["threshold"], line["x"], line["y"], strict=True)
+    assert [row for row in rows if row[0] is not None] == [
+        (0.9, 7 / 8, 0.9),
+        (0.8, 6 / 8, 0.8),
+        (0.6, 5 / 8, 0.6),
+        (0.4, 2 / 8, 0.4),
+        (0.2, 1 / 8, 0.2),
+        (0.1, 0, 0.1),
+    ]
+
+
+@pytest.mark.parametrize("x", ["rnp", "alert_rate", "fpr", "tp"])
+def test_the_threshold_against_a_rate_has_the_rows_of_the_table(x):
+    table = rf.curve(VOTE.filter(model="decision_tree"), "label", "score", metrics="rnp")
+    table = table.with_columns(alert_rate=1 - pl.col("rnp"))
+    chart = table.roc.chart(x=x, y="threshold")
+    (line,) = records(chart)
+    expected = {(row["tp"], row["fp"]): (row[x], row["threshold"]) for row in table.to_dicts()}
+    points = zip(*(line[name] for name in ("tp", "fp", "x", "y")), strict=True)
+    rows = [point for point in points if point[0] is not None]
+    assert len(rows) > 20
+    for tp, fp, *values in rows:
+        assert values == pytest.approx(expected[tp, fp], abs=1e-6)
+    assert chart.title.text.startswith("Threshold against ")
+    zoomed = table.roc.chart(x=x, y="threshold", y_domain=(0.4, 0.6))
+    assert encodings(zoomed, "y")[0]["scale"]["domain"] == [0.4, 0.6]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -159,6 +198,10 @@ def test_groups_named_metric_keep_their_name():
             "y=['precision', 'recall']: expected the name of one metric.\nSeveral metrics can be",
         ),
         ({"x": "precision", "y": "threshold"}, "y='threshold': unknown value."),
+        (
+            {"x": "rnp", "y": "threshold", "hull": True},
+            "hull=True: y='threshold' does not support this option.",
+        ),
     ],
 )
 def test_unsupported_options_raise_an_error(options, message):
