@@ -8,7 +8,7 @@ classifiers", Proceedings of the National Academy of Sciences 118(8). doi:10.107
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.errors import ScoreError
 from rocframe.inputs.cases import RowState
+from rocframe.kernel.groups import cumulative_sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,8 +131,7 @@ def probability_bins(scan: Scannable, method: BinMethod, bins: int) -> Bins:
       The event rates of the bins rise with the score.
     """
     if method == "isotonic":
-        steps = score_steps(scan)
-        return _merge([_sum_bins(steps, _isotonic_levels(steps))])
+        return _isotonic_bins(scan)
     edges = np.arange(1, bins) / bins
     totals = scan.totals.pos + scan.totals.neg
     totals = totals - scan.totals.unscored_pos - scan.totals.unscored_neg
@@ -165,21 +165,38 @@ def _block_steps(scan: Scannable, block: Block) -> ScoreSteps:
     return ScoreSteps(**dict(zip(names, columns, strict=True)))
 
 
-def _isotonic_levels(steps: ScoreSteps) -> NDArray[np.int64]:
+def _isotonic_bins(scan: Scannable) -> Bins:
+    """Return one bin for each level of the isotonic regression of the labels on the score.
+
+    First, the levels of each block are computed. A level of a group that is divided into several
+    blocks consists of complete levels of the blocks.
+    """
+
+    def block_levels(block: Block) -> Bins:
+        steps = _block_steps(scan, block)
+        return _sum_bins(steps, _isotonic_levels(steps.group, steps.pos, steps.neg))
+
+    levels = _concatenate(scan.map(block_levels))
+    return _merge([replace(levels, index=_isotonic_levels(levels.group, levels.pos, levels.neg))])
+
+
+def _isotonic_levels(
+    group: NDArray[np.int64], pos: NDArray[Any], neg: NDArray[Any]
+) -> NDArray[np.int64]:
     """Return the number of the level of each score in the isotonic regression of its group.
 
-    The levels are the segments of the upper convex hull of the ROC curve (Fawcett and
-    Niculescu-Mizil 2007, doi:10.1007/s10994-007-5011-0). Level 0 has the lowest scores.
+    The scores are sorted by group and falling score. The levels are the segments of the upper
+    convex hull of the ROC curve (Fawcett and Niculescu-Mizil 2007, doi:10.1007/s10994-007-5011-0).
+    Level 0 has the lowest scores.
     """
-    is_first = np.diff(steps.group, prepend=-1) != 0
-    firsts = np.flatnonzero(is_first)
+    firsts = np.flatnonzero(np.diff(group, prepend=-1))
+    lasts = np.append(firsts[1:], len(group))
     # The curve of each group starts at (0, 0), above all scores.
-    tp, fp = (np.insert(count, firsts, 0) for count in (steps.tp, steps.fp))
-    starts = np.append(firsts + np.arange(len(firsts)), len(tp))
+    starts = np.append(firsts, len(group)) + np.arange(len(firsts) + 1)
+    tp, fp = (cumulative_sums(np.insert(counts, firsts, 0), starts) for counts in (pos, neg))
     is_vertex = np.delete(hull_vertices(tp, fp, starts), starts[:-1])
     # A level ends at a vertex: count the vertices from each score to the lowest score.
     n_vertices = np.cumsum(is_vertex[::-1])[::-1]
-    lasts = np.append(firsts[1:], len(is_first))
     below = np.append(n_vertices, 0)[lasts]
     level: NDArray[np.int64] = n_vertices - np.repeat(below, lasts - firsts) - 1
     return level
@@ -205,11 +222,21 @@ def _sum_bins(steps: ScoreSteps, index: NDArray[np.int64]) -> Bins:
     )
 
 
+def _concatenate(parts: list[Bins]) -> Bins:
+    """Return the bins of all parts, in the order of the parts."""
+    return Bins(
+        **{
+            name: np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0, np.int64)])
+            for name in Bins.__dataclass_fields__
+        }
+    )
+
+
 def _merge(parts: list[Bins]) -> Bins:
     """Concatenate the bins of all blocks, and add up the parts of a bin that are in two blocks."""
+    bins = _concatenate(parts)
     columns: dict[str, NDArray[Any]] = {
-        name: np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0, np.int64)])
-        for name in Bins.__dataclass_fields__
+        name: getattr(bins, name) for name in Bins.__dataclass_fields__
     }
     order = np.lexsort((columns["index"], columns["group"]))
     columns = {name: values[order] for name, values in columns.items()}
