@@ -180,6 +180,9 @@ def curve(
     Aliases: `recall`, `sensitivity` and `hit_rate` for `tpr`; `fall_out` for `fpr`; `specificity`
     for `tnr`; `miss_rate` for `fnr`; `ppv` for `precision`; `rpp` and `yrate` for `alert_rate`.
 
+    `skill` gives both errors the same cost. For other costs, set `benefit` to the cost of a false
+    negative and `cost` to the cost of a false positive, such as `benefit=pl.lit(5)`.
+
     With `benefit` and `cost`, the curve is that of Fawcett's (2004) algorithm 6: `tp` and `fn` are
     sums of benefits instead of numbers of positives, and `fp` and `tn` are sums of costs instead of
     numbers of negatives. `tpr` is then the share of the total benefit, and `fpr` the share of the
