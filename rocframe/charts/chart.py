@@ -215,7 +215,7 @@ def chart(
     RocframeError
         If there is no chart for the table, if a curve has no row with threshold `inf`, or if the
         last row of a curve has true negatives. To draw a part of a curve, use `x_domain` or
-        `y_domain`. Other missing rows are not detected. For example, if the rows below the lowest
+        `y_domain`. Other missing rows raise no error. For example, if the rows below the lowest
         score of a negative are missing, the curve is drawn as if these positives had no scores.
 
     Examples

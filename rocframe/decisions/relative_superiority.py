@@ -401,7 +401,7 @@ def largest_differences(curves: Curves, across: str, ranges: CostRanges) -> NDAr
     with np.errstate(divide="ignore", invalid="ignore"):
         fpr, tpr = fp[all_lines.row] / neg[curve], tp[all_lines.row] / pos[curve]
     _, group = number_keys(curves.keys, [name for name in curves.layout.by if name != across])
-    # The points of all other curves of the group of each best curve.
+    # For each best curve, find the points of all other curves of its group.
     usable = np.flatnonzero(((pos > 0) & (neg > 0))[curve])
     order = usable[np.lexsort((tpr[usable], fpr[usable], group[curve[usable]]))]
     of_points = group[curve[order]]

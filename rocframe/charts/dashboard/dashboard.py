@@ -121,7 +121,7 @@ def dashboard(
         If a number is outside its range, or the table has more than 12 curves.
     RocframeError
         If the table is not a curve table, if a curve has no row with threshold `inf`, or if the
-        last row of a curve has true negatives. Other missing rows are not detected, and the numbers
+        last row of a curve has true negatives. Other missing rows raise no error, and the numbers
         are then wrong.
 
     Examples
