@@ -63,6 +63,7 @@ DEPENDENCIES = {
         "averages",
         "bands",
         "comparisons",
+        "calibration",
         "decisions",
         "significance",
         "planning",

@@ -107,7 +107,7 @@ def check_probabilities(cases: Cases) -> None:
 
 def score_steps(scan: Scannable) -> ScoreSteps:
     """Return the distinct scores that rows of the scan have."""
-    parts = [_block_steps(scan, block) for block in scan.map(lambda block: block)]
+    parts = [block_steps(scan, block) for block in scan.map(lambda block: block)]
     columns = {
         name: np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0, dtype)])
         for name, dtype in {
@@ -137,7 +137,7 @@ def probability_bins(scan: Scannable, method: BinMethod, bins: int) -> Bins:
     totals = totals - scan.totals.unscored_pos - scan.totals.unscored_neg
 
     def block_bins(block: Block) -> Bins:
-        steps = _block_steps(scan, block)
+        steps = block_steps(scan, block)
         if method == "uniform":
             return _sum_bins(steps, np.searchsorted(edges, steps.probability, "right"))
         total = totals[steps.group]
@@ -151,7 +151,7 @@ def probability_bins(scan: Scannable, method: BinMethod, bins: int) -> Bins:
     return _merge(scan.map(block_bins))
 
 
-def _block_steps(scan: Scannable, block: Block) -> ScoreSteps:
+def block_steps(scan: Scannable, block: Block) -> ScoreSteps:
     """Return the distinct scores of a block that have rows."""
     pos, neg = block.pos, block.neg
     group = np.repeat(block.groups, np.diff(block.starts))
