@@ -173,7 +173,7 @@ def _isotonic_bins(scan: Scannable) -> Bins:
     """
 
     def block_levels(block: Block) -> Bins:
-        steps = _block_steps(scan, block)
+        steps = block_steps(scan, block)
         return _sum_bins(steps, _isotonic_levels(steps.group, steps.pos, steps.neg))
 
     levels = _concatenate(scan.map(block_levels))
