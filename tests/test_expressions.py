@@ -1,6 +1,7 @@
 """`.roc` on expressions: contexts, names of results, and imports."""
 
 import inspect
+from functools import partial
 
 import polars as pl
 import polars.selectors as cs
@@ -10,7 +11,8 @@ from polars.testing import assert_frame_equal
 from rocframe.namespace import RocExpr
 
 AGGREGATES = ["auc", "auc_se", "gini", "ks", "average_precision", "pr_auc", "brier", "log_loss"]
-PER_ROW = ["tpr", "fpr", "placement"]
+PER_ROW = ["tpr", "fpr", "placement", "at_prevalence"]
+REQUIRED = {"at_prevalence": {"prevalence": 0.1}}
 every_aggregate = pytest.mark.parametrize("method", AGGREGATES)
 every_row_wise = pytest.mark.parametrize("method", PER_ROW)
 every_method = pytest.mark.parametrize("method", [*AGGREGATES, *PER_ROW])
@@ -37,8 +39,12 @@ TABLE = pl.DataFrame(
 GROUPS = TABLE.sort("group").partition_by("group", maintain_order=True)
 
 
+def expression_method(score, method):
+    return partial(getattr(score.roc, method), **REQUIRED.get(method, {}))
+
+
 def number(method, mass):
-    return getattr(pl.col("score").roc, method)("label", **mass)
+    return expression_method(pl.col("score"), method)("label", **mass)
 
 
 def in_parts(parts, expression, keys):
@@ -124,8 +130,8 @@ def test_row_wise_values_of_a_group_are_a_list_in_row_order(method):
     ids=["names", "selector", "pattern", "difference"],
 )
 def test_several_score_columns_keep_their_names_and_are_read_by_dtype(method, scores):
-    expression = getattr(scores.roc, method)("label")
-    single = [getattr(pl.col(name).roc, method)("label") for name in ("score", "rank")]
+    expression = expression_method(scores, method)("label")
+    single = [expression_method(pl.col(name), method)("label") for name in ("score", "rank")]
     assert_frame_equal(TABLE.select(expression), TABLE.select(single))
     query = TABLE.lazy().group_by("group").agg(expression).sort("group")
     wanted = TABLE.group_by("group").agg(single).sort("group")
@@ -134,7 +140,7 @@ def test_several_score_columns_keep_their_names_and_are_read_by_dtype(method, sc
 
 @every_method
 def test_the_result_is_a_float_with_the_name_of_the_score(method):
-    expression = getattr((pl.col("rank") * 2).alias("double").roc, method)("label")
+    expression = expression_method((pl.col("rank") * 2).alias("double"), method)("label")
     schema = TABLE.lazy().select(expression, number(method, {})).collect_schema()
     assert schema == {"double": pl.Float64, "score": pl.Float64}
 
@@ -142,7 +148,9 @@ def test_the_result_is_a_float_with_the_name_of_the_score(method):
 @every_method
 def test_label_weight_and_count_may_be_expressions(method):
     options = {"weight": pl.col("weight") * 2, "count": pl.col("n") + 0}
-    found = TABLE.select(getattr(pl.col("score").roc, method)(pl.col("label") == 1, **options))
+    found = TABLE.select(
+        expression_method(pl.col("score"), method)(pl.col("label") == 1, **options)
+    )
     # Twice the weight is the same weight.
     wanted = TABLE.select(number(method, {"weight": "weight", "count": "n"}))
     assert_frame_equal(found, wanted, **ROUNDING)
@@ -152,7 +160,7 @@ def test_label_weight_and_count_may_be_expressions(method):
 @pytest.mark.parametrize("name", ["^p.*$", "*", "", "a.b", "a:Q", "count()", "<script>", "^", "$"])
 def test_a_column_name_is_not_read_as_a_pattern(method, name):
     renamed = TABLE.select(pl.col("label").alias(name), "score", p="label", q="weight")
-    found = renamed.select(getattr(pl.col("score").roc, method)(name))
+    found = renamed.select(expression_method(pl.col("score"), method)(name))
     assert_frame_equal(found, TABLE.select(number(method, {})))
     weighted = TABLE.select(pl.col("weight").alias(name), "score", "label")
     found = weighted.select(number(method, {"weight": name}))

@@ -5,10 +5,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
+from tests.test_expressions import AGGREGATES, PER_ROW, expression_method
 
-SCORE = pl.col("score").roc
-AGGREGATES = ["auc", "auc_se", "gini", "ks", "average_precision", "pr_auc", "brier", "log_loss"]
-PER_ROW = ["tpr", "fpr", "placement"]
+SCORE = pl.col("score")
 METHODS = [*AGGREGATES, *PER_ROW]
 every_method = pytest.mark.parametrize("method", METHODS)
 
@@ -20,7 +19,7 @@ def of_labels(labels, **options):
     """Return all statistics for Boolean labels, then for the given labels."""
     table = pl.DataFrame({"score": SCORES, "label": labels})
     return table.select(
-        getattr(SCORE, method)("label", **options).alias(method) for method in METHODS
+        expression_method(SCORE, method)("label", **options).alias(method) for method in METHODS
     )
 
 
@@ -82,7 +81,7 @@ def test_an_invalid_group_does_not_affect_the_others():
         }
     )
     found = table.group_by("group", maintain_order=True).agg(
-        plain=SCORE.auc("label"), weighted=SCORE.auc("label", weight="weight")
+        plain=SCORE.roc.auc("label"), weighted=SCORE.roc.auc("label", weight="weight")
     )
     wanted = pl.DataFrame(
         {"group": [1, 2, 3], "plain": [1.0, None, 1.0], "weighted": [1.0, None, None]}
@@ -104,13 +103,15 @@ def test_an_invalid_group_does_not_affect_the_others():
 )
 def test_invalid_weights_and_counts_give_null(method, weights, values):
     table = pl.DataFrame({"label": TRUTH, "score": SCORES, weights: values})
-    found = table.select(getattr(SCORE, method)("label", **{weights: weights}).is_null().all())
+    found = table.select(
+        expression_method(SCORE, method)("label", **{weights: weights}).is_null().all()
+    )
     assert_frame_equal(found, pl.DataFrame({"score": [True]}))
 
 
 @every_method
 def test_rows_of_weight_or_count_0_are_ignored(method):
-    expression = getattr(SCORE, method)
+    expression = expression_method(SCORE, method)
     table = pl.DataFrame({"label": TRUTH, "score": SCORES})
     more = table.with_columns(pl.lit(1.0).alias("weight"), pl.lit(1).alias("count"))
     absent = more.with_columns(pl.col("label").not_(), pl.lit(0).alias("count"))
@@ -125,9 +126,9 @@ def test_rows_of_weight_or_count_0_are_ignored(method):
 @every_method
 def test_a_column_of_dtype_null_is_a_column_of_nulls(method):
     table = pl.DataFrame({"label": TRUTH, "score": SCORES, "null": [None] * 4})
-    expression = getattr(SCORE, method)
+    expression = expression_method(SCORE, method)
     others = [
-        getattr(pl.col("null").roc, method)("label").is_null().all(),
+        expression_method(pl.col("null"), method)("label").is_null().all(),
         expression("null").is_null().all().alias("label"),
         # Rows are left out for want of a weight, but have a rate of none.
         expression("label", weight="null").is_null().all().alias("weight"),
@@ -159,7 +160,7 @@ def test_an_unsuitable_dtype_is_an_error_when_the_plan_is_resolved(roles, messag
 def test_a_positive_value_of_another_type_is_an_error():
     table = pl.DataFrame({"label": TRUTH, "score": SCORES})
     with pytest.raises(rf.LabelError) as caught:
-        table.select(SCORE.auc("label", positive="yes"))
+        table.select(SCORE.roc.auc("label", positive="yes"))
     assert str(caught.value).startswith("positive='yes': ")
 
 
@@ -172,5 +173,5 @@ def test_a_positive_value_that_does_not_occur_leaves_no_positives():
 @pytest.mark.parametrize("argument", ["label", "weight", "count"])
 def test_columns_are_names_or_expressions(argument):
     with pytest.raises(rf.OptionValueError) as caught:
-        SCORE.auc(**{"label": "label", argument: 3})
+        SCORE.roc.auc(**{"label": "label", argument: 3})
     assert str(caught.value).startswith(f"{argument}=3: expected a column name or")
