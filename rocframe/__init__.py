@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from rocframe.averages.pooling_gap import pooling_gap
     from rocframe.bands.band import band
     from rocframe.bands.smooth import smooth, theoretical_curve
+    from rocframe.calibration.calibration import calibration
     from rocframe.charts.chart import chart
     from rocframe.charts.dashboard.dashboard import dashboard
     from rocframe.classes.class_metrics import class_metrics
@@ -123,6 +124,7 @@ __all__ = [
     "auc_test",
     "average",
     "band",
+    "calibration",
     "chain",
     "chart",
     "chart_bundle",
@@ -178,6 +180,11 @@ __all__ = [
 
 # The module of each public function.
 MODULES = {**lazy_methods(RocFrame), **FUNCTION_MODULES}
+
+# The first import of the folder `rocframe/calibration` sets the attribute `calibration` of this
+# module. It is imported and removed here, so that the attribute is the function of this name.
+import_module("rocframe.calibration")
+globals().pop("calibration")
 
 
 def __getattr__(name: str) -> Any:

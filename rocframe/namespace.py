@@ -143,6 +143,7 @@ class RocFrame(Namespace):
     auc = LazyMethod("rocframe.areas.auc")
     band = LazyMethod("rocframe.bands.band")
     smooth = LazyMethod("rocframe.bands.smooth")
+    calibration = LazyMethod("rocframe.calibration.calibration")
     compare = LazyMethod("rocframe.comparisons.compare")
     contrast = LazyMethod("rocframe.comparisons.contrast")
     hull_shares = LazyMethod("rocframe.comparisons.hull_shares")

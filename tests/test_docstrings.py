@@ -134,6 +134,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "intervals",
         "auc_test",
         "band",
+        "calibration",
         "smooth",
         "at",
         "operating_point",
@@ -175,6 +176,7 @@ READ_PREDICTIONS = [
     "summary",
     *COMPARE,
 ]
+READ_PROBABILITIES = ["calibration"]
 MANY_CLASSES = ["one_vs_rest", "one_vs_one", "multiclass_auc"]
 READ_CURVES = [
     "at",
@@ -243,6 +245,9 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
     # Where there are many classes, labels are classes.
     for name in (*MANY_CLASSES, "volume"):
         every["label"] -= {documented(FUNCTIONS[name])["label"]}
+    # Functions of probabilities accept scores in [0, 1] only, and do not support missing="worst".
+    for parameter in ("score", "missing"):
+        every[parameter] -= {documented(FUNCTIONS[name])[parameter] for name in READ_PROBABILITIES}
     for parameter in (
         "label",
         "weight",

@@ -26,6 +26,7 @@ LAYERS = [
     "metric_options",
     "kinds",
     "table_types",
+    "calibration_tables",
     "decision_tables",
     "average_tables",
     "schemas",

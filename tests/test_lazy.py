@@ -85,6 +85,12 @@ VERBS = {
     "h measure of models": lambda frame, by: rf.h_measure(
         frame, "label", ["score", "other"], by=by, prior="prevalence"
     ),
+    "calibration": lambda frame, by: rf.calibration(
+        frame, "label", pl.col("score") / 2, by=by, bins=3, empty_bins=True
+    ),
+    "calibration, isotonic, weighted": lambda frame, by: rf.calibration(
+        frame, "label", pl.col("score") / 2, by=by, method="isotonic", weight="w"
+    ),
     "auc test": lambda frame, by: rf.auc_test(frame, "label", "score", by=by),
     "auc test of models": lambda frame, by: rf.auc_test(frame, "label", ["score", "other"], by=by),
     "areas of many classes": lambda frame, by: rf.multiclass_auc(

@@ -51,6 +51,7 @@ VERBS = {
     "auc test": rf.auc_test,
     "h measure": rf.h_measure,
     "summary": rf.summary,
+    "calibration": rf.calibration,
     "band": lambda frame, **roles: rf.band(frame, method="fixed_width", n_boot=5, seed=1, **roles),
     "compare": lambda frame, score, **roles: rf.compare(
         frame, score={"a": score, "b": "pp"}, **roles

@@ -19,6 +19,7 @@ VERBS = [
     "auc_test",
     "average",
     "band",
+    "calibration",
     "chain",
     "chart",
     "class_metrics",

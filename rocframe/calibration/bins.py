@@ -16,6 +16,7 @@ import numpy as np
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.errors import ScoreError
 from rocframe.inputs.cases import RowState
+from rocframe.kernel.exact import exact_product
 from rocframe.kernel.groups import cumulative_sums
 
 if TYPE_CHECKING:
@@ -38,8 +39,9 @@ class ScoreSteps:
     """The distinct scores of all groups as probabilities, by group and falling score.
 
     `pos` and `neg` are the sums of the row weights of positives and of negatives at each score.
-    `tp` and `fp` are these sums over all scores of the group that are at least as high. `group` is
-    the number of the group of each score.
+    `tp` and `fp` are these sums over all scores of the group that are at least as high. `n` is the
+    number of rows at each score; for replicates of weighted rows, it is the sum of their weights.
+    `group` is the number of the group of each score.
     """
 
     group: NDArray[np.int64]
@@ -48,6 +50,7 @@ class ScoreSteps:
     neg: NDArray[Any]
     tp: NDArray[Any]
     fp: NDArray[Any]
+    n: NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,7 +59,8 @@ class Bins:
 
     `index` is the number of the bin within its group, from 0. `pos` and `neg` are the sums of the
     row weights of positives and of negatives. `score_sum` is the sum of the scores, each multiplied
-    by the weight of its row. `score_min` and `score_max` are the lowest and the highest score.
+    by the weight of its row. `score_min` and `score_max` are the lowest and the highest score. `n`
+    is the number of rows; for replicates of weighted rows, it is the sum of their weights.
     """
 
     group: NDArray[np.int64]
@@ -66,6 +70,7 @@ class Bins:
     score_sum: NDArray[np.float64]
     score_min: NDArray[np.float64]
     score_max: NDArray[np.float64]
+    n: NDArray[Any]
 
     @property
     def total(self) -> NDArray[Any]:
@@ -114,6 +119,7 @@ def score_steps(scan: Scannable) -> ScoreSteps:
             "group": np.int64,
             "probability": np.float64,
             **dict.fromkeys(("pos", "neg", "tp", "fp"), scan.totals.pos.dtype),
+            "n": np.int64,
         }.items()
     }
     return ScoreSteps(**columns)
@@ -145,10 +151,19 @@ def probability_bins(scan: Scannable, method: BinMethod, bins: int) -> Bins:
         if below.dtype.kind == "f":
             index = np.floor(bins * below / total + BIN_ROUNDING).astype(np.int64)
         else:
-            index = bins * below // total
+            index = (exact_product(np.array([bins]), below) // total).astype(np.int64)
         return _sum_bins(steps, index.clip(0, bins - 1))
 
     return _merge(scan.map(block_bins))
+
+
+def isotonic_rates(steps: ScoreSteps) -> NDArray[np.float64]:
+    """Return the value of the isotonic regression of the labels at each score of its group."""
+    level = _isotonic_levels(steps.group, steps.pos, steps.neg)
+    bins = _sum_bins(steps, level)
+    is_first = (np.diff(steps.group, prepend=-1) != 0) | (np.diff(level, prepend=-1) != 0)
+    rates: NDArray[np.float64] = bins.event_rate[np.cumsum(is_first) - 1]
+    return rates
 
 
 def block_steps(scan: Scannable, block: Block) -> ScoreSteps:
@@ -156,7 +171,8 @@ def block_steps(scan: Scannable, block: Block) -> ScoreSteps:
     pos, neg = block.pos, block.neg
     group = np.repeat(block.groups, np.diff(block.starts))
     probability = scan.codec.decode(block.codes)
-    columns = [group, probability, pos, neg, block.tp, block.fp]
+    n = pos + neg if block.row_counts is None else block.row_counts
+    columns: list[NDArray[Any]] = [group, probability, pos, neg, block.tp, block.fp, n]
     # A resample may lack all rows of a score.
     has_rows = (pos > 0) | (neg > 0)
     if not has_rows.all():
@@ -189,6 +205,8 @@ def _isotonic_levels(
     convex hull of the ROC curve (Fawcett and Niculescu-Mizil 2007, doi:10.1007/s10994-007-5011-0).
     Level 0 has the lowest scores.
     """
+    if not len(group):
+        return group
     firsts = np.flatnonzero(np.diff(group, prepend=-1))
     lasts = np.append(firsts[1:], len(group))
     # The curve of each group starts at (0, 0), above all scores.
@@ -206,7 +224,7 @@ def _sum_bins(steps: ScoreSteps, index: NDArray[np.int64]) -> Bins:
     """Return the bins of scores that are sorted by group and falling score."""
     is_first = (np.diff(steps.group, prepend=-1) != 0) | (np.diff(index, prepend=-1) != 0)
     firsts = np.flatnonzero(is_first)
-    lasts = np.append(firsts[1:], len(index)) - 1
+    lasts = np.append(firsts[1:], len(index))[: len(firsts)] - 1
 
     def total(values: NDArray[Any]) -> NDArray[Any]:
         return np.add.reduceat(values, firsts) if len(firsts) else values[:0]
@@ -219,6 +237,7 @@ def _sum_bins(steps: ScoreSteps, index: NDArray[np.int64]) -> Bins:
         score_sum=total(steps.probability * (steps.pos + steps.neg)),
         score_min=steps.probability[lasts],
         score_max=steps.probability[firsts],
+        n=total(steps.n),
     )
 
 
@@ -244,7 +263,7 @@ def _merge(parts: list[Bins]) -> Bins:
     firsts = np.flatnonzero(np.logical_or(*changes))
     reductions: dict[str, Callable[..., Any]] = {
         **dict.fromkeys(("group", "index", "score_min"), np.minimum.reduceat),
-        **dict.fromkeys(("pos", "neg", "score_sum"), np.add.reduceat),
+        **dict.fromkeys(("pos", "neg", "score_sum", "n"), np.add.reduceat),
         "score_max": np.maximum.reduceat,
     }
     return Bins(

@@ -38,9 +38,11 @@ class Block:
     label bit.
 
     `pos_squares` and `neg_squares` are, for each step and class, the sums of count times squared
-    weight, or None if they were not requested. `first_row` is the position of the first row of the
-    block among the sorted rows. If `SortedRows.row` is given, `positions` are the positions of all
-    rows of the block among the sorted rows, and `sizes` is the number of rows of each step.
+    weight, or None if they were not requested. `row_counts` are, with weights, the numbers of rows
+    at each step; they are None without weights, and for replicates. `first_row` is the position of
+    the first row of the block among the sorted rows. If `SortedRows.row` is given, `positions` are
+    the positions of all rows of the block among the sorted rows, and `sizes` is the number of rows
+    of each step.
     """
 
     groups: NDArray[np.int64]
@@ -52,6 +54,7 @@ class Block:
     fp: NDArray[Any]
     pos_squares: NDArray[np.float64] | None = None
     neg_squares: NDArray[np.float64] | None = None
+    row_counts: NDArray[np.int64] | None = None
     positions: Any = None
     sizes: NDArray[np.int64] | None = None
     first_row: int = 0
@@ -277,13 +280,15 @@ def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
         first_tp = first_fp = 0
         if part.start > rows.starts[part.groups[0]]:
             first_tp, first_fp = rows.weights.tp[part.start - 1], rows.weights.fp[part.start - 1]
-    pos_squares = neg_squares = None
-    if squares and rows.weights is not None and rows.weights.weight is not None:
-        squared_weight = rows.weights.row_weight[positions] * rows.weights.weight[positions]
-        negative = (codes & 1).astype(bool)
+    pos_squares = neg_squares = row_counts = None
+    if rows.weights is not None and rows.weights.weight is not None:
         step_starts = np.append(0, steps[:-1] + 1)
-        pos_squares = np.add.reduceat(np.where(negative, 0, squared_weight), step_starts)
-        neg_squares = np.add.reduceat(np.where(negative, squared_weight, 0), step_starts)
+        row_counts = np.add.reduceat(rows.weights.count[positions], step_starts)
+        if squares:
+            squared_weight = rows.weights.row_weight[positions] * rows.weights.weight[positions]
+            negative = (codes & 1).astype(bool)
+            pos_squares = np.add.reduceat(np.where(negative, 0, squared_weight), step_starts)
+            neg_squares = np.add.reduceat(np.where(negative, squared_weight, 0), step_starts)
     return Block(
         groups=part.groups,
         starts=starts,
@@ -295,6 +300,7 @@ def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
         fp=fp,
         pos_squares=pos_squares,
         neg_squares=neg_squares,
+        row_counts=row_counts,
         positions=None if rows.row is None else positions,
         sizes=None if rows.row is None else np.diff(steps, prepend=-1),
     )

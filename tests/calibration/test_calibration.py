@@ -1,0 +1,333 @@
+"""`calibration` against loops over rows, limits of scipy and bootstraps that loop."""
+
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from scipy.stats import binomtest
+from sklearn.calibration import calibration_curve
+from sklearn.isotonic import IsotonicRegression
+
+import rocframe as rf
+
+COLUMNS = {
+    "bin": pl.Int64,
+    "score_mean": pl.Float64,
+    "event_rate": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "score_min": pl.Float64,
+    "score_max": pl.Float64,
+    "n": pl.Int64,
+    "ci_level": pl.Float64,
+    "ci_method": pl.String,
+    "note": pl.String,
+}
+METHODS = ["quantile", "uniform", "isotonic"]
+SCORES = [0.0, 0.1, 0.25, 0.3, 0.5, 0.7, 1.0]
+ROWS = st.lists(st.tuples(st.sampled_from(SCORES), st.booleans()), min_size=1, max_size=40)
+
+
+def frame_of(rows) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema={"score": pl.Float64, "label": pl.Boolean}, orient="row")
+
+
+def sample(size: int, seed: int, decimals: int = 2) -> pl.DataFrame:
+    """Return rows of two groups whose event rate is the square of the score."""
+    rng = np.random.default_rng(seed)
+    score = rng.random(size).round(decimals)
+    return pl.DataFrame(
+        {
+            "group": rng.integers(0, 2, size),
+            "score": score,
+            "label": rng.random(size) < score**2,
+            "weight": rng.integers(1, 4, size).astype(float),
+        }
+    )
+
+
+def test_the_function_has_the_name_of_its_folder():
+    code = "import rocframe.calibration.bins, rocframe as rf; print(rf.calibration.__name__)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "calibration\n"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_result_has_the_columns_of_the_table(method):
+    frame = sample(200, 1)
+    table = rf.calibration(frame, "label", "score", by="group", method=method)
+    assert dict(table.schema) == {"group": pl.Int64, **COLUMNS}
+    lazy = rf.calibration(frame.lazy(), "label", "score", by="group", method=method)
+    assert dict(lazy.collect_schema()) == dict(table.schema)
+    assert_frame_equal(lazy.collect(), table)
+    assert_frame_equal(frame.roc.calibration("label", "score", by="group", method=method), table)
+
+
+@given(rows=ROWS, k=st.integers(1, 8))
+@pytest.mark.parametrize("method", ["quantile", "uniform"])
+def test_bins_contain_the_rows_of_the_definition(method, rows, k):
+    scores = sorted(score for score, _ in rows)
+
+    def number(score):
+        if method == "uniform":
+            return max(i for i in range(k) if score >= i / k)
+        share = Fraction(sum(other < score for other in scores), len(scores))
+        return int(k * share)
+
+    expected = []
+    for i in sorted({number(score) for score in scores}):
+        inside = [(score, label) for score, label in rows if number(score) == i]
+        n_pos = sum(label for _, label in inside)
+        interval = binomtest(n_pos, len(inside)).proportion_ci(method="wilson")
+        expected.append(
+            {
+                "bin": i,
+                "score_mean": sum(score for score, _ in inside) / len(inside),
+                "event_rate": n_pos / len(inside),
+                "lower": interval.low,
+                "upper": interval.high,
+                "score_min": min(inside)[0],
+                "score_max": max(inside)[0],
+                "n": len(inside),
+            }
+        )
+    table = rf.calibration(frame_of(rows), "label", "score", method=method, bins=k)
+    names = list(COLUMNS)[:8]
+    assert_frame_equal(table.select(names), pl.DataFrame(expected).select(names), abs_tol=1e-12)
+
+
+@pytest.mark.parametrize(("method", "strategy"), [("quantile", "quantile"), ("uniform", "uniform")])
+def test_rates_agree_with_scikit_learn(method, strategy):
+    frame = sample(1000, 3, decimals=9)
+    rate, mean = calibration_curve(frame["label"], frame["score"], n_bins=10, strategy=strategy)
+    table = rf.calibration(frame, "label", "score", method=method)
+    if method == "quantile":
+        # scikit-learn interpolates the quantiles, so that a bin can have one row more or less.
+        assert np.allclose(table["event_rate"], rate, atol=0.02)
+        assert table["n"].to_list() == [100] * 10
+    else:
+        assert np.allclose(table["event_rate"], rate, atol=1e-12)
+        assert np.allclose(table["score_mean"], mean, atol=1e-12)
+
+
+def test_isotonic_levels_agree_with_scikit_learn():
+    frame = sample(400, 5).with_columns(pl.col("group").replace_strict({0: "a", 1: "b"}))
+    table = rf.calibration(
+        frame, "label", "score", by="group", method="isotonic", weight="weight", ci=None
+    )
+    for (group,), part in frame.group_by("group"):
+        fit = IsotonicRegression().fit(part["score"], part["label"], part["weight"])
+        levels = table.filter(group=group)
+        for name in ("score_min", "score_max"):
+            assert np.allclose(fit.predict(levels[name]), levels["event_rate"], atol=1e-12)
+        assert levels["n"].sum() == part.height
+        assert levels["event_rate"].diff().drop_nulls().gt(0).all()
+
+
+def test_scores_of_0_and_1_are_in_the_first_and_last_uniform_bin():
+    frame = frame_of([(0.0, False), (0.05, False), (0.1, True), (0.95, True), (1.0, True)])
+    table = rf.calibration(frame, "label", "score", method="uniform")
+    assert table["bin"].to_list() == [0, 1, 9]
+    assert table["n"].to_list() == [2, 1, 2]
+    assert table["score_min"].to_list() == [0.0, 0.1, 0.95]
+    assert table["score_max"].to_list() == [0.05, 0.1, 1.0]
+
+
+@pytest.mark.parametrize("method", ["quantile", "uniform"])
+def test_empty_bins_are_rows_without_values(method):
+    frame = pl.DataFrame(
+        {"g": ["a", "a", "a", "b"], "label": [1, 0, 0, None], "score": [0.2, 0.2, 0.8, 0.5]}
+    )
+    options = {"by": "g", "bins": 3, "missing": "drop", "method": method}
+    table = rf.calibration(frame, "label", "score", empty_bins=True, **options)
+    assert table["g"].to_list() == ["a"] * 3 + ["b"] * 3
+    assert table["bin"].to_list() == [0, 1, 2] * 2
+    assert table["n"].to_list() == [2, 0, 1, 0, 0, 0]
+    assert table["event_rate"].to_list() == [0.5, None, 0.0, None, None, None]
+    assert table["note"].to_list() == [
+        *("one_positive", "no_rows", "one_positive"),
+        *["no_rows"] * 3,
+    ]
+    empty = table.filter(n=0).select("score_mean", "lower", "upper", "score_min", "ci_method")
+    assert empty.null_count().row(0) == (4,) * 5
+    without = rf.calibration(frame, "label", "score", **options)
+    assert_frame_equal(without, table.filter((pl.col("n") > 0) | (pl.col("bin") == 0)))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_frame_without_rows_has_one_row_without_groups_and_none_with_groups(method):
+    frame = sample(0, 1)
+    table = rf.calibration(frame, "label", "score", method=method)
+    assert table.select("bin", "n", "note").rows() == [(0, 0, "no_rows")]
+    assert rf.calibration(frame, "label", "score", by="group", method=method).is_empty()
+
+
+def test_a_group_with_one_class_has_rates_and_a_note():
+    frame = pl.DataFrame({"g": [1, 1, 2, 2], "label": [1, 1, 0, 1], "score": [0.2, 0.9, 0.4, 0.6]})
+    for ci in ("wilson", "bootstrap"):
+        table = rf.calibration(frame, "label", "score", by="g", bins=1, ci=ci, seed=1)
+        assert table["event_rate"].to_list() == [1.0, 0.5]
+        assert table["note"].to_list() == ["no_negatives", "one_positive"]
+        assert table["ci_method"].to_list() == ["wilson", ci]
+
+
+@pytest.mark.parametrize("ci", ["wilson", "clopper_pearson"])
+def test_limits_agree_with_scipy(ci):
+    frame = sample(300, 8)
+    table = rf.calibration(frame, "label", "score", ci=ci, level=0.9)
+    method = "wilson" if ci == "wilson" else "exact"
+    for rate, lower, upper, n in table.select("event_rate", "lower", "upper", "n").iter_rows():
+        interval = binomtest(round(rate * n), n).proportion_ci(0.9, method=method)
+        assert (lower, upper) == pytest.approx((interval.low, interval.high), abs=1e-12)
+    assert table["ci_method"].unique().to_list() == [ci]
+    assert table["ci_level"].unique().to_list() == [0.9]
+
+
+def test_without_ci_there_are_no_limits():
+    table = rf.calibration(sample(50, 8), "label", "score", ci=None)
+    names = ["lower", "upper", "ci_level", "ci_method"]
+    assert table.select(names).null_count().row(0) == (table.height,) * 4
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_count_is_a_number_of_rows(method):
+    frame = sample(80, 9).with_columns(copies=pl.int_range(80) % 4)
+    repeated = frame.select(pl.exclude("copies").repeat_by("copies").explode()).drop_nulls("score")
+    options = {"method": method, "bins": 4} if method != "isotonic" else {"method": method}
+    for ci in (None, "bootstrap"):
+        counted = rf.calibration(
+            frame, "label", "score", count="copies", ci=ci, n_boot=50, seed=4, **options
+        )
+        expected = rf.calibration(repeated, "label", "score", ci=ci, n_boot=50, seed=4, **options)
+        assert_frame_equal(counted, expected, abs_tol=0.2 if ci else 0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_n_counts_rows_and_the_rates_are_weighted(method):
+    frame = sample(200, 10)
+    table = rf.calibration(frame, "label", "score", method=method, weight="weight")
+    assert table["n"].sum() == 200
+    assert table["ci_method"].null_count() == table.height
+    for low, high, rate, mean, n in table.select(
+        "score_min", "score_max", "event_rate", "score_mean", "n"
+    ).iter_rows():
+        part = frame.filter(pl.col("score").is_between(low, high))
+        assert n == part.height
+        weight = part["weight"].sum()
+        assert rate == pytest.approx(part.filter("label")["weight"].sum() / weight, abs=1e-12)
+        assert mean == pytest.approx((part["score"] * part["weight"]).sum() / weight, abs=1e-12)
+
+
+def test_counts_near_the_limit_of_int64_are_exact():
+    big = 2**59
+    frame = pl.DataFrame({"label": [0, 1, 1], "score": [0.1, 0.5, 0.9], "n": [big, big, big + 1]})
+    table = rf.calibration(frame, "label", "score", count="n", bins=3)
+    assert table["n"].to_list() == [2 * big, big + 1]
+    assert table["bin"].to_list() == [0, 1]
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_bootstrap_limits_are_quantiles_over_resamples_with_fixed_bins(weight):
+    frame = sample(150, 11)
+    table = rf.calibration(
+        frame, "label", "score", bins=4, weight=weight, ci="bootstrap", n_boot=20000, seed=2
+    )
+    rng = np.random.default_rng(12)
+    label, score = frame["label"].to_numpy(), frame["score"].to_numpy()
+    mass = np.ones(150) if weight is None else frame["weight"].to_numpy()
+    times = rng.multinomial(150, np.full(150, 1 / 150), 20000) * mass
+    for low, high, lower, upper in table.select(
+        "score_min", "score_max", "lower", "upper"
+    ).iter_rows():
+        inside = (score >= low) & (score <= high)
+        rates = (times * (inside & label)).sum(axis=1) / (times * inside).sum(axis=1)
+        expected = np.quantile(rates, [0.025, 0.975])
+        if expected[0] < expected[1]:
+            assert (lower, upper) == pytest.approx(tuple(expected), abs=0.02)
+        else:
+            assert lower is None if weight else upper > 0
+
+
+def test_isotonic_bootstrap_limits_are_quantiles_of_refitted_regressions():
+    frame = sample(60, 13, decimals=1)
+    table = rf.calibration(
+        frame, "label", "score", method="isotonic", ci="bootstrap", n_boot=4000, seed=3
+    )
+    rng = np.random.default_rng(14)
+    label, score = frame["label"].to_numpy().astype(float), frame["score"].to_numpy()
+    values = []
+    for _ in range(800):
+        rows = rng.integers(0, 60, 60)
+        fit = IsotonicRegression(out_of_bounds="clip").fit(score[rows], label[rows])
+        values.append(fit.predict(table["score_mean"].to_numpy()))
+    expected = np.quantile(values, [0.025, 0.975], axis=0)
+    varies = table["lower"].is_not_null().to_numpy()
+    assert np.allclose(table["lower"].to_numpy()[varies], expected[0][varies], atol=0.05)
+    assert np.allclose(table["upper"].to_numpy()[varies], expected[1][varies], atol=0.05)
+    assert np.allclose(expected[0][~varies], expected[1][~varies])
+    assert table["note"].to_list() == [None if ok else "zero_variance" for ok in varies]
+
+
+def test_the_draws_of_a_group_depend_on_its_key_only():
+    frame = sample(200, 15)
+    options = {"by": "group", "ci": "bootstrap", "n_boot": 100, "seed": 1, "bins": 3}
+    both = rf.calibration(frame, "label", "score", **options)
+    one = rf.calibration(frame.filter(group=1), "label", "score", **options)
+    assert_frame_equal(both.filter(group=1), one)
+
+
+def test_resamples_without_rows_in_a_bin_are_omitted_and_counted():
+    frame = frame_of([(0.1, False), (0.1, True), *[(0.9, True), (0.9, False)] * 8])
+    table = rf.calibration(
+        frame, "label", "score", method="uniform", ci="bootstrap", n_boot=1000, seed=1
+    )
+    redrawn = int(table["note"][0].removeprefix("redrawn:"))
+    assert redrawn == pytest.approx(1000 * (1 - 2 / 18) ** 18, abs=50)
+    assert table["note"][1] is None
+
+
+def test_a_bin_with_an_event_rate_of_0_or_1_has_wilson_limits():
+    frame = frame_of([(0.1, False)] * 5 + [(0.9, True), (0.9, False), (0.95, True)])
+    table = rf.calibration(frame, "label", "score", method="uniform", bins=2, ci="bootstrap")
+    assert table["ci_method"].to_list() == ["wilson", "bootstrap"]
+    interval = binomtest(0, 5).proportion_ci(method="wilson")
+    assert table["upper"][0] == pytest.approx(interval.high, abs=1e-12)
+
+
+def error(**options) -> str:
+    with pytest.raises(rf.RocframeError) as caught:
+        rf.calibration(sample(20, 1), "label", "score", **options)
+    return str(caught.value)
+
+
+def test_invalid_options_name_the_argument_and_the_reason():
+    assert error(method="isotonic", bins=5) == (
+        "bins=5: method='isotonic' does not support this option.\nLeave out bins=."
+    )
+    assert error(method="isotonic", ci="wilson") == (
+        "ci='wilson': the labels determine the levels of method='isotonic', which this method "
+        'ignores.\nUse ci="bootstrap".'
+    )
+    assert error(weight="weight", ci="wilson") == (
+        "weight='weight': ci='wilson' does not support this option.\nUse ci=\"bootstrap\"."
+    )
+    assert error(missing="worst") == (
+        "missing='worst': a row without a score has no probability.\nUse missing=\"drop\"."
+    )
+    assert error(bins=0).startswith("bins=0: expected an integer from 1 to 1000000.")
+    assert error(method="deciles").startswith("method='deciles': ")
+    assert error(empty_bins=1).startswith("empty_bins=1: ")
+
+
+def test_scores_outside_0_and_1_are_an_error():
+    frame = pl.DataFrame({"label": [0, 1], "margin": [-1.5, 2.0]})
+    with pytest.raises(rf.ScoreError, match="score='margin': 2 of 2 scores are outside"):
+        rf.calibration(frame, "label", "margin")
+    dropped = frame.with_columns(label=pl.lit(None, pl.Int64))
+    rf.calibration(dropped, "label", "margin", missing="drop")
