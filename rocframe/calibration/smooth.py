@@ -56,10 +56,11 @@ NO_DENSITY = (
 class Points:
     """The scores of all groups, by group and rising score; groups without scores are absent.
 
-    `groups` are the numbers of the groups with scores. The points of group `groups[i]` are
-    `starts[i]` to `starts[i + 1] - 1`. `score` is the weighted mean score of a point. `weight` and
-    `pos` are the sums of the row weights of all rows and of positives. `share` is the share of the
-    row weight of the group that has this score or a lower one.
+    `groups` are the numbers of the groups with scores, and `n_groups` is the number of all groups.
+    The points of group `groups[i]` are `starts[i]` to `starts[i + 1] - 1`. `score` is the weighted
+    mean score of a point. `weight` and `pos` are the sums of the row weights of all rows and of
+    positives. `share` is the share of the row weight of the group that has this score or a lower
+    one.
     """
 
     groups: NDArray[np.int64]
@@ -68,6 +69,7 @@ class Points:
     weight: NDArray[np.float64]
     pos: NDArray[np.float64]
     share: NDArray[np.float64]
+    n_groups: int
 
     @property
     def owner(self) -> NDArray[np.int64]:
@@ -78,6 +80,12 @@ class Points:
         """Return the sum of `values` over the points of each group."""
         sums: NDArray[np.float64] = np.add.reduceat(values, self.starts[:-1])
         return sums if len(self.groups) else values[:0]
+
+    def of_all_groups(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return one value for every group: NaN for groups without scores, and else `values`."""
+        result = np.full(self.n_groups, np.nan)
+        result[self.groups] = values
+        return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,7 +133,7 @@ class SmoothCurve:
 
 
 def find_points(scan: Scannable) -> Points:
-    """Return the distinct scores of each group; many scores are reduced to at most 2050 points."""
+    """Return the distinct scores of each group; many scores are reduced to about 2050 points."""
     weight = scan.totals.pos + scan.totals.neg
     weight = weight - scan.totals.unscored_pos - scan.totals.unscored_neg
 
@@ -151,6 +159,7 @@ def find_points(scan: Scannable) -> Points:
         weight=sums.weight[order],
         pos=sums.pos[order],
         share=(1 - sums.above[order] / total).clip(0, 1),
+        n_groups=len(weight),
     )
 
 
@@ -196,7 +205,9 @@ def _reduce(sums: _Sums, weight: NDArray[Any]) -> _Sums:
     cell = (score * cells).astype(np.int64) - (rank * cells).astype(np.int64)
     is_first = np.diff(cell, prepend=0) != 0
     is_first |= np.repeat(~is_large, np.diff(starts))
-    is_first[starts[:-1]] = True
+    # The highest and the lowest score of a group remain separate points.
+    is_first[starts[:-1]] = is_first[starts[1:] - 1] = True
+    is_first[(starts[:-1] + 1)[is_large]] = True
     firsts = np.flatnonzero(is_first)
     return _Sums(
         group=sums.group[firsts],

@@ -106,7 +106,8 @@ def test_reduced_points_and_fewer_fits_change_local_regression_by_less_than_0_00
 def test_a_group_with_many_scores_has_a_limited_number_of_points():
     group, score, label = simulated(50_000, 4)
     points = points_of(group, score, label)
-    assert len(points.score) <= smooth.MAX_SCORES + 2
+    assert len(points.score) <= smooth.MAX_SCORES + 4
+    assert points.score[[0, -1]].tolist() == [score.min(), score.max()]
     assert points.weight.sum() == 50_000
     assert points.pos.sum() == label.sum()
     assert np.sum(points.weight * points.score) == pytest.approx(score.sum(), rel=1e-12)

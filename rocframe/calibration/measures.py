@@ -1,0 +1,210 @@
+"""Measures of calibration: errors of bins and of smooth curves, and tests of calibration.
+
+Each function returns one value for every group of the scan. A value is NaN if the group has no rows
+or if the measure is undefined. Sums over rows are sums of row weights, and all scores must be
+probabilities (`check_probabilities`).
+
+References
+----------
+P. C. Austin, E. W. Steyerberg (2019), "The Integrated Calibration Index (ICI) and related metrics
+for quantifying the calibration of logistic regression models", Statistics in Medicine 38(21),
+4051-4065. doi:10.1002/sim.8281
+
+D. W. Hosmer, S. Lemeshow (1980), "Goodness of fit tests for the multiple logistic regression
+model", Communications in Statistics - Theory and Methods 9(10), 1043-1069.
+doi:10.1080/03610928008827941
+
+M. P. Naeini, G. F. Cooper, M. Hauskrecht (2015), "Obtaining well calibrated probabilities using
+Bayesian binning", Proceedings of the AAAI Conference on Artificial Intelligence 29(1).
+doi:10.1609/aaai.v29i1.9602
+
+D. J. Spiegelhalter (1986), "Probabilistic prediction in patient management and clinical trials",
+Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc, ndtr
+
+from rocframe.areas.pairs import group_sums
+from rocframe.calibration.smooth import loess, smooth_error
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.calibration.bins import Bins
+    from rocframe.calibration.smooth import Points, SmoothCurve
+    from rocframe.kernel.scan import Block, Scan, Scannable
+
+ROUNDING = 1e-9  # two shares of the row weight with a smaller difference are equal
+
+
+class CurveErrors(NamedTuple):
+    """Summary of |score - c(score)| over the rows of each group, where c is a calibration curve.
+
+    `ici` is the mean, `e50` the median, `e90` the 90th percentile, and `e_max` the maximum.
+    """
+
+    ici: NDArray[np.float64]
+    e50: NDArray[np.float64]
+    e90: NDArray[np.float64]
+    e_max: NDArray[np.float64]
+
+
+class HosmerLemeshow(NamedTuple):
+    """Statistic, degrees of freedom and p-value of the test of each group."""
+
+    statistic: NDArray[np.float64]
+    df: NDArray[np.int64]
+    p_value: NDArray[np.float64]
+
+
+def ece(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
+    """Return the expected calibration error: the mean of |event rate - mean score| over the rows.
+
+    `bins` are the bins of the scan. The event rate and the mean score are those of the bin of the
+    row.
+    """
+    difference = np.abs(bins.pos - bins.score_sum)
+    return _quotient(_sum_of_bins(scan, bins, difference), _sum_of_bins(scan, bins, bins.total))
+
+
+def mce(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
+    """Return the maximum calibration error: the largest |event rate - mean score| of all bins."""
+    largest = np.full(len(scan.totals.pos), np.nan)
+    np.fmax.at(largest, bins.group, np.abs(bins.event_rate - bins.score_mean))
+    return largest
+
+
+def calibration_in_the_large(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
+    """Return the event rate of each group minus its mean score; `bins` are any bins of the scan."""
+    difference = _sum_of_bins(scan, bins, bins.pos - bins.score_sum)
+    return _quotient(difference, _sum_of_bins(scan, bins, bins.total))
+
+
+def smooth_ece(points: Points) -> NDArray[np.float64]:
+    """Return the smooth calibration error; see `rocframe.calibration.smooth.smooth_error`."""
+    return points.of_all_groups(smooth_error(points))
+
+
+def curve_errors(points: Points, curve: SmoothCurve | None = None) -> CurveErrors:
+    """Return the summary of the differences between the scores and a calibration curve.
+
+    `curve` is by default the local regression with its default options. A percentile is the lowest
+    difference so that at least this share of the row weight has a difference that is not larger. If
+    the share is equal to that of the percentile, the result is the mean of this difference and the
+    next larger one.
+    """
+    curve = loess(points) if curve is None else curve
+    owner = points.owner
+    error = np.abs(points.score - curve.at(owner, points.score))
+    total = points.group_sums(points.weight)
+    order = np.lexsort((error, owner))
+    error, weight = error[order], points.weight[order]
+    share = np.cumsum(weight / total[owner]) - owner
+    ends = points.starts[1:]
+
+    def percentile(p: float) -> NDArray[np.float64]:
+        at = np.searchsorted(share + owner, p + np.arange(len(total)) - ROUNDING)
+        at = np.minimum(at, ends - 1)
+        following = np.where(share[at] <= p + ROUNDING, np.minimum(at + 1, ends - 1), at)
+        middle: NDArray[np.float64] = (error[at] + error[following]) / 2
+        return middle
+
+    mean = points.group_sums(error * weight) / total
+    values = (mean, percentile(0.5), percentile(0.9), error[ends - 1])
+    return CurveErrors(*map(points.of_all_groups, values))
+
+
+def spiegelhalter(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return Spiegelhalter's z and its two-sided p-value.
+
+    z is the sum of (label - score)·(1 - 2·score), divided by the square root of its variance if the
+    scores are the probabilities of positives: the sum of (1 - 2·score)²·score·(1 - score). The
+    terms of the first sum are multiplied by the weight of the row, and those of the second sum by
+    its square. z has a normal distribution if the scores are calibrated. It is infinite if the
+    variance is 0 and the first sum is not.
+    """
+
+    def add(block: Block) -> list[NDArray[np.float64]]:
+        pos, neg = block.pos, block.neg
+        score = scan.codec.decode(block.codes)
+        slope, variance = 1 - 2 * score, score * (1 - score)
+        terms = (pos * (1 - score) - neg * score) * slope
+        variances = _squares(block) * slope**2 * variance
+        return [np.add.reduceat(values, block.starts[:-1]) for values in (terms, variances)]
+
+    total, variance = group_sums(scan, scan.map(add, squares=True), 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = total / np.sqrt(variance)
+    return z, 2 * ndtr(-np.abs(z))
+
+
+def hosmer_lemeshow(scan: Scan, bins: Bins, *, n_fitted: int = 0) -> HosmerLemeshow:
+    """Return the test of Hosmer and Lemeshow on quantile bins.
+
+    The statistic is the sum of (O - E)² / (n·m·(1 - m)) over the bins. O is the number of
+    positives, n the number of rows, m the mean score, and E = n·m. With weights, O and E are sums
+    of row weights, and the sum of the squared weights replaces n. A bin in which all scores are 0
+    or all scores are 1 is left out if O = E, and otherwise makes the statistic infinite.
+
+    The statistic has about a chi-squared distribution if the scores are calibrated. Its degrees of
+    freedom are the number of bins minus `n_fitted`. `n_fitted` is 0 for scores of rows that were
+    not used to fit the model, and 2 for scores of a logistic regression that was fitted to the same
+    rows. The p-value is NaN without degrees of freedom.
+    """
+    mean = bins.score_mean
+    variance = _bin_squares(scan, bins) * mean * (1 - mean)
+    difference = np.where((mean == 0) & (bins.pos == 0) | (mean == 1) & (bins.neg == 0), 0.0, 1.0)
+    difference *= bins.pos - bins.total * mean
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = difference**2 / variance
+    is_used = ~np.isnan(terms)
+    statistic = _sum_of_bins(scan, bins, np.where(is_used, terms, 0))
+    n_bins = _sum_of_bins(scan, bins, is_used.astype(float)).astype(np.int64)
+    statistic[_sum_of_bins(scan, bins, np.ones(len(terms))) == 0] = np.nan
+    df = np.maximum(n_bins - n_fitted, 0)
+    p_value = np.where(df > 0, chdtrc(np.maximum(df, 1), statistic), np.nan)
+    return HosmerLemeshow(statistic=statistic, df=df, p_value=p_value)
+
+
+def _squares(block: Block) -> NDArray[Any]:
+    """Return the sum of count times squared weight at each score of a block."""
+    pos, neg = block.pos_squares, block.neg_squares
+    squares: NDArray[Any] = block.pos + block.neg if pos is None or neg is None else pos + neg
+    return squares
+
+
+def _bin_squares(scan: Scan, bins: Bins) -> NDArray[Any]:
+    """Return the sum of count times squared weight in each bin."""
+    if scan.rows.weights is None or scan.rows.weights.weight is None:
+        return bins.total
+    # The number of the group makes the highest scores of the bins increase over all groups.
+    ends = bins.score_max + 2 * bins.group
+
+    def add(block: Block) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        group = np.repeat(block.groups, np.diff(block.starts))
+        at = scan.codec.decode(block.codes) + 2 * group
+        # A score above the last bin has the weight 0.
+        return np.minimum(np.searchsorted(ends, at), len(ends) - 1), _squares(block)
+
+    squares = np.zeros(len(ends))
+    for position, values in scan.map(add, squares=True):
+        squares += np.bincount(position, values, len(ends))
+    return squares
+
+
+def _sum_of_bins(scan: Scannable, bins: Bins, values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the sum of `values` over the bins of each group; 0 for a group without bins."""
+    sums = np.bincount(bins.group, values, len(scan.totals.pos))
+    return sums.astype(np.float64)
+
+
+def _quotient(total: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the quotients, and NaN where the divisor is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotient: NDArray[np.float64] = total / weight
+    return quotient
