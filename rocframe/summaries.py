@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocframe.areas.pairs import count_pairs, group_sums
+from rocframe.areas.pairs import count_pairs
+from rocframe.calibration.losses import probability_losses
 from rocframe.decisions.h_measure import expected_losses
-from rocframe.expressions.probability import EPSILON
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
@@ -21,12 +21,10 @@ from rocframe.schemas import summary_columns
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.scan import Block
 
 
 @public
@@ -158,7 +156,7 @@ def summary_table(cases: Cases) -> pl.DataFrame:
     scan = Scan.from_cases(scale_weights(cases))
     totals = scan.totals
     auc = count_pairs(scan).areas[0]
-    brier, log_loss = probability_losses(scan)
+    losses = probability_losses(scan)
     with np.errstate(divide="ignore", invalid="ignore"):
         prevalence = totals.pos / (totals.pos + totals.neg)
     columns = {
@@ -169,8 +167,8 @@ def summary_table(cases: Cases) -> pl.DataFrame:
         "average_precision": average_precision(scan),
         "pr_auc": pr_auc(scan),
         "h_measure": expected_losses(scan, (2.0, 2.0)).h_measure,
-        "brier": brier,
-        "log_loss": log_loss,
+        "brier": losses.brier,
+        "log_loss": losses.log_loss,
         "prevalence": prevalence,
         "n_pos": totals.pos_rows,
         "n_neg": totals.neg_rows,
@@ -178,29 +176,3 @@ def summary_table(cases: Cases) -> pl.DataFrame:
         "note": class_notes(totals.pos_rows, totals.neg_rows).tolist(),
     }
     return build_table(scan.rows.keys, columns, summary_columns())
-
-
-def probability_losses(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the Brier score and the logarithmic loss of each group.
-
-    Both losses are NaN for a group with a score that is missing or outside [0, 1].
-    """
-
-    def losses(block: Block) -> list[NDArray[np.float64]]:
-        p = scan.codec.decode(block.codes)
-        is_probability = (p >= 0) & (p <= 1)
-        p = np.where(is_probability, p, 0.5)
-        clipped = np.clip(p, EPSILON, 1 - EPSILON)
-        parts = (
-            block.pos * (1 - p) ** 2 + block.neg * p**2,
-            -block.pos * np.log(clipped) - block.neg * np.log(1 - clipped),
-            np.where(is_probability, 0.0, 1.0),
-        )
-        return [np.add.reduceat(part, block.starts[:-1]) for part in parts]
-
-    totals = scan.totals
-    squares, logs, n_outside = group_sums(scan, scan.map(losses), 3)
-    is_defined = (n_outside == 0) & (totals.unscored_pos + totals.unscored_neg == 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        total = np.where(is_defined, totals.pos + totals.neg, np.nan)
-        return squares / total, logs / total

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rocframe.calibration.losses import EPSILON
 from rocframe.expressions.rows import formula_expression
 from rocframe.options import public
 
 if TYPE_CHECKING:
     from rocframe.expressions.rows import Rows
     from rocframe.inputs.roles import Column
-
-
-EPSILON = 2.0**-52  # machine epsilon of Float64
 
 
 @public

@@ -1,0 +1,298 @@
+"""Logistic regression of all groups at once, and logistic recalibration of probabilities.
+
+References
+----------
+D. R. Cox (1958), "Two further applications of a model for binary regression", Biometrika 45(3/4),
+562-565. doi:10.1093/biomet/45.3-4.562
+M. E. Miller, S. L. Hui, W. M. Tierney (1991), "Validation techniques for logistic regression
+models", Statistics in Medicine 10(8), 1213-1226. doi:10.1002/sim.4780100805
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rocframe.calibration.losses import log_odds
+from rocframe.kernel.threads import run_parallel, split_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.kernel.scan import Block, Scannable
+
+
+MAX_STEPS = 50  # without a finite maximum, the parameters still change after this many Newton steps
+HALVINGS = 60  # a step of at most 2^60 is reduced to a step of at most 1
+# The last Newton step changes no linear predictor by more than this. Errors are squared by a step.
+LAST_STEP = 1e-7
+PART_ROWS = 1 << 15  # the arrays of a part of this size fit into the cache of a processor
+ROUNDING = 1e-12  # larger than the relative rounding error of a sum of logarithms
+# Regressors are linearly dependent if the smallest eigenvalue of their information matrix, scaled
+# to a diagonal of 1, is below this.
+DEPENDENT = 1e-13
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LogisticRows:
+    """The rows of some groups for a logistic regression; each row stands for equal observations.
+
+    The rows of the group `groups[i]` are `starts[i]` to `starts[i + 1] - 1`, at least one. `pos`
+    and `neg` are the weights of the positives and of the negatives of each row, and may be
+    fractions. `columns` are the regressors; an intercept is a column of ones. `offset` is a term of
+    the linear predictor without a parameter, or None.
+    """
+
+    groups: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    pos: NDArray[Any]
+    neg: NDArray[Any]
+    columns: tuple[NDArray[np.float64], ...]
+    offset: NDArray[np.float64] | None = None
+
+    def of_groups(self, selected: NDArray[np.bool_]) -> LogisticRows:
+        """Return the rows of the selected groups; `selected` has one value for each of `groups`."""
+        lengths = np.diff(self.starts)
+        rows = np.repeat(selected, lengths)
+        return LogisticRows(
+            groups=self.groups[selected],
+            starts=np.append(0, np.cumsum(lengths[selected])),
+            pos=self.pos[rows],
+            neg=self.neg[rows],
+            columns=tuple(column[rows] for column in self.columns),
+            offset=None if self.offset is None else self.offset[rows],
+        )
+
+    def split(self, most: int) -> list[LogisticRows]:
+        """Return the rows in parts of at most `most` rows, which may divide a group."""
+        parts = []
+        for rows in split_rows(len(self.pos), most):
+            first = np.searchsorted(self.starts, rows.start, "right") - 1
+            last = np.searchsorted(self.starts, rows.stop)
+            part = LogisticRows(
+                groups=self.groups[first:last],
+                starts=self.starts[first : last + 1].clip(rows.start, rows.stop) - rows.start,
+                pos=self.pos[rows],
+                neg=self.neg[rows],
+                columns=tuple(column[rows] for column in self.columns),
+                offset=None if self.offset is None else self.offset[rows],
+            )
+            parts.append(part)
+        return parts
+
+
+class _Likelihood(NamedTuple):
+    """The log likelihood of each group, its gradient, and the information matrix.
+
+    The information matrix is the negative matrix of second derivatives.
+    """
+
+    value: NDArray[np.float64]
+    gradient: NDArray[np.float64]
+    information: NDArray[np.float64]
+
+
+def fit_logistic(
+    parts: Sequence[LogisticRows], n_columns: int, selected: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the maximum likelihood estimates of logistic regressions.
+
+    The result has one row for each group, and one column for each of the `n_columns` regressors.
+    The model of a row is logit(P) = offset + Σ parameter · regressor, where P is the probability of
+    a positive. `parts` are the rows of all groups; a group may have rows in several parts.
+    `selected` has one value for each group, and is True for the groups to fit.
+
+    The parameters of a group are NaN if the group is not selected, if it has no rows, if its
+    regressors are linearly dependent, or if the likelihood has no finite maximum because a linear
+    function of the regressors separates the classes.
+    """
+    active = np.zeros(len(selected), bool)
+    for part in parts:
+        active[part.groups] = True
+    active &= selected
+    parts = [piece for part in parts for piece in part.split(PART_ROWS)]
+    parts, parameters = _select_groups(parts, active), np.zeros((len(selected), n_columns))
+    result = np.full(parameters.shape, np.nan)
+    # The product of a parameter and the largest regressor is its largest term of a linear
+    # predictor, whatever the unit of the regressor.
+    largest = np.zeros(parameters.shape)
+    for part in parts:
+        for j, column in enumerate(part.columns):
+            values = np.maximum.reduceat(abs(column), part.starts[:-1])
+            largest[part.groups, j] = np.maximum(largest[part.groups, j], values)
+
+    likelihood = _likelihood(parts, parameters, n_columns)
+    for _ in range(MAX_STEPS):
+        steps = np.zeros(parameters.shape)
+        steps[active] = _newton_steps(likelihood.gradient[active], likelihood.information[active])
+        active &= ~np.isnan(steps).any(axis=1)
+        moved = (abs(steps) * largest).sum(axis=1)
+        is_last = active & (moved <= LAST_STEP * ((abs(parameters) * largest).sum(axis=1) + 1))
+        result[is_last] = (parameters + steps)[is_last]
+        active &= ~is_last
+        if not active.any():
+            break
+        parts = _select_groups(parts, active)
+        parameters, likelihood = _climb(parts, parameters, steps, likelihood, active)
+    return result
+
+
+def _select_groups(parts: Sequence[LogisticRows], active: NDArray[np.bool_]) -> list[LogisticRows]:
+    """Return the parts without most of the groups that are not active."""
+    selected = [active[part.groups] for part in parts]
+    return [
+        # A copy of the rows of the active groups is faster only if they are few.
+        part.of_groups(mask) if 2 * np.count_nonzero(mask) < len(mask) else part
+        for part, mask in zip(parts, selected, strict=True)
+        if mask.any()
+    ]
+
+
+def _climb(
+    parts: Sequence[LogisticRows],
+    parameters: NDArray[np.float64],
+    steps: NDArray[np.float64],
+    before: _Likelihood,
+    active: NDArray[np.bool_],
+) -> tuple[NDArray[np.float64], _Likelihood]:
+    """Return the parameters after a Newton step, and their likelihood.
+
+    The step of a group is halved until its likelihood does not decrease.
+    """
+    after = _likelihood(parts, parameters + steps, steps.shape[1])
+    for _ in range(HALVINGS):
+        decreases = active & ~(after.value >= before.value - ROUNDING * abs(before.value))
+        if not decreases.any():
+            break
+        steps = np.where(decreases[:, None], steps / 2, steps)
+        again = _likelihood(_select_groups(parts, decreases), parameters + steps, steps.shape[1])
+        for values, new_values in zip(after, again, strict=True):
+            values[decreases] = new_values[decreases]
+    return parameters + steps, after
+
+
+def _likelihood(
+    parts: Sequence[LogisticRows], parameters: NDArray[np.float64], n_columns: int
+) -> _Likelihood:
+    """Return the log likelihood of the groups in `parts`; 0 for all other groups."""
+    n_groups = len(parameters)
+    total = _Likelihood(
+        np.zeros(n_groups),
+        np.zeros((n_groups, n_columns)),
+        np.zeros((n_groups, n_columns, n_columns)),
+    )
+    results = run_parallel(lambda part: _part_likelihood(part, parameters[part.groups]), parts)
+    for part, result in zip(parts, results, strict=True):
+        for values, part_values in zip(total, result, strict=True):
+            values[part.groups] += part_values
+    return total
+
+
+def _part_likelihood(part: LogisticRows, parameters: NDArray[np.float64]) -> _Likelihood:
+    """Return the log likelihood of each group of a part; `parameters` has a row for each group."""
+    lengths, starts, n_columns = np.diff(part.starts), part.starts[:-1], len(part.columns)
+    predictor: Any = 0.0 if part.offset is None else part.offset
+    for column, values in zip(part.columns, parameters.T, strict=True):
+        predictor = predictor + column * (
+            values[0] if len(values) == 1 else np.repeat(values, lengths)
+        )
+    # No exponential overflows, and no probability is computed as 1 minus the other, which would be
+    # 0 after rounding.
+    low, high = np.minimum(predictor, 0), np.maximum(predictor, 0)
+    p, q = np.exp(low), np.exp(-high)
+    decay = p * q
+    larger = 1 / (1 + decay)
+    p *= larger
+    q *= larger
+    total = part.pos + part.neg
+    residual = part.pos * q - part.neg * p
+    spread = total * p * q
+    value = part.pos * low - part.neg * high - total * np.log1p(decay)
+    gradient = np.empty((len(lengths), n_columns))
+    information = np.empty((len(lengths), n_columns, n_columns))
+    for i, column in enumerate(part.columns):
+        gradient[:, i] = np.add.reduceat(residual * column, starts)
+        weighted = spread * column
+        for j, other in enumerate(part.columns[: i + 1]):
+            information[:, i, j] = information[:, j, i] = np.add.reduceat(weighted * other, starts)
+    return _Likelihood(np.add.reduceat(value, starts), gradient, information)
+
+
+def _newton_steps(
+    gradient: NDArray[np.float64], information: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the Newton step of each group; NaN if the information matrix is singular."""
+    scale = np.sqrt(np.diagonal(information, axis1=1, axis2=2))
+    regular = np.flatnonzero(np.isfinite(scale).all(axis=1) & (scale > 0).all(axis=1))
+    scaled = information[regular] / scale[regular, :, None] / scale[regular, None, :]
+    is_independent = np.linalg.eigvalsh(scaled).min(axis=1, initial=1) > DEPENDENT
+    regular, scaled = regular[is_independent], scaled[is_independent]
+    scale = scale[regular]
+    steps = np.full(gradient.shape, np.nan)
+    solutions = np.linalg.solve(scaled, (gradient[regular] / scale)[:, :, None])
+    steps[regular] = solutions[:, :, 0] / scale
+    return steps
+
+
+class Recalibration(NamedTuple):
+    """Intercept and slope of the logistic recalibration model of each group."""
+
+    intercept: NDArray[np.float64]
+    slope: NDArray[np.float64]
+
+
+def logistic_recalibration(scan: Scannable) -> Recalibration:
+    """Return the parameters a and b of logit(P) = a + b·logit(score), where P = P(positive).
+
+    Both parameters are 0 and 1 for calibrated scores. They are NaN if a class is absent, a row is
+    unscored, all scores are equal, or a threshold separates the classes. Scores of 0 and 1 are
+    clipped as in `log_odds`. All scores must be in [0, 1].
+    """
+
+    def rows(block: Block) -> LogisticRows:
+        scores = log_odds(scan.codec.decode(block.codes))
+        return _block_rows(block, (np.broadcast_to(1.0, len(scores)), scores), None)
+
+    intercept, slope = fit_logistic(scan.map(rows), 2, _complete_groups(scan)).T
+    return Recalibration(intercept, slope)
+
+
+def unit_slope_intercept(scan: Scannable) -> NDArray[np.float64]:
+    """Return the parameter a of logit(P) = a + logit(score), the calibration in the large.
+
+    The parameter is 0 if the mean score of a group is its event rate. It is NaN if a class is
+    absent or a row is unscored. Scores of 0 and 1 are clipped as in `log_odds`. All scores must be
+    in [0, 1].
+    """
+
+    def rows(block: Block) -> LogisticRows:
+        scores = log_odds(scan.codec.decode(block.codes))
+        return _block_rows(block, (np.broadcast_to(1.0, len(scores)),), scores)
+
+    return fit_logistic(scan.map(rows), 1, _complete_groups(scan))[:, 0]
+
+
+def _block_rows(
+    block: Block, columns: tuple[NDArray[np.float64], ...], offset: NDArray[np.float64] | None
+) -> LogisticRows:
+    """Return the rows of a block with these regressors."""
+    return LogisticRows(
+        groups=block.groups,
+        starts=block.starts,
+        pos=block.pos,
+        neg=block.neg,
+        columns=columns,
+        offset=offset,
+    )
+
+
+def _complete_groups(scan: Scannable) -> NDArray[np.bool_]:
+    """Return whether a group has both classes and no unscored rows."""
+    totals = scan.totals
+    unscored = totals.unscored_pos + totals.unscored_neg
+    complete: NDArray[np.bool_] = (totals.pos > 0) & (totals.neg > 0) & (unscored == 0)
+    return complete

@@ -1,0 +1,217 @@
+"""Brier score, logarithmic loss and Cllr of each group, and the parts of the Brier score.
+
+References
+----------
+N. Brümmer, J. du Preez (2006), "Application-independent evaluation of speaker detection", Computer
+Speech and Language 20(2-3), 230-275. doi:10.1016/j.csl.2005.08.001
+T. Dimitriadis, T. Gneiting, A. I. Jordan (2021), "Stable reliability diagrams for probabilistic
+classifiers", Proceedings of the National Academy of Sciences 118(8). doi:10.1073/pnas.2016191118
+A. H. Murphy (1973), "A new vector partition of the probability score", Journal of Applied
+Meteorology 12(4), 595-600. doi:10.1175/1520-0450(1973)012<0595:ANVPOT>2.0.CO;2
+D. B. Stephenson, C. A. S. Coelho, I. T. Jolliffe (2008), "Two extra components in the Brier score
+decomposition", Weather and Forecasting 23(4), 752-757. doi:10.1175/2007WAF2006116.1
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rocframe.areas.pairs import group_sums
+from rocframe.calibration.bins import probability_bins
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.calibration.bins import Bins
+    from rocframe.kernel.scan import Block, Scannable
+
+
+# Probabilities are clipped to [EPSILON, 1 - EPSILON] before their logarithm is computed.
+EPSILON = 2.0**-52  # machine epsilon of Float64
+
+
+def log_odds(probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log(p / (1 - p)); p is clipped to [2⁻⁵², 1 - 2⁻⁵²], so the result is at most 36.05."""
+    clipped = np.clip(probability, EPSILON, 1 - EPSILON)
+    odds: NDArray[np.float64] = np.log(clipped) - np.log1p(-clipped)
+    return odds
+
+
+class MeanLosses(NamedTuple):
+    """Mean losses of each group; NaN if undefined.
+
+    `brier` is the mean of (probability - outcome)². `log_loss` is the mean of -log(probability of
+    the outcome), with the natural logarithm. `cllr` is the mean of two means of
+    -log2(probability of the outcome): that of the positives, and that of the negatives.
+    """
+
+    brier: NDArray[np.float64]
+    log_loss: NDArray[np.float64]
+    cllr: NDArray[np.float64]
+
+
+def probability_losses(scan: Scannable) -> MeanLosses:
+    """Return the losses of the scores of each group.
+
+    Probabilities of 0 and 1 are clipped to [2⁻⁵², 1 - 2⁻⁵²] in logarithms. All losses are NaN for a
+    group with a score that is missing or outside [0, 1]. `cllr` is also NaN if a class is absent.
+    """
+
+    def losses(block: Block) -> list[NDArray[np.float64]]:
+        p = scan.codec.decode(block.codes)
+        is_probability = (p >= 0) & (p <= 1)
+        if not is_probability.all():
+            p = np.where(is_probability, p, 0.5)
+        clipped = np.clip(p, EPSILON, 1 - EPSILON)
+        parts = (
+            block.pos * (1 - p) ** 2 + block.neg * p**2,
+            -block.pos * np.log(clipped),
+            -block.neg * np.log(1 - clipped),
+            np.where(is_probability, 0.0, 1.0),
+        )
+        return [np.add.reduceat(part, block.starts[:-1]) for part in parts]
+
+    totals = scan.totals
+    squares, logs_of_pos, logs_of_neg, n_outside = group_sums(scan, scan.map(losses), 4)
+    is_defined = (n_outside == 0) & (totals.unscored_pos + totals.unscored_neg == 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = np.where(is_defined, totals.pos + totals.neg, np.nan)
+        both = np.where(is_defined, logs_of_pos / totals.pos + logs_of_neg / totals.neg, np.nan)
+        return MeanLosses(
+            brier=squares / total,
+            log_loss=(logs_of_pos + logs_of_neg) / total,
+            cllr=both / (2 * np.log(2)),
+        )
+
+
+def isotonic_losses(scan: Scannable) -> MeanLosses:
+    """Return the losses of each group after isotonic recalibration of its scores.
+
+    Isotonic recalibration replaces each score by the event rate of its level of the isotonic
+    regression. The event rates have the lowest Brier score and log loss of all increasing functions
+    of the scores. For `cllr`, the event rates are converted to a prevalence of 1/2. `cllr` is then
+    the minimum Cllr. The losses are NaN if a row is unscored, and `cllr` also if a class is absent.
+    """
+    bins = probability_bins(scan, "isotonic", 1)
+    totals = scan.totals
+    pos, neg = bins.pos.astype(float), bins.neg.astype(float)
+    is_defined = totals.unscored_pos + totals.unscored_neg == 0
+
+    def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.bincount(bins.group, values, len(totals.pos)).astype(np.float64)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        n = np.where(is_defined, totals.pos + totals.neg, np.nan)
+        pos_share, neg_share = pos / totals.pos[bins.group], neg / totals.neg[bins.group]
+        cllr = total(_entropy(pos_share, neg_share)) / (2 * np.log(2))
+        return MeanLosses(
+            brier=total(pos * neg / (pos + neg)) / n,
+            log_loss=total(_entropy(pos, neg)) / n,
+            cllr=np.where(is_defined & (n > 0), cllr, np.nan),
+        )
+
+
+def _entropy(pos: NDArray[np.float64], neg: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of -log(probability of the outcome) if the probability is pos / (pos + neg).
+
+    `pos` and `neg` are the weights of the positives and of the negatives. A term of weight 0 is 0.
+    """
+    total = pos + neg
+    pos_terms = pos * np.log(np.where(pos == 0, 1.0, total / pos))
+    neg_terms: NDArray[np.float64] = neg * np.log(np.where(neg == 0, 1.0, total / neg))
+    return pos_terms + neg_terms
+
+
+def uncertainty(scan: Scannable) -> NDArray[np.float64]:
+    """Return the Brier score of each group if all scores are its prevalence; NaN without rows.
+
+    For a prevalence of π, the result is π·(1 - π).
+    """
+    pos, neg = (np.asarray(total, np.float64) for total in (scan.totals.pos, scan.totals.neg))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance: NDArray[np.float64] = pos / (pos + neg) * (neg / (pos + neg))
+    return variance
+
+
+def brier_skill(scan: Scannable, brier: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 - Brier score / uncertainty for each group; NaN if a class is absent."""
+    reference = uncertainty(scan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skill: NDArray[np.float64] = 1 - brier / np.where(reference > 0, reference, np.nan)
+    return skill
+
+
+class CorpParts(NamedTuple):
+    """The parts of the Brier score: Brier score = miscalibration - discrimination + uncertainty."""
+
+    miscalibration: NDArray[np.float64]
+    discrimination: NDArray[np.float64]
+    uncertainty: NDArray[np.float64]
+
+
+def corp_decomposition(
+    scan: Scannable, brier: NDArray[np.float64], isotonic_brier: NDArray[np.float64]
+) -> CorpParts:
+    """Return the parts of the Brier score of each group by isotonic regression (CORP).
+
+    `brier` is the Brier score, and `isotonic_brier` the Brier score after isotonic recalibration.
+    Miscalibration is the decrease of the Brier score by the recalibration. Discrimination is the
+    difference between the uncertainty and the Brier score after the recalibration. All parts are
+    at least 0.
+    """
+    reference = uncertainty(scan)
+    return CorpParts(
+        miscalibration=np.maximum(brier - isotonic_brier, 0),
+        discrimination=np.maximum(reference - isotonic_brier, 0),
+        uncertainty=np.where(np.isnan(brier), np.nan, reference),
+    )
+
+
+class BinnedParts(NamedTuple):
+    """The parts of the Brier score for bins of scores.
+
+    Brier score = reliability - resolution + uncertainty + within_bin_variance -
+    within_bin_covariance. The last two parts are 0 if the scores of each bin are equal.
+    """
+
+    reliability: NDArray[np.float64]
+    resolution: NDArray[np.float64]
+    uncertainty: NDArray[np.float64]
+    within_bin_variance: NDArray[np.float64]
+    within_bin_covariance: NDArray[np.float64]
+
+
+def binned_decomposition(scan: Scannable, bins: Bins) -> BinnedParts:
+    """Return the parts of the Brier score of each group for its bins; NaN if a row is unscored.
+
+    The first three parts are those of Murphy (1973), with the mean score of each bin. The other two
+    are those of Stephenson et al. (2008). `within_bin_covariance` is twice the covariance of score
+    and outcome within bins.
+    """
+
+    def squares(block: Block) -> list[NDArray[np.float64]]:
+        p = scan.codec.decode(block.codes)
+        parts: tuple[Any, ...] = ((block.pos + block.neg) * p**2, block.pos * p)
+        return [np.add.reduceat(part, block.starts[:-1]) for part in parts]
+
+    totals = scan.totals
+    score_squares, scores_of_pos = group_sums(scan, scan.map(squares), 2)
+    is_defined = totals.unscored_pos + totals.unscored_neg == 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        n = np.where(is_defined, totals.pos + totals.neg, np.nan)
+        prevalence = totals.pos / n
+
+        def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+            sums: NDArray[np.float64] = np.bincount(bins.group, values, len(n)) / n
+            return sums
+
+        score, rate = bins.score_mean, bins.event_rate
+        return BinnedParts(
+            reliability=mean(bins.total * (score - rate) ** 2),
+            resolution=mean(bins.total * (rate - prevalence[bins.group]) ** 2),
+            uncertainty=np.where(is_defined, uncertainty(scan), np.nan),
+            within_bin_variance=np.maximum(score_squares / n - mean(bins.total * score**2), 0),
+            within_bin_covariance=2 * (scores_of_pos / n - mean(bins.pos * score)),
+        )
