@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.curve import check_metric_columns, metric_expression, with_rates
-from rocframe.curves.table import name_key, number_keys
+from rocframe.curves.table import SEPARATE_CURVES, name_key, number_keys
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError
 from rocframe.frames import (
     as_input_frame,
@@ -249,13 +249,6 @@ class CalibrationLayout:
         read = [column(name).alias(private) for name, private in self.columns.items()]
         return [*map(column, self.keys), *read]
 
-    def values(self, frame: pl.DataFrame) -> list[NDArray[np.float64]]:
-        """Return thresholds, event rates and numbers of rows (or densities); null becomes NaN."""
-        return [
-            frame.get_column(private).cast(pl.Float64).to_numpy()
-            for private in self.columns.values()
-        ]
-
 
 def calibration_layout(
     schema: Mapping[str, pl.DataType], by: By, density: str | None, new_columns: Sequence[str]
@@ -266,7 +259,7 @@ def calibration_layout(
     name of one of the `new_columns` of the result.
     """
     if by is None and "bin" not in schema:
-        raise _missing_column("bin", schema)
+        raise _no_calibration_table("bin", schema)
     names = list(schema)
     keys = names[: names.index("bin")] if by is None else list(parse_names(by))
     check_group_columns(keys, schema, new_columns)
@@ -276,7 +269,7 @@ def calibration_layout(
         if name not in schema:
             if name == density:
                 raise MissingColumnError.compose(argument, name, schema)
-            raise _missing_column(name, schema)
+            raise _no_calibration_table(name, schema)
         if not schema[name].is_numeric():
             hint = f"This column must be numeric. {MAKE_BINS}"
             raise ColumnTypeError.compose(argument, name, schema[name], hint)
@@ -288,41 +281,76 @@ def calibration_layout(
     )
 
 
-def _missing_column(name: str, schema: Mapping[str, pl.DataType]) -> MissingColumnError:
+def _no_calibration_table(name: str, schema: Mapping[str, pl.DataType]) -> MissingColumnError:
     """Return an error for a table that is not a calibration table."""
     error = MissingColumnError.compose("table", name, schema)
     return MissingColumnError(f"{error}\n{MAKE_BINS}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CalibrationRows:
+    """The rows of a calibration table.
+
+    `group` is the position of the key of each row in `keys`. `threshold` is the lowest score of a
+    bin or the score of a grid point, `rate` the event rate, and `mass` the number of rows of a bin
+    or the density at a grid point. NaN stands for null.
+    """
+
+    keys: pl.DataFrame
+    group: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    rate: NDArray[np.float64]
+    mass: NDArray[np.float64]
+
+    @classmethod
+    def read(cls, frame: pl.DataFrame, layout: CalibrationLayout) -> CalibrationRows:
+        """Return the rows of a table with the columns `layout.inputs`."""
+        keys, group = number_keys(frame, list(layout.keys))
+        threshold, rate, mass = (
+            frame.get_column(private).cast(pl.Float64).to_numpy()
+            for private in layout.columns.values()
+        )
+        keys = keys if layout.keys else pl.DataFrame(height=1)
+        return cls(keys=keys, group=group, threshold=threshold, rate=rate, mass=mass)
+
+    def sorted_part(self, mask: NDArray[np.bool_]) -> CalibrationRows:
+        """Return the rows where `mask` is true, sorted by group and falling threshold."""
+        rows = np.flatnonzero(mask)
+        rows = rows[np.lexsort((-self.threshold[rows], self.group[rows]))]
+        return CalibrationRows(
+            keys=self.keys,
+            group=self.group[rows],
+            threshold=self.threshold[rows],
+            rate=self.rate[rows],
+            mass=self.mass[rows],
+        )
+
+    def check(self, invalid: NDArray[np.bool_], problem: str, hint: str) -> None:
+        """Raise an error that names the group of the first invalid row, if there is one."""
+        if invalid.any():
+            group = int(self.group[np.argmax(invalid)])
+            name = name_key(self.keys, group, otherwise="the table")
+            raise BrokenCurveError.compose(f"table: {problem.format(group=name)}", hint)
+
+
 def curves_of_bins(frame: pl.DataFrame, layout: CalibrationLayout) -> pl.DataFrame:
     """Return the curve table of a calibration table: the group columns, threshold and counts."""
-    names = list(layout.keys)
-    keys, group = number_keys(frame, names)
-    keys = keys if names else pl.DataFrame(height=1)
-    threshold, rate, mass = layout.values(frame)
-    _check_bins(layout, keys, group, threshold, rate, mass)
-    used = np.flatnonzero(~np.isnan(threshold) & (layout.is_density | (mass > 0)))
-    order = used[np.lexsort((-threshold[used], group[used]))]
-    group, threshold, rate, mass = (part[order] for part in (group, threshold, rate, mass))
-    repeated = (np.diff(threshold) == 0) & (np.diff(group) == 0)
-    _raise_if(
+    table = CalibrationRows.read(frame, layout)
+    _check_rows(table, layout)
+    has_score = ~np.isnan(table.threshold)
+    rows = table.sorted_part(has_score if layout.is_density else has_score & (table.mass > 0))
+    group, keys = rows.group, rows.keys
+    repeated = (np.diff(rows.threshold) == 0) & (np.diff(group) == 0)
+    rows.check(
         np.append(repeated, False)[: len(group)],
         "two rows of {group} have the same " + next(iter(layout.columns)),
-        "The group may contain several curves: name all group columns in by=.",
-        keys,
-        group,
+        SEPARATE_CURVES,
     )
-    if layout.is_density:
-        pos, neg = (
-            _integrals(threshold, np.where(mass > 0, share, 0.0) * mass, group)
-            for share in (rate, 1 - rate)
-        )
-    else:
-        pos, neg = _bin_counts(rate, mass, keys, group, layout.count)
+    pos, neg = _grid_counts(rows) if layout.is_density else _bin_counts(rows, layout.count)
     # The curve of each group starts above all bins.
     firsts = np.searchsorted(group, np.arange(keys.height))
     starts = np.append(firsts, len(group)) + np.arange(keys.height + 1)
-    threshold = np.insert(threshold, firsts, np.inf)
+    threshold = np.insert(rows.threshold, firsts, np.inf)
     tp, fp = (cumulative_sums(np.insert(counts, firsts, 0), starts) for counts in (pos, neg))
     lengths, lasts = np.diff(starts), starts[1:] - 1
     n_pos, n_neg = (np.repeat(counts[lasts], lengths) for counts in (tp, fp))
@@ -334,82 +362,60 @@ def curves_of_bins(frame: pl.DataFrame, layout: CalibrationLayout) -> pl.DataFra
     )
 
 
-def _check_bins(
-    layout: CalibrationLayout,
-    keys: pl.DataFrame,
-    group: NDArray[np.int64],
-    threshold: NDArray[np.float64],
-    rate: NDArray[np.float64],
-    mass: NDArray[np.float64],
-) -> None:
-    """Raise an error that names the first group with an invalid row."""
+def _check_rows(rows: CalibrationRows, layout: CalibrationLayout) -> None:
+    """Raise an error if a row has no score, event rate or number of rows, or an invalid one."""
     score, _, name = layout.columns
-    has_value = ~np.isnan(threshold) | ~np.isnan(rate)
+    no_score, no_rate, no_mass = map(np.isnan, (rows.threshold, rows.rate, rows.mass))
     hint = MAKE_BINS
     if not layout.is_density:
         hint += " For grid points, pass the column of the density of the scores as density=."
     for invalid, problem, advice in (
-        (has_value & np.isnan(mass), f"{name} is null in {{group}}", hint),
-        (mass < 0, f"{name} is below 0 in {{group}}", MAKE_BINS),
-        (np.isinf(mass), f"{name} is infinite in {{group}}", MAKE_BINS),
-        ((mass > 0) & np.isnan(threshold), f"{score} is null in {{group}}", hint),
-        ((mass > 0) & np.isnan(rate), "event_rate is null in {group}", hint),
-        ((rate < 0) | (rate > 1), "event_rate is outside [0, 1] in {group}", MAKE_BINS),
+        (no_mass & ~(no_score & no_rate), f"{name} is null in {{group}}", hint),
+        (rows.mass < 0, f"{name} is below 0 in {{group}}", MAKE_BINS),
+        (np.isinf(rows.mass), f"{name} is infinite in {{group}}", MAKE_BINS),
+        ((rows.mass > 0) & no_score, f"{score} is null in {{group}}", hint),
+        ((rows.mass > 0) & no_rate, "event_rate is null in {group}", hint),
+        (
+            (rows.rate < 0) | (rows.rate > 1),
+            "event_rate is outside [0, 1] in {group}",
+            MAKE_BINS,
+        ),
     ):
-        _raise_if(invalid, problem, advice, keys, group)
+        rows.check(invalid, problem, advice)
 
 
-def _raise_if(
-    invalid: NDArray[np.bool_],
-    problem: str,
-    hint: str,
-    keys: pl.DataFrame,
-    group: NDArray[np.int64],
-) -> None:
-    """Raise an error that names the group of the first invalid row, if there is one."""
-    if invalid.any():
-        name = name_key(keys, int(group[np.argmax(invalid)]), otherwise="the table")
-        raise BrokenCurveError.compose(f"table: {problem.format(group=name)}", hint)
-
-
-def _bin_counts(
-    rate: NDArray[np.float64],
-    mass: NDArray[np.float64],
-    keys: pl.DataFrame,
-    group: NDArray[np.int64],
-    dtype: pl.DataType,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _bin_counts(rows: CalibrationRows, dtype: pl.DataType) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the numbers of positives and of negatives in each bin.
 
     Raise an error if `dtype` is Int64 and a number of positives is not an integer.
     """
-    pos = rate * mass
+    pos = rows.rate * rows.mass
     if dtype.is_float():
-        return pos, mass - pos
-    distance = abs(pos - np.rint(pos))
-    is_fraction = distance > INTEGER_TOLERANCE + np.spacing(mass)
-    _raise_if(
+        return pos, rows.mass - pos
+    is_fraction = abs(pos - np.rint(pos)) > INTEGER_TOLERANCE + np.spacing(rows.mass)
+    rows.check(
         is_fraction,
         f"n·event_rate is not an integer in {format_count(int(is_fraction.sum()), 'bin')}, the "
         "first of which is in {group}",
         "If the event rates are weighted, replace n by the sum of weights of each bin. For "
         'approximate counts, use .with_columns(pl.col("n").cast(pl.Float64)).',
-        keys,
-        group,
     )
     n_pos = np.rint(pos).astype(np.int64)
-    return n_pos, mass.astype(np.int64) - n_pos
+    return n_pos, rows.mass.astype(np.int64) - n_pos
 
 
-def _integrals(
-    score: NDArray[np.float64], values: NDArray[np.float64], group: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the integral from each grid point to the next higher grid point of the same group.
+def _grid_counts(rows: CalibrationRows) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the shares of positives and of negatives between each grid point and the next one.
 
-    The grid points are sorted by group and falling score. The trapezoidal rule is used. The
-    integral of the highest point of a group is 0.
+    The next grid point is the next higher one of the same group. The shares are integrals by the
+    trapezoidal rule; those of the highest grid point are 0.
     """
-    result = np.zeros(len(score))
-    result[1:] = -np.diff(score) * (values[1:] + values[:-1]) / 2
-    result[np.diff(group, prepend=-1) != 0] = 0
-    return result
+    # The event rate can be null where the density is 0.
+    rate = np.where(rows.mass > 0, rows.rate, 0.0)
+    widths = -np.diff(rows.threshold, prepend=rows.threshold[:1])
+    widths[np.diff(rows.group, prepend=-1) != 0] = 0
+    pos, neg = (
+        widths * (values + np.roll(values, 1)) / 2
+        for values in (rate * rows.mass, (1 - rate) * rows.mass)
+    )
+    return pos, neg
