@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from rocframe.bands.band import band
     from rocframe.bands.smooth import smooth, theoretical_curve
     from rocframe.calibration.calibration import calibration
-    from rocframe.calibration.conversion import curve_from_calibration
     from rocframe.charts.chart import chart
     from rocframe.charts.dashboard.dashboard import dashboard
     from rocframe.classes.class_metrics import class_metrics
@@ -139,7 +138,6 @@ __all__ = [
     "contrast",
     "cost_curve",
     "curve",
-    "curve_from_calibration",
     "dashboard",
     "datasets",
     "decision_curve",

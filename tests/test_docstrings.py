@@ -135,7 +135,6 @@ def test_functions_that_measure_cite_where_they_come_from():
         "auc_test",
         "band",
         "calibration",
-        "curve_from_calibration",
         "smooth",
         "at",
         "operating_point",
@@ -329,6 +328,12 @@ def test_the_columns_of_comparisons_are_those_documented():
         table = rf.compare(rows, "label", scores, method="bootstrap", n_boot=2, seed=1, **options)
         found = [column for column in table.columns if column not in plain]
         assert found == [f"{name}_a", f"{name}_b"]
+        assert {(column,) for column in found} <= {tuple(one) for one in lists(rf.compare)}
+    rows = rows.with_columns(other=1 - pl.col("score"))
+    for metric in ("average_precision", "brier", "log_loss"):
+        table = rf.compare(rows, "label", scores, metric=metric, n_boot=2, seed=1)
+        found = [column for column in table.columns if column not in plain]
+        assert found == [f"{metric}_a", f"{metric}_b"]
         assert {(column,) for column in found} <= {tuple(one) for one in lists(rf.compare)}
     covariance = rf.auc_covariance(rows, "label", scores, by="model_")
     assert covariance.columns == ["model_", *names(rf.auc_covariance, 0)]

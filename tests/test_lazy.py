@@ -112,6 +112,9 @@ VERBS = {
     "compare models, weighted": lambda frame, by: rf.compare(
         frame, "label", ["score", "other"], by=by, weight="w", fpr=(0, 0.5)
     ),
+    "compare losses of models": lambda frame, by: rf.compare(
+        frame, "label", [pl.col("score", "other").clip(0, 1)], by=by, metric="brier"
+    ),
     "compare models by exchanges": lambda frame, by: rf.compare(
         frame, "label", ["score", "other"], by=by, method="permutation", seed=1, n_perm=20
     ),
@@ -177,9 +180,6 @@ VERBS = {
         rf.curve(frame, "label", ["score", "other"], by=by),
         across="model",
         cost_ratio=(0.1, 0.5, 2),
-    ),
-    "curve from calibration": lambda frame, by: rf.curve_from_calibration(
-        rf.calibration(frame, "label", pl.col("score") / 2, by=by)
     ),
     "decision curve": lambda frame, by: rf.curve(
         frame, "label", pl.col("score") / 2, by=by

@@ -47,9 +47,6 @@ ROLES = {"label": "label", "score": "score", "by": "g", "weight": "w"}
 VERBS = {
     "curve": lambda frame, **roles: rf.curve(frame, metrics="f1", **roles),
     "curve at thresholds": lambda frame, **roles: rf.curve(frame, thresholds=[0.3], **roles),
-    "curve from calibration": lambda frame, **roles: rf.curve_from_calibration(
-        rf.calibration(frame, **roles).with_columns(pl.col("n").cast(pl.Float64))
-    ),
     "auc": rf.auc,
     "auc test": rf.auc_test,
     "h measure": rf.h_measure,
@@ -305,6 +302,11 @@ TABLES = {
         rf.compare,
         {"score": ["score"], "tpr": (0, 1)},
         ["partial_auc_b", "lower", "p_adjusted"],
+    ),
+    "losses compared": (
+        rf.compare,
+        {"score": ["score"], "metric": "brier"},
+        ["brier_a", "df"],
     ),
     "rates compared": (
         rf.compare,

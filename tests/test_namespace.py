@@ -31,7 +31,6 @@ VERBS = [
     "contrast",
     "cost_curve",
     "curve",
-    "curve_from_calibration",
     "dashboard",
     "decision_curve",
     "decision_intervals",

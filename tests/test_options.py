@@ -75,7 +75,10 @@ KINDS = (
 )
 TABLE = "Columns of the result: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
 
-COMPARED = "Choose one of: 'delong', 'delong_unpaired', 'bootstrap', 'permutation', 'venkatraman'."
+COMPARED = (
+    "Choose one of: 'delong', 'delong_unpaired', 't_test', 't_test_unpaired', 'bootstrap', "
+    "'permutation', 'venkatraman'."
+)
 AREAS = (
     "method='{}' compares areas, not rates.\n"
     'Use method="bootstrap", or pass the range of a partial area, such as {}.'

@@ -92,8 +92,8 @@ class Bins:
         return mean.clip(self.score_min, self.score_max)
 
 
-def check_probabilities(cases: Cases) -> None:
-    """Raise an error if a score is outside [0, 1]."""
+def check_probabilities(cases: Cases, reason: str = "Calibration needs probabilities.") -> None:
+    """Raise an error if a score is outside [0, 1]; `reason` is a sentence of the hint."""
     score = cases.score if cases.state is None else cases.score[cases.state == RowState.USED]
     if not len(score):
         return
@@ -105,8 +105,8 @@ def check_probabilities(cases: Cases) -> None:
         f"score={cases.score_name!r}",
         f"{n_outside} of {len(score)} scores are outside [0, 1]; the scores range from {low:g} to "
         f"{high:g}",
-        "Calibration needs probabilities. fit_calibration converts scores to probabilities. ROC "
-        "functions such as curve and auc accept any real score.",
+        f"{reason} fit_calibration converts scores to probabilities. ROC functions such as curve "
+        "and auc accept any real score.",
     )
 
 

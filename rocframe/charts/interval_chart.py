@@ -47,7 +47,15 @@ if TYPE_CHECKING:
     from rocframe.charts.groups import Groups
     from rocframe.table_types import Table
 
-SHORT_NAMES = {"auc": "AUC", "partial_auc": "partial AUC", "tpr": "TPR", "fpr": "FPR"}
+SHORT_NAMES = {
+    "auc": "AUC",
+    "partial_auc": "partial AUC",
+    "tpr": "TPR",
+    "fpr": "FPR",
+    "average_precision": "average precision",
+    "brier": "Brier score",
+    "log_loss": "logarithmic loss",
+}
 
 
 def interval_chart(

@@ -10,6 +10,7 @@ import numpy as np
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.partial import partial_areas
 from rocframe.comparisons.hypothesis import difference_columns
+from rocframe.comparisons.mean_losses import mean_loss
 from rocframe.comparisons.paired_areas import merge_identical_rows, model_scans
 from rocframe.inference.bootstrap import batched_replicates, bootstrap_interval
 from rocframe.inference.notes import class_notes
@@ -22,6 +23,7 @@ from rocframe.kernel.resample import (
 )
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.metrics.points import PointSearch
+from rocframe.metrics.statistics import average_precision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -47,13 +49,17 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
     """Return the columns of the comparison of a pair of models, with an element per group."""
     instances, hypothesis, draws = comparison.instances, comparison.hypothesis, comparison.draws
     quantity = hypothesis.quantity
+    depends_on_prevalence = quantity.depends_on_prevalence
     batch = replace(comparison.batch, models=tuple(sorted(pair)))
     instances, batch = merge_identical_rows(instances, batch)
     scans = list(model_scans(instances, batch))
     values = [_value(scan, quantity) for scan in scans]
 
     def sample_values(resamples: list[ReplicateCounts]) -> NDArray[np.float64]:
-        resample_scans = (resample.scan(corners=True) for resample in resamples)
+        # Corners of the ROC curve are enough for areas under it and for its rates.
+        resample_scans = (
+            resample.scan(corners=not depends_on_prevalence) for resample in resamples
+        )
         return np.stack([_value(scan, quantity) for scan in resample_scans], axis=1)
 
     a, b = (batch.models.index(model) for model in pair)
@@ -66,7 +72,9 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
         if min(sample.units) < 2:  # all resamples of a single row or cluster are equal
             continue
         key = draws.keys[batch.groups[group]]
-        samples, redrawn[group] = sample.resample(sample_values, draws, key)
+        samples, redrawn[group] = sample.resample(
+            sample_values, draws, key, stratified=not depends_on_prevalence
+        )
         difference = bootstrap_interval(
             samples[:, a] - samples[:, b], 0.0, None, hypothesis.level, bounds=(-1.0, 1.0)
         )
@@ -194,6 +202,10 @@ def paired_samples(
 
 def _value(scan: Scannable, quantity: Quantity) -> NDArray[np.float64]:
     """Return the compared quantity, such as the AUC, of each group or resample of a scan."""
+    if quantity.is_loss:
+        return mean_loss(scan, quantity.metric)
+    if quantity.metric == "average_precision":
+        return average_precision(scan)
     if quantity.rate_range is not None:
         return partial_areas(scan, quantity.rate_range)[0]
     if quantity.fixed_rate is None:

@@ -10,8 +10,14 @@ import numpy as np
 import polars as pl
 
 from rocframe.comparisons.bootstrap_test import bootstrap_test
-from rocframe.comparisons.delong import UnpairedAreas, delong_paired, delong_unpaired
-from rocframe.comparisons.hypothesis import Hypothesis, PairedComparison, Quantity
+from rocframe.comparisons.delong import UnpairedEstimates, area_estimates, delong_paired, welch_test
+from rocframe.comparisons.hypothesis import (
+    ComparedMetric,
+    Hypothesis,
+    PairedComparison,
+    Quantity,
+)
+from rocframe.comparisons.mean_losses import loss_estimates, t_test
 from rocframe.comparisons.pairing import (
     PairingOptions,
     model_batches,
@@ -28,8 +34,16 @@ from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
 from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
-from rocframe.options import NOT_GIVEN, check_choice, check_supported, parse_integer, public
+from rocframe.options import (
+    NOT_GIVEN,
+    NotGiven,
+    check_choice,
+    check_supported,
+    parse_integer,
+    public,
+)
 from rocframe.schemas import MODEL, comparison_columns
+from rocframe.text import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,6 +51,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.areas.partial import Range
+    from rocframe.comparisons.delong import Estimator
     from rocframe.comparisons.pairing import PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust, Alternative
@@ -54,7 +69,8 @@ def compare(
     id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
     by: By = None,
     baseline: object = None,
-    method: ComparisonMethod = "delong",
+    metric: ComparedMetric = "auc",
+    method: ComparisonMethod | NotGiven = NOT_GIVEN,
     fpr: float | Range | None = None,
     tpr: float | Range | None = None,
     standardize: Literal["mcclish"] | None = None,
@@ -73,7 +89,7 @@ def compare(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Compare the areas under the ROC curves of each pair of models in each group.
+    """Compare the AUC, or another metric, of each pair of models in each group.
 
     The test is paired if the models scored the same rows. A paired test has more power than a
     comparison of the two intervals. In a long table, `id` identifies the rows of one instance.
@@ -100,13 +116,20 @@ def compare(
     baseline : str, default None
         Model that is compared with each other model. It is `model_a`, so `difference` is its value
         less that of the other model. None: all pairs of models are compared.
-    method : str, default "delong"
-        `"delong"`: a normal test with DeLong's variance of the difference on the same rows.
-        `"delong_unpaired"`: a t test with Welch's degrees of freedom, for models that scored
-        different rows. `"bootstrap"`: a normal test with the variance over resamples, which are
-        stratified by class and the same for both models. `"permutation"`: a permutation test of the
-        areas, which exchanges the ranks of a row by the two models. `"venkatraman"`: a test of the
-        complete curves with the same permutations. Curves can differ even if their areas are equal.
+    metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
+        Metric of the models: `"auc"`, or with `fpr` or `tpr` a partial area or a rate;
+        `"average_precision"`; or the mean of a loss, `"brier"` or `"log_loss"`, for which scores
+        must be probabilities.
+    method : str, optional
+        For areas, by default `"delong"`: a normal test with DeLong's variance of the difference on
+        the same rows. `"delong_unpaired"`: a t test with Welch's degrees of freedom, for models
+        that scored different rows. For losses, by default `"t_test"`: a paired t test of the losses
+        of the rows. `"t_test_unpaired"`: Welch's t test, for models that scored different rows. For
+        all metrics, and by default for average precision, `"bootstrap"`: a normal test with the
+        variance over resamples, which are the same for both models, and stratified by class for
+        areas and rates. `"permutation"`: a permutation test of the areas, which exchanges the ranks
+        of a row by the two models. `"venkatraman"`: a test of the complete curves with the same
+        permutations. Curves can differ even if their areas are equal.
     fpr : float or (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`, to compare partial areas. A number
         compares the true positive rates at this false positive rate, with `method="bootstrap"`.
@@ -170,22 +193,25 @@ def compare(
         auc_a, auc_b, n_paired, ci_level, test, note`; one row per group and pair of models that
         both have rows in the group, sorted by group, `model_a` and `model_b`.
 
-        `difference` (in [-1, 1]) is `auc_a - auc_b`. `lower` and `upper` are the confidence limits
-        of the difference. `p_adjusted` is adjusted for the number of tests; the limits are not
-        adjusted. `se` is the standard error of the difference. With a range, the columns of the
-        areas are `partial_auc_a` and `partial_auc_b`. With a fixed rate, the columns `tpr_a` and
-        `tpr_b`, or `fpr_a` and `fpr_b`, replace the areas.
+        `difference` is `auc_a - auc_b`; it is between -1 and 1, except for `"log_loss"`. `lower`
+        and `upper` are the confidence limits of the difference. `p_adjusted` is adjusted for the
+        number of tests; the limits are not adjusted. `se` is the standard error of the difference.
+        With a range, the columns of the areas are `partial_auc_a` and `partial_auc_b`. With a fixed
+        rate, the columns `tpr_a` and `tpr_b`, or `fpr_a` and `fpr_b`, replace the areas. For other
+        metrics, these columns are `average_precision_a` and `average_precision_b`, `brier_a` and
+        `brier_b`, or `log_loss_a` and `log_loss_b`.
 
         `statistic` is `difference` minus its value under the null hypothesis, divided by `se`. For
         `"permutation"`, it is `difference`. For `"venkatraman"`, it is the absolute difference of
         the numbers of errors of the two models, summed over all ranks. `df` is the number of
-        degrees of freedom of the t test; it is null for all other methods. The limits and `se` are
+        degrees of freedom of a t test; it is null for all other methods. The limits and `se` are
         null for both permutation tests.
 
         For the other methods, the limits, `se` and `p_value` are null if a class has fewer than two
-        rows or clusters, or if the variance of the difference is 0. If the variance and the
-        difference are 0, `p_value` is not null: it is 1 for a two-sided test, 1/2 for a one-sided
-        test, and 0 for a test with a positive `margin`. These columns are Float64.
+        rows or clusters, or if the variance of the difference is 0. The t tests of losses need two
+        rows or clusters, of any class. If the variance and the difference are 0, `p_value` is not
+        null: it is 1 for a two-sided test, 1/2 for a one-sided test, and 0 for a test with a
+        positive `margin`. These columns are Float64.
 
         `n_paired` (Int64) is the number of rows that both models scored; it is null for unpaired
         rows. `ci_level` (Float64) is `level`; it is null for tests without limits. `test` (String)
@@ -203,8 +229,9 @@ def compare(
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. Also if the labels do not determine the positive class, values are
-        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
-        errors that depend on its columns or values are raised by `collect`.
+        missing with `missing="raise"`, a weight is negative or not finite, or, for a loss, a score
+        is outside [0, 1]. For a LazyFrame, errors that depend on its columns or values are raised
+        by `collect`.
 
     See Also
     --------
@@ -216,6 +243,9 @@ def compare(
     -----
     The tests assume independent rows, or independent clusters, and models that were fitted on
     other data. The tests do not account for the variance from fitting a model.
+
+    A positive `difference` means that `model_a` is better, except for losses and for the FPR at a
+    fixed TPR: there, lower values are better. `missing="worst"` is not supported for losses.
 
     References
     ----------
@@ -232,6 +262,9 @@ def compare(
     E. S. Venkatraman, C. B. Begg (1996), "A distribution-free procedure for comparing receiver
     operating characteristic curves from a paired experiment", Biometrika 83(4), 835-848.
     doi:10.1093/biomet/83.4.835
+
+    F. X. Diebold, R. S. Mariano (1995), "Comparing predictive accuracy", Journal of Business and
+    Economic Statistics 13(3), 253-263. doi:10.1080/07350015.1995.10524599
 
     A. I. Bandos, H. E. Rockette, D. Gur (2005), "A permutation test sensitive to differences in
     areas for comparing ROC curves from a paired design", Statistics in Medicine 24(18), 2873-2893.
@@ -253,6 +286,17 @@ def compare(
     ╞═════════╪═════════╪══════════╪══════════╪══════════╪══════════╪══════════╡
     │ a       ┆ b       ┆ 0.331975 ┆ 0.343592 ┆ 0.916667 ┆ 0.583333 ┆ 5        │
     └─────────┴─────────┴──────────┴──────────┴──────────┴──────────┴──────────┘
+    >>> probabilities = {"a": "a", "b": pl.col("b") / 4}
+    >>> pairs = rf.compare(predictions, "label", probabilities, metric="brier")
+    >>> pairs.select("difference", "p_value", "se", "df", "brier_a", "brier_b", "test")
+    shape: (1, 7)
+    ┌────────────┬──────────┬──────────┬─────┬─────────┬─────────┬────────┐
+    │ difference ┆ p_value  ┆ se       ┆ df  ┆ brier_a ┆ brier_b ┆ test   │
+    │ ---        ┆ ---      ┆ ---      ┆ --- ┆ ---     ┆ ---     ┆ ---    │
+    │ f64        ┆ f64      ┆ f64      ┆ f64 ┆ f64     ┆ f64     ┆ str    │
+    ╞════════════╪══════════╪══════════╪═════╪═════════╪═════════╪════════╡
+    │ -0.1595    ┆ 0.337608 ┆ 0.146546 ┆ 4.0 ┆ 0.128   ┆ 0.2875  ┆ t_test │
+    └────────────┴──────────┴──────────┴─────┴─────────┴─────────┴────────┘
     """
     roles = Roles(
         label=label,
@@ -266,6 +310,7 @@ def compare(
     )
     options = CompareOptions.parse(
         roles,
+        metric=metric,
         method=method,
         fpr=fpr,
         tpr=tpr,
@@ -286,6 +331,8 @@ def compare(
         id=id,
         unmatched=unmatched,
         paired=options.test.compare_pairs is not None,
+        unpaired=UNPAIRED_METHODS.get(options.hypothesis.quantity.metric),
+        probabilities=options.hypothesis.quantity.is_loss,
     )
     return plan_comparison(
         predictions,
@@ -299,7 +346,27 @@ def compare(
     )
 
 
-ComparisonMethod = Literal["delong", "delong_unpaired", "bootstrap", "permutation", "venkatraman"]
+ComparisonMethod = Literal[
+    "delong",
+    "delong_unpaired",
+    "t_test",
+    "t_test_unpaired",
+    "bootstrap",
+    "permutation",
+    "venkatraman",
+]
+DEFAULT_METHODS: dict[ComparedMetric, ComparisonMethod] = {
+    "auc": "delong",
+    "average_precision": "bootstrap",
+    "brier": "t_test",
+    "log_loss": "t_test",
+}
+UNPAIRED_METHODS = {
+    "auc": 'method="delong_unpaired"',
+    **dict.fromkeys(("brier", "log_loss"), 'method="t_test_unpaired"'),
+}
+AREAS: tuple[ComparedMetric, ...] = ("auc",)
+LOSSES: tuple[ComparedMetric, ...] = ("brier", "log_loss")
 Family = Literal["group", "all"]
 EXAMPLE_RANGES = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
 
@@ -308,26 +375,46 @@ EXAMPLE_RANGES = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
 class ComparisonTest:
     """A test of the difference of two models.
 
-    `compare_pairs` compares models that scored the same rows; it is None for a test of different
-    rows. `draws` is the option with the number of random draws. `unsupported` maps the options that
-    the test does not support to hints for error messages.
+    `metrics` are the metrics that the test can compare. `compare_pairs` compares models that scored
+    the same rows. For a test of different rows, it is None, and `estimator` estimates the metric of
+    one model. `draws` is the option with the number of random draws. `unsupported` maps the options
+    that the test does not support to hints for error messages.
     """
 
     name: ComparisonMethod
-    compare_pairs: Callable[[PairedComparison], Iterable[dict[str, Any]]] | None
+    metrics: tuple[ComparedMetric, ...] = AREAS
+    compare_pairs: Callable[[PairedComparison], Iterable[dict[str, Any]]] | None = None
+    estimator: Estimator | None = None
     draws: Literal["n_boot", "n_perm"] | None = None
     has_limits: bool = True
     compares_rates: bool = False
     unsupported: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, method: str) -> ComparisonTest:
-        """Return the test with this name; raise an error for an unknown name."""
+    def parse(cls, method: ComparisonMethod | NotGiven, metric: ComparedMetric) -> ComparisonTest:
+        """Return the test with this name, or the default test of the metric.
+
+        Raise an error for an unknown name.
+        """
+        if method is NOT_GIVEN:
+            return COMPARISON_TESTS[DEFAULT_METHODS[metric]]
         check_choice("method", method, COMPARISON_TESTS)
         return COMPARISON_TESTS[method]
 
     def check_quantity(self, quantity: Quantity) -> None:
-        """Raise an error if `quantity` is a rate and the test cannot compare rates."""
+        """Raise an error if the test cannot compare the metric or the rate `quantity`."""
+        if quantity.metric not in self.metrics:
+            methods = [
+                f'method="{test.name}"'
+                for test in COMPARISON_TESTS.values()
+                if quantity.metric in test.metrics
+            ]
+            raise OptionValueError.compose(
+                "method",
+                self.name,
+                f"this method does not compare the metric {quantity.metric!r}",
+                f"Use {join_names(methods, 'or')}.",
+            )
         if quantity.fixed_rate is None or self.compares_rates:
             return
         option, rate = quantity.fixed_rate
@@ -372,11 +459,22 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
         ComparisonTest(name="delong", compare_pairs=delong_paired),
         ComparisonTest(
             name="delong_unpaired",
-            compare_pairs=None,
+            estimator=area_estimates,
             unsupported={"cluster": 'Use method="delong" with id=, which supports clusters.'},
         ),
+        ComparisonTest(name="t_test", metrics=LOSSES, compare_pairs=t_test),
         ComparisonTest(
-            name="bootstrap", compare_pairs=bootstrap_test, draws="n_boot", compares_rates=True
+            name="t_test_unpaired",
+            metrics=LOSSES,
+            estimator=loss_estimates,
+            unsupported={"cluster": 'Use method="t_test" with id=, which supports clusters.'},
+        ),
+        ComparisonTest(
+            name="bootstrap",
+            metrics=get_args(ComparedMetric),
+            compare_pairs=bootstrap_test,
+            draws="n_boot",
+            compares_rates=True,
         ),
         ComparisonTest(
             name="permutation",
@@ -416,7 +514,8 @@ class CompareOptions:
         cls,
         roles: Roles,
         *,
-        method: ComparisonMethod,
+        metric: ComparedMetric,
+        method: ComparisonMethod | NotGiven,
         fpr: float | Range | None,
         tpr: float | Range | None,
         standardize: str | None,
@@ -431,9 +530,9 @@ class CompareOptions:
         seed: int | None,
     ) -> CompareOptions:
         """Return the options; raise an error if one is invalid or not supported by the test."""
-        test = ComparisonTest.parse(method)
         level = parse_level(level)
-        quantity = Quantity.parse(fpr, tpr, standardize)
+        quantity = Quantity.parse(metric, fpr, tpr, standardize)
+        test = ComparisonTest.parse(method, quantity.metric)
         n_draws = {
             "n_boot": parse_n_boot("n_boot", n_boot),
             "n_perm": parse_integer("n_perm", n_perm),
@@ -451,6 +550,9 @@ class CompareOptions:
             seed=Seed.parse(seed),
         )
         test.check_quantity(quantity)
+        if quantity.is_loss and roles.missing == "worst":
+            problem = "a row without a score has no loss"
+            raise OptionValueError.compose("missing", "worst", problem, 'Use missing="drop".')
         test.check_options(roles, hypothesis)
         if margin is not None and baseline is None:
             raise OptionValueError.compose(
@@ -535,9 +637,13 @@ def _compare_unpaired(
     keys = pl.concat([pl.DataFrame(schema=schema), *(cases.keys for cases in model_cases)])
     keys = keys.unique().sort(keys.columns) if keys.width else pl.DataFrame(height=1)
     hypothesis = options.hypothesis
-    rate_range = hypothesis.quantity.rate_range
-    areas = [UnpairedAreas.estimate(cases, keys, rate_range) for cases in model_cases]
-    return models, keys, list(delong_unpaired(areas, pairs, hypothesis))
+    estimator = options.test.estimator
+    assert estimator is not None
+    estimates = [
+        UnpairedEstimates.from_cases(cases, keys, hypothesis.quantity, estimator)
+        for cases in model_cases
+    ]
+    return models, keys, list(welch_test(estimates, pairs, hypothesis))
 
 
 def _baseline_position(baseline: object, models: pl.Series) -> int | None:

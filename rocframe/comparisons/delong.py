@@ -1,4 +1,4 @@
-"""DeLong's paired and unpaired tests of the difference of two areas.
+"""DeLong's test of models that scored the same rows, and Welch's test for different rows.
 
 References
 ----------
@@ -28,13 +28,15 @@ from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.areas.partial import RateRange
-    from rocframe.comparisons.hypothesis import Hypothesis, PairedComparison
+    from rocframe.comparisons.hypothesis import Hypothesis, PairedComparison, Quantity
     from rocframe.inputs.cases import Cases
+
+    # Estimates a quantity and its variance in each group of a scan.
+    Estimator = Callable[[Scan, Quantity], tuple[NDArray[np.float64], ...]]
 
 
 def delong_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
@@ -58,8 +60,16 @@ def delong_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
     return run_parallel(compare_pair, comparison.pairs)
 
 
-def delong_unpaired(
-    models: Sequence[UnpairedAreas],
+def area_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64], ...]:
+    """Return the total or partial area of a model in each group, and DeLong's variance."""
+    if quantity.rate_range is None:
+        pairs = count_pairs(scan)
+        return pairs.areas[0], delong_variance(scan, pairs)
+    return partial_areas(scan, quantity.rate_range)[0], partial_variance(scan, quantity.rate_range)
+
+
+def welch_test(
+    models: Sequence[UnpairedEstimates],
     pairs: Sequence[tuple[int, int]],
     hypothesis: Hypothesis,
 ) -> Iterator[dict[str, Any]]:
@@ -72,7 +82,7 @@ def delong_unpaired(
         groups, *positions = np.intersect1d(
             a.groups, b.groups, assume_unique=True, return_indices=True
         )
-        a, b = (areas.select(own) for areas, own in zip((a, b), positions, strict=True))
+        a, b = (estimates.select(own) for estimates, own in zip((a, b), positions, strict=True))
         variance = a.variance + b.variance
         with np.errstate(divide="ignore", invalid="ignore"):
             df = variance**2 / sum(own.variance**2 / (own.n_pos + own.n_neg - 1) for own in (a, b))
@@ -81,43 +91,42 @@ def delong_unpaired(
             "models": pair,
             "group": groups,
             "n_paired": np.full(len(groups), np.nan),
-            **difference_columns(hypothesis, (a.area, b.area), variance, df),
+            **difference_columns(hypothesis, (a.value, b.value), variance, df),
             "note": class_notes(*units, zero_variance=variance == 0),
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class UnpairedAreas:
-    """The areas of one model, their variances and the numbers of rows, for each group."""
+class UnpairedEstimates:
+    """The estimates of one model, their variances and the numbers of rows, for each group."""
 
     groups: NDArray[np.int64]
-    area: NDArray[np.float64]
+    value: NDArray[np.float64]
     variance: NDArray[np.float64]
     n_pos: NDArray[np.int64]
     n_neg: NDArray[np.int64]
 
     @classmethod
-    def estimate(
-        cls, cases: Cases, keys: pl.DataFrame, rate_range: RateRange | None
-    ) -> UnpairedAreas:
-        """Estimate the areas of a model; `keys` are the sorted keys of the groups of all models."""
-        scan = Scan.from_cases(scale_weights(cases, by_class=True))
-        if rate_range is None:
-            pairs = count_pairs(scan)
-            area, variance = pairs.areas[0], delong_variance(scan, pairs)
-        else:
-            area, variance = partial_areas(scan, rate_range)[0], partial_variance(scan, rate_range)
+    def from_cases(
+        cls, cases: Cases, keys: pl.DataFrame, quantity: Quantity, estimator: Estimator
+    ) -> UnpairedEstimates:
+        """Estimate the quantity; `keys` are the sorted keys of the groups of all models."""
+        # The weights of each class can be scaled separately only for functions of FPR and TPR.
+        scan = Scan.from_cases(scale_weights(cases, by_class=not quantity.depends_on_prevalence))
+        value, variance = estimator(scan, quantity)
         return cls(
             groups=_group_numbers(scan.rows.keys, keys),
-            area=area,
+            value=value,
             variance=variance,
             n_pos=scan.totals.pos_rows,
             n_neg=scan.totals.neg_rows,
         )
 
-    def select(self, positions: NDArray[np.int64]) -> UnpairedAreas:
-        """Return the areas of the groups at these positions."""
-        return UnpairedAreas(**{name: getattr(self, name)[positions] for name in self.__slots__})
+    def select(self, positions: NDArray[np.int64]) -> UnpairedEstimates:
+        """Return the estimates of the groups at these positions."""
+        return UnpairedEstimates(
+            **{name: getattr(self, name)[positions] for name in self.__slots__}
+        )
 
 
 def _group_numbers(keys: pl.DataFrame, all_keys: pl.DataFrame) -> NDArray[np.int64]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from math import log
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from rocframe.areas.partial import Range, RateRange
+from rocframe.calibration.losses import EPSILON
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import normal_quantile
 from rocframe.inference.p_values import check_alternative, normal_p_value
-from rocframe.options import parse_number, to_float
+from rocframe.options import check_choice, check_supported, parse_number, to_float
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,25 +25,40 @@ if TYPE_CHECKING:
     from rocframe.kernel.resample import RandomDraws
 
 
+ComparedMetric = Literal["auc", "average_precision", "brier", "log_loss"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """The compared quantity: the AUC, a partial area, or a rate.
+    """The compared quantity: a metric, a partial area, or a rate.
 
     `rate_range` is the range of the partial area, or None. `fixed_rate` is the name and the value
-    of a fixed rate, or None. At a fixed FPR, TPR is compared; at a fixed TPR, FPR is compared.
+    of a fixed rate, or None. At a fixed FPR, TPR is compared; at a fixed TPR, FPR is compared. In
+    both cases, `metric` is "auc".
     """
 
+    metric: ComparedMetric = "auc"
     rate_range: RateRange | None = None
     fixed_rate: tuple[Literal["fpr", "tpr"], float] | None = None
 
     @classmethod
     def parse(
-        cls, fpr: float | Range | None, tpr: float | Range | None, standardize: str | None
+        cls,
+        metric: ComparedMetric,
+        fpr: float | Range | None,
+        tpr: float | Range | None,
+        standardize: str | None,
     ) -> Quantity:
         """Return the compared quantity.
 
-        A number is a fixed rate, and a pair of numbers is the range of a partial area.
+        For `fpr` and `tpr`, a number is a fixed rate, and a pair of numbers is the range of a
+        partial area.
         """
+        check_choice("metric", metric, get_args(ComparedMetric))
+        if metric != "auc":
+            for name, value in {"fpr": fpr, "tpr": tpr, "standardize": standardize}.items():
+                check_supported(name, value, f"metric={metric!r}")
+            return cls(metric=metric)
         for name, value, other in (("fpr", fpr, tpr), ("tpr", tpr, fpr)):
             rate = to_float(value)
             if rate is None or other is not None or standardize is not None:
@@ -62,7 +79,22 @@ class Quantity:
         """Prefix of the columns with the values of the two models."""
         if self.fixed_rate is not None:
             return "tpr" if self.fixed_rate[0] == "fpr" else "fpr"
-        return "auc" if self.rate_range is None else "partial_auc"
+        return self.metric if self.rate_range is None else "partial_auc"
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether the quantity is the mean of a loss of the rows, computed from probabilities."""
+        return self.metric in {"brier", "log_loss"}
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether a lower value is better."""
+        return self.is_loss or self.name == "fpr"
+
+    @property
+    def depends_on_prevalence(self) -> bool:
+        """Whether the quantity depends on the share of positives."""
+        return self.metric != "auc"
 
     @property
     def slope(self) -> float:
@@ -73,7 +105,7 @@ class Quantity:
     def max_difference(self) -> float:
         """Largest possible difference of two standardized values."""
         if self.rate_range is None:
-            return 1.0
+            return -log(EPSILON) if self.metric == "log_loss" else 1.0
         return self.rate_range.slope * (self.rate_range.high - self.rate_range.low)
 
     def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -98,7 +130,7 @@ class Hypothesis:
         """Return the hypothesis for the options `margin` and `alternative`.
 
         The alternative of non-inferiority is a - b < margin, or a - b > -margin if low values of
-        the quantity are better, as for the FPR.
+        the quantity are better, as for the FPR and for losses.
         """
         check_alternative(alternative)
         if margin is None:
@@ -111,7 +143,7 @@ class Hypothesis:
                 "margin= already defines a one-sided alternative, that b is not inferior to a",
                 "Pass either margin= or alternative=.",
             )
-        lower_is_better = quantity.name == "fpr"
+        lower_is_better = quantity.lower_is_better
         return cls(
             quantity=quantity,
             null=-size if lower_is_better else size,

@@ -265,7 +265,7 @@ def paired_areas(
     if rate_range is not None and instances.weight is None:
         batch = in_rank_order(instances, batch)  # sums of fractions depend on the order of rows
     rows, segment = batch.rows, batch.segment
-    weight = _scaled_weights(instances, batch)
+    weight = scaled_weights(instances, batch)
     count = None if instances.count is None else instances.count[rows]
     row_weight: NDArray[Any] = np.ones(len(rows), np.int64) if count is None else count
     row_weight = row_weight if weight is None else row_weight * weight
@@ -338,7 +338,7 @@ def model_scans(instances: Instances, batch: ModelBatch) -> Iterator[Scan]:
     """Yield the scan of each model of a batch; each has the rows of the batch in the same order."""
     rows = batch.rows
     groups = RowGroups(keys=pl.DataFrame(height=len(batch.groups)), starts=batch.starts, order=rows)
-    weight = _scaled_weights(instances, batch)
+    weight = scaled_weights(instances, batch)
     for model in batch.models:
         state = instances.state[model][rows]
         cases = Cases(
@@ -353,7 +353,7 @@ def model_scans(instances: Instances, batch: ModelBatch) -> Iterator[Scan]:
         yield Scan.from_rows(sort_grouped_rows(cases, groups))
 
 
-def _scaled_weights(instances: Instances, batch: ModelBatch) -> NDArray[np.float64] | None:
+def scaled_weights(instances: Instances, batch: ModelBatch) -> NDArray[np.float64] | None:
     """Return the weights of the rows of a batch, scaled to at most 1."""
     if instances.weight is None:
         return None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import polars as pl
 
+from rocframe.calibration.bins import check_probabilities
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError, PairingError
 from rocframe.frames import (
     as_input_frame,
@@ -50,7 +51,8 @@ class PairingOptions:
 
     `min_models` is the minimum number of score columns. If it is 0, a single score column without
     `id` can be one model. `unpaired` is a text for errors: the option to use for models that scored
-    different rows, or None if there is no such option.
+    different rows, or None if there is no such option. If `probabilities` is true, scores outside
+    [0, 1] raise an error.
     """
 
     between: str
@@ -59,6 +61,7 @@ class PairingOptions:
     paired: bool
     min_models: int
     unpaired: str | None
+    probabilities: bool
 
     @classmethod
     def parse(
@@ -71,6 +74,7 @@ class PairingOptions:
         paired: bool = True,
         min_models: int = 2,
         unpaired: str | None = 'method="delong_unpaired"',
+        probabilities: bool = False,
     ) -> PairingOptions:
         """Return the options; raise an error if one of them is invalid."""
         check_choice("unmatched", unmatched, get_args(Unmatched))
@@ -98,6 +102,7 @@ class PairingOptions:
             paired=paired,
             min_models=min_models,
             unpaired=unpaired,
+            probabilities=probabilities,
         )
 
     @property
@@ -277,7 +282,7 @@ class Instances:
 
 def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
     """Read the models of a collected frame, and match their rows by instance."""
-    models = list(read_cases(frame, pairing.bound))
+    models = _read_models(frame, pairing)
     if pairing.between is not None:
         return _read_long(frame, models[0], pairing)
     models.sort(key=lambda cases: str(cases.model))
@@ -296,9 +301,18 @@ def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
     )
 
 
+def _read_models(frame: pl.DataFrame, pairing: PairingColumns) -> list[Cases]:
+    """Return the rows of each score column; raise an error for scores that are no probabilities."""
+    models = list(read_cases(frame, pairing.bound))
+    if pairing.options.probabilities:
+        for cases in models:
+            check_probabilities(cases, "Brier scores and logarithmic losses need probabilities.")
+    return models
+
+
 def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> tuple[pl.Series, list[Cases]]:
     """Read the rows of each model of a collected frame without pairing; models are sorted."""
-    models = list(read_cases(frame, pairing.bound))
+    models = _read_models(frame, pairing)
     if pairing.between is None:
         models.sort(key=lambda cases: str(cases.model))
         return pl.Series("model", [cases.model for cases in models], pl.String), models

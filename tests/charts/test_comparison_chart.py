@@ -52,6 +52,23 @@ def test_the_axis_title_is_the_compared_metric(vote):
     assert partial.title.text == "Differences of partial AUC"
 
 
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        ("brier", "Brier score"),
+        ("log_loss", "logarithmic loss"),
+        ("average_precision", "average precision"),
+    ],
+)
+def test_the_axis_title_is_the_name_of_another_metric(vote, metric, name):
+    options = {"n_boot": 20, "seed": 1} if metric == "average_precision" else {}
+    scores = vote.with_columns(pl.col("score").clip(0, 1))
+    table = rf.compare(scores, "label", "score", id="id", metric=metric, **options)
+    chart = table.roc.chart()
+    assert encodings(chart, "x")[0]["title"] == f"Difference of {name}"
+    assert chart.title.text == f"Differences of {name}"
+
+
 def test_of_many_pairs_those_with_the_smallest_p_values_are_drawn():
     n = 60
     models = {
