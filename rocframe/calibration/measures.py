@@ -79,12 +79,6 @@ def mce(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
     return largest
 
 
-def calibration_in_the_large(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
-    """Return the event rate of each group minus its mean score; `bins` are any bins of the scan."""
-    difference = _sum_of_bins(scan, bins, bins.pos - bins.score_sum)
-    return _quotient(difference, _sum_of_bins(scan, bins, bins.total))
-
-
 def smooth_ece(points: Points) -> NDArray[np.float64]:
     """Return the smooth calibration error; see `rocframe.calibration.smooth.smooth_error`."""
     return points.of_all_groups(smooth_error(points))
@@ -144,7 +138,7 @@ def spiegelhalter(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def hosmer_lemeshow(scan: Scan, bins: Bins, *, n_fitted: int = 0) -> HosmerLemeshow:
-    """Return the test of Hosmer and Lemeshow on quantile bins.
+    """Return the test of Hosmer and Lemeshow; `bins` are quantile or uniform bins of the scan.
 
     The statistic is the sum of (O - E)² / (n·m·(1 - m)) over the bins. O is the number of
     positives, n the number of rows, m the mean score, and E = n·m. With weights, O and E are sums

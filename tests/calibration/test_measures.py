@@ -48,7 +48,6 @@ def every_measure(scan: Scan, method: str = "quantile") -> dict[str, np.ndarray]
     return {
         "ece": measures.ece(scan, bins),
         "mce": measures.mce(scan, bins),
-        "in_the_large": measures.calibration_in_the_large(scan, bins),
         "smooth_ece": measures.smooth_ece(points),
         **measures.curve_errors(points)._asdict(),
         "z": z,
@@ -69,7 +68,7 @@ def test_the_errors_of_bins_are_exact(method, rows):
     group, score, positive = zip(*rows, strict=True)
     scan = scan_of(group, score, positive)
     bins = probability_bins(scan, method, 4)
-    expected_errors, largest_errors, differences = [], [], []
+    expected_errors, largest_errors = [], []
     for number, name in enumerate(sorted(set(group))):
         members = [(p, y) for other, p, y in rows if other == name]
         inside = bins.group == number
@@ -86,10 +85,8 @@ def test_the_errors_of_bins_are_exact(method, rows):
             float(sum(len(part) * e for part, e in zip(parts, errors, strict=True)) / n)
         )
         largest_errors.append(float(max(errors)))
-        differences.append(float(sum(y - p for p, y in members) / n))
     assert measures.ece(scan, bins) == pytest.approx(expected_errors, abs=1e-14)
     assert measures.mce(scan, bins) == pytest.approx(largest_errors, abs=1e-14)
-    assert measures.calibration_in_the_large(scan, bins) == pytest.approx(differences, abs=1e-14)
 
 
 def test_a_worked_example_of_the_errors_of_bins():
@@ -98,7 +95,6 @@ def test_a_worked_example_of_the_errors_of_bins():
     bins = probability_bins(scan, "uniform", 2)
     assert measures.ece(scan, bins) == pytest.approx([0.5 / 6])
     assert measures.mce(scan, bins) == pytest.approx([0.25])
-    assert measures.calibration_in_the_large(scan, bins) == pytest.approx([0.5 / 6])
 
 
 @given(rows=ROWS)
@@ -224,7 +220,7 @@ def test_a_weight_of_n_is_n_rows_in_the_measures_that_are_not_tests():
     repeated = every_measure(
         scan_of(*(np.repeat(column, times) for column in (group, score, positive)))
     )
-    for name in ("ece", "mce", "in_the_large", "smooth_ece", "ici", "e50", "e90", "e_max"):
+    for name in ("ece", "mce", "smooth_ece", "ici", "e50", "e90", "e_max"):
         assert weighted[name] == pytest.approx(repeated[name], abs=1e-9), name
 
 
