@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from rocframe.bands.band import band
     from rocframe.bands.smooth import smooth, theoretical_curve
     from rocframe.calibration.calibration import calibration
+    from rocframe.calibration.conversion import curve_from_calibration
     from rocframe.charts.chart import chart
     from rocframe.charts.dashboard.dashboard import dashboard
     from rocframe.classes.class_metrics import class_metrics
@@ -138,6 +139,7 @@ __all__ = [
     "contrast",
     "cost_curve",
     "curve",
+    "curve_from_calibration",
     "dashboard",
     "datasets",
     "decision_curve",

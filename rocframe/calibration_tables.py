@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from rocframe.table_types import (
-    CHANNELS,
-    DOMAINS,
-    HIDDEN_PARTS,
-    ROW_TIES,
-    Schema,
-    TableType,
-    floats,
-    has_columns,
-    integers,
-    strings,
-)
+from rocframe.table_types import ROW_TIES, Schema, TableType, floats, has_columns, integers, strings
 
 
 def calibration_columns() -> Schema:
@@ -23,7 +12,7 @@ def calibration_columns() -> Schema:
         | floats("score_mean", "event_rate", "lower", "upper", "score_min", "score_max")
         | integers("n")
         | floats("ci_level")
-        | strings("ci_method", "note", "method")
+        | strings("ci_method", "note")
     )
 
 
@@ -33,6 +22,8 @@ CALIBRATION = TableType(
     columns=calibration_columns,
     recognize=has_columns(*calibration_columns(), adjacent=8),
     ties=ROW_TIES,
-    drawing="rocframe.charts.calibration_chart:calibration_chart",
-    chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS, "scores"),
+    chart_hint=(
+        "Draw the columns with Altair, for example "
+        'alt.Chart(table).mark_line().encode(x="score_mean", y="event_rate").'
+    ),
 )

@@ -140,6 +140,7 @@ class RocFrame(Namespace):
         return self._frame
 
     curve = LazyMethod("rocframe.curves.curve")
+    curve_from_calibration = LazyMethod("rocframe.calibration.conversion")
     auc = LazyMethod("rocframe.areas.auc")
     band = LazyMethod("rocframe.bands.band")
     smooth = LazyMethod("rocframe.bands.smooth")

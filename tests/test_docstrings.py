@@ -135,6 +135,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "auc_test",
         "band",
         "calibration",
+        "curve_from_calibration",
         "smooth",
         "at",
         "operating_point",

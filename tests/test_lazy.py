@@ -181,6 +181,9 @@ VERBS = {
         across="model",
         cost_ratio=(0.1, 0.5, 2),
     ),
+    "curve from calibration": lambda frame, by: rf.curve_from_calibration(
+        rf.calibration(frame, "label", pl.col("score") / 2, by=by)
+    ),
     "decision curve": lambda frame, by: rf.curve(
         frame, "label", pl.col("score") / 2, by=by
     ).roc.decision_curve(thresholds=[0.1, 0.3]),

@@ -47,6 +47,9 @@ ROLES = {"label": "label", "score": "score", "by": "g", "weight": "w"}
 VERBS = {
     "curve": lambda frame, **roles: rf.curve(frame, metrics="f1", **roles),
     "curve at thresholds": lambda frame, **roles: rf.curve(frame, thresholds=[0.3], **roles),
+    "curve from calibration": lambda frame, **roles: rf.curve_from_calibration(
+        rf.calibration(frame, **roles).with_columns(pl.col("n").cast(pl.Float64))
+    ),
     "auc": rf.auc,
     "auc test": rf.auc_test,
     "h measure": rf.h_measure,

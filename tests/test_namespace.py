@@ -31,6 +31,7 @@ VERBS = [
     "contrast",
     "cost_curve",
     "curve",
+    "curve_from_calibration",
     "dashboard",
     "decision_curve",
     "decision_intervals",

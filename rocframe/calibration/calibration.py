@@ -135,8 +135,7 @@ def calibration(
     -------
     DataFrame or LazyFrame
         One row per group and bin, sorted by group and rising score: `*by`, (`model`,) `bin,
-        score_mean, event_rate, lower, upper, score_min, score_max, n, ci_level, ci_method, note,
-        method`.
+        score_mean, event_rate, lower, upper, score_min, score_max, n, ci_level, ci_method, note`.
 
         `bin` (Int64) is the number of the bin within its group, from 0. `score_mean` (Float64) is
         the mean score of the rows, and `event_rate` (Float64) the share of positives; both are
@@ -156,8 +155,6 @@ def calibration(
         same event rate; `redrawn:12` if 12 resamples had no rows in the bin and were omitted. With
         weights, and for isotonic levels, resamples with rows of one class only are drawn again;
         they are counted too.
-
-        `method` (String) is the method of binning; `chart` uses it.
 
     Raises
     ------
@@ -350,7 +347,6 @@ def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFram
             zero_variance=constant,
             redrawn=redrawn,
         ).tolist(),
-        "method": options.method,
     }
     return build_table(scan.rows.keys, columns, calibration_columns(), rows=group)
 

@@ -41,9 +41,10 @@ NO_VARIANCE = (
 )
 # The nodes of the grid on which a kernel is applied: at least `NODES_PER_BANDWIDTH` of them per
 # bandwidth, and at least and at most the given numbers.
-NODES_PER_BANDWIDTH = 40
-MIN_NODES, MAX_NODES, GRID_FACTOR = 1 << 9, 1 << 15, 8
-GRID_NUMBERS = 1 << 20  # number of nodes of all groups that a thread computes at a time
+NODES_PER_BANDWIDTH = 20
+MIN_NODES, MAX_NODES, GRID_FACTOR = 1 << 7, 1 << 15, 4
+GRID_NUMBERS = 1 << 18  # number of nodes of all groups that a thread computes at a time
+LARGEST_WAVE = 3.0  # exp(-(πkσ)²/2) is 5e-20 for kσ = 3
 MAX_ITERATIONS = 100
 MIN_BANDWIDTH = 1e-3  # smallest automatic bandwidth of a curve
 BANDWIDTH_ERROR = 1e-7  # the automatic bandwidth is computed with this absolute error
@@ -469,7 +470,9 @@ def kernel(points: Points, *, size: int = 101, bandwidth: float | None = None) -
     starts = _starts(owner, len(points.groups))
     total = points.group_sums(points.weight)
     level = np.full(len(sigma), MIN_NODES)
-    while (is_coarse := (level * sigma < NODES_PER_BANDWIDTH) & (level < MAX_NODES)).any():
+    # A rate, unlike an integral of rates, does not average out the errors of single nodes.
+    needed = 4 * NODES_PER_BANDWIDTH / sigma
+    while (is_coarse := (level < needed) & (level < MAX_NODES)).any():
         level[is_coarse] *= GRID_FACTOR
     rate = np.full(len(score), np.nan)
 
@@ -534,10 +537,12 @@ def _smooth(spectrum: NDArray[np.float64], sigma: NDArray[np.float64]) -> NDArra
 
     The reflected kernel is 1 + 2 Σ exp(-(πkσ)²/2)·cos(πk·t)·cos(πk·score), summed over k ≥ 1.
     """
-    wave = np.pi * np.arange(spectrum.shape[1])
-    smoothed: NDArray[np.float64] = dct(
-        spectrum * np.exp(-0.5 * (sigma[:, None] * wave) ** 2), type=1, axis=1
-    )
+    # Terms with a larger k are below the rounding error of the others.
+    largest = min(int(LARGEST_WAVE / sigma.min()) + 1, spectrum.shape[1]) if len(sigma) else 0
+    terms = np.zeros_like(spectrum)
+    waves = np.exp(-0.5 * np.multiply.outer(sigma, np.pi * np.arange(largest)) ** 2)
+    np.multiply(spectrum[:, :largest], waves, out=terms[:, :largest])
+    smoothed: NDArray[np.float64] = dct(terms, type=1, axis=1)
     return smoothed
 
 

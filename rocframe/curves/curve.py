@@ -231,7 +231,7 @@ def curve(
     settings = Settings(beta=beta, costs=costs, prevalence=prevalence)
     shape = kind_named(kind)
     named = parse_metrics(
-        metrics, lambda metric: _metric_expression(metric, settings), allow_empty=True
+        metrics, lambda metric: metric_expression(metric, settings), allow_empty=True
     )
     if max_error is not None:
         max_error = parse_max_error(max_error)
@@ -242,7 +242,7 @@ def curve(
     right = [*CURVE_COLUMNS, *given, *shape.rates]
     if given and PREVALENCE in named and named[PREVALENCE].meta.eq(pl.col(PREVALENCE)):
         del named[PREVALENCE]  # prevalence= already adds this column
-    _check_metric_columns(named, [*parse_names(by), *right], [*right, *measures], score)
+    check_metric_columns(named, [*parse_names(by), *right], [*right, *measures], score)
     check_metric_settings(named, beta=beta, costs=costs)
     roles = Roles(
         label=label,
@@ -273,18 +273,26 @@ def curve(
         more=(*given, *shape.rates, *named),
         anchor=THRESHOLD,
     )
-    # User-defined metrics may refer to the rates.
     columns = [pl.lit(value, pl.Float64()).alias(name) for name, value in given.items()]
-    result = counts.with_columns(*columns, *shape.exprs(settings))
-    result = result.with_columns(expr.alias(name) for name, expr in named.items())
-    if named:  # undefined values of user-defined metrics can be NaN
-        result = result.with_columns((cs.by_name(*named) & cs.float()).fill_nan(None))
+    result = with_rates(counts.with_columns(*columns), shape, named, settings)
     if measures:
         result = result.select(~cs.by_name(*measures), cs.by_name(*measures))
     return as_input_frame(predictions, result)
 
 
-def _metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr]:
+def with_rates(
+    counts: pl.LazyFrame, kind: Kind, metrics: Mapping[str, pl.Expr], settings: Settings
+) -> pl.LazyFrame:
+    """Add the two rates of a kind of curve, and then metrics, to a table of counts."""
+    # User-defined metrics may refer to the rates.
+    result = counts.with_columns(*kind.exprs(settings))
+    result = result.with_columns(expr.alias(name) for name, expr in metrics.items())
+    if metrics:  # undefined values of user-defined metrics can be NaN
+        result = result.with_columns((cs.by_name(*metrics) & cs.float()).fill_nan(None))
+    return result
+
+
+def metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr]:
     """Return the name of a metric and its expression."""
     if isinstance(metric, pl.Expr):
         return expression_name("metrics", metric), metric
@@ -294,7 +302,7 @@ def _metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr
     return str(metric), parse_metric("metrics", metric, settings).expr()
 
 
-def _check_metric_columns(
+def check_metric_columns(
     named: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str], score: Scores
 ) -> None:
     """Raise an error if metrics refer to unknown columns, or have the names of other columns."""

@@ -158,9 +158,14 @@ class Curves:
 
     def name_group(self, group: int) -> str:
         """Return the text for a group in errors: `group fold=1`, or `the curve` without groups."""
-        key = self.keys.row(group, named=True) if self.keys.width else {}
-        values = ", ".join(f"{name}={value!r}" for name, value in key.items())
-        return f"group {values}" if values else "the curve"
+        return name_key(self.keys, group, otherwise="the curve")
+
+
+def name_key(keys: pl.DataFrame, group: int, *, otherwise: str) -> str:
+    """Return the text for a group in errors: `group fold=1`, or `otherwise` without groups."""
+    key = keys.row(group, named=True) if keys.width else {}
+    values = ", ".join(f"{name}={value!r}" for name, value in key.items())
+    return f"group {values}" if values else otherwise
 
 
 def number_keys(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:

@@ -28,7 +28,6 @@ COLUMNS = {
     "ci_level": pl.Float64,
     "ci_method": pl.String,
     "note": pl.String,
-    "method": pl.String,
 }
 METHODS = ["quantile", "uniform", "isotonic"]
 SCORES = [0.0, 0.1, 0.25, 0.3, 0.5, 0.7, 1.0]

@@ -1,0 +1,421 @@
+"""The function `curve_from_calibration`: curves from event rates and the distribution of scores.
+
+References
+----------
+M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
+89-108.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rocframe.curves.curve import check_metric_columns, metric_expression, with_rates
+from rocframe.curves.table import SEPARATE_CURVES, name_key, number_keys
+from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError
+from rocframe.frames import (
+    as_input_frame,
+    build_table,
+    column,
+    lazy_plan,
+    private_names,
+    through_node,
+)
+from rocframe.kernel.groups import cumulative_sums
+from rocframe.kinds import KindName, kind_named
+from rocframe.metric_options import check_metric_settings, parse_metrics
+from rocframe.options import check_group_columns, check_text, group_dtypes, parse_names, public
+from rocframe.rates import Settings
+from rocframe.schemas import CURVE_COLUMNS, THRESHOLD, curve_columns
+from rocframe.text import format_count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By
+
+
+MAKE_BINS = (
+    'Compute a table of bins with .roc.calibration(label, score, by=…, method="quantile"), or with '
+    'the method "uniform" or "isotonic".'
+)
+# A product n·event_rate is an integer if it differs from one by at most this, plus a rounding error
+# of the product.
+INTEGER_TOLERANCE = 1e-6
+
+
+@public
+def curve_from_calibration(
+    table: FrameT,
+    /,
+    *,
+    kind: KindName = "roc",
+    metrics: str | pl.Expr | Sequence[str | pl.Expr] = (),
+    density: str | None = None,
+    beta: float = 1.0,
+    costs: Mapping[str, float] | None = None,
+    by: By = None,
+) -> FrameT:
+    """Return the curve table that event rates and the distribution of scores determine.
+
+    Each bin of a calibration table has n·event_rate positives and n·(1 - event_rate) negatives.
+    Their sums over all bins at or above a threshold are the true and the false positives.
+
+    Parameters
+    ----------
+    table : DataFrame or LazyFrame
+        A table of bins as returned by `calibration`, with the columns `bin, event_rate, score_min,
+        n`. Other columns are not read. Rows may be in any order. With `density`, a table of grid
+        points with the columns `bin, event_rate, score_mean` and the column of the density.
+    kind : str, default "roc"
+        Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
+        precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),
+        `"lift_chart"` (alert_rate, tp), `"predictive_value"` (alert_rate, ppv),
+        `"skill"` (alert_rate, skill).
+    metrics : str, Expr or sequence of these, default ()
+        Additional columns: names of metrics, such as `"accuracy"`, and named expressions over
+        `threshold`, `tp`, `fp`, `fn`, `tn` and the two rates. `curve` lists the names.
+    density : str, default None
+        Column with the density of the scores at each grid point `score_mean`, at least 0. Event
+        rates and densities are then values of two functions of the score at grid points, such as
+        those of `method="loess"` or `method="kernel"`, instead of values of bins.
+    beta : float, default 1.0
+        Weight of recall relative to precision in `"f_beta"`.
+    costs : mapping of str to float, default None
+        Costs of a `tp`, `fp`, `fn` and `tn`, for `"expected_cost"`. Costs that are not given are 0.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `bin`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per group and bin with rows, and one row per group above all bins, sorted by group
+        and falling threshold: `*by, threshold, tp, fp, fn, tn`, the two rates, then `metrics`. This
+        is a curve table, which `area`, `at`, `operating_point`, `hull`, `chart` and all other
+        functions on curves accept.
+
+        `threshold` (Float64) is `score_min` of the bin, so that `score >= threshold` selects the
+        rows of this bin and of all higher bins. `tp, fp, fn, tn` are the counts at this threshold:
+        Int64 if `n` is an integer column, and Float64 if `n` is a float column. With `density`, the
+        thresholds are the grid points `score_mean`, and the counts (Float64) are integrals of the
+        density above and below the threshold: shares of all rows if the density has the integral 1.
+
+        A bin with `n` = 0 has no row. A group without rows has only the row with threshold `inf`. A
+        rate is null if its denominator is 0.
+
+    Raises
+    ------
+    RocframeError
+        If a column is missing or is not numeric, or if an option is invalid. Also if a bin with
+        rows has no event rate or no score, if `n` is null (use bins, or pass `density`) or
+        negative, if an event rate is outside [0, 1], if two bins of a group have the same
+        `score_min`, or if `n` is an integer column and n·event_rate is not an integer. For a
+        LazyFrame, errors that depend on its columns or values are raised by `collect`.
+
+    See Also
+    --------
+    calibration : The event rate of each bin.
+    curve : The full curve, from predictions.
+    area : The area under each curve.
+
+    Notes
+    -----
+    The formulas are those of Vuk and Curk (2006). With p(o) for the event rate at the score o and
+    q(o) for the density of the scores, whose integral is 1 (formula 6.2), TP / (P + N) is the
+    integral of p·q above the threshold and FP / (P + N) that of (1 - p)·q (6.3). FN / (P + N) and
+    TN / (P + N) are the same integrals below the threshold (6.4). The area under the curve (6.5 to
+    6.8) is the result of `area`.
+
+    For bins, q is n divided by the number of all rows, and each row of the result is a row of the
+    curve of the predictions. Between these rows, the curve is a straight line: the scores of a bin
+    are treated as ties. The area therefore equals that of the predictions if each bin has one
+    score, and otherwise that of the binned scores. From isotonic bins, the result is the convex
+    hull of the curve of the predictions. With `density`, integrals are computed with the
+    trapezoidal rule, and the density is 0 outside the grid.
+
+    If the calibration table was computed with weights, its event rates are weighted, but `n` is the
+    number of rows. The counts are then approximate. This requires a float column, such as
+    `table.with_columns(pl.col("n").cast(pl.Float64))`. If `n` is replaced by the sum of weights of
+    each bin, the counts are those of the weighted rows.
+
+    References
+    ----------
+    M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
+    89-108.
+
+    T. Fawcett, A. Niculescu-Mizil (2007), "PAV and the ROC convex hull", Machine Learning 68(1),
+    97-106. doi:10.1007/s10994-007-5011-0
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> bins = pl.DataFrame(
+    ...     {
+    ...         "bin": [0, 1, 2],
+    ...         "score_mean": [0.2, 0.5, 0.9],
+    ...         "event_rate": [0.25, 0.5, 0.75],
+    ...         "score_min": [0.1, 0.4, 0.8],
+    ...         "n": [8, 4, 4],
+    ...     }
+    ... )
+    >>> curves = rf.curve_from_calibration(bins, metrics="accuracy")
+    >>> curves.drop("fpr", "tpr")
+    shape: (4, 6)
+    ┌───────────┬─────┬─────┬─────┬─────┬──────────┐
+    │ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ accuracy │
+    │ ---       ┆ --- ┆ --- ┆ --- ┆ --- ┆ ---      │
+    │ f64       ┆ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64      │
+    ╞═══════════╪═════╪═════╪═════╪═════╪══════════╡
+    │ inf       ┆ 0   ┆ 0   ┆ 7   ┆ 9   ┆ 0.5625   │
+    │ 0.8       ┆ 3   ┆ 1   ┆ 4   ┆ 8   ┆ 0.6875   │
+    │ 0.4       ┆ 5   ┆ 3   ┆ 2   ┆ 6   ┆ 0.6875   │
+    │ 0.1       ┆ 7   ┆ 9   ┆ 0   ┆ 0   ┆ 0.4375   │
+    └───────────┴─────┴─────┴─────┴─────┴──────────┘
+    >>> curves.roc.area()
+    shape: (1, 1)
+    ┌──────────┐
+    │ auc      │
+    │ ---      │
+    │ f64      │
+    ╞══════════╡
+    │ 0.722222 │
+    └──────────┘
+
+    A calibrated model whose scores are uniformly distributed:
+
+    >>> grid = pl.DataFrame({"bin": range(101)}).with_columns(
+    ...     score_mean=pl.col("bin") / 100, event_rate=pl.col("bin") / 100, q=pl.lit(1.0)
+    ... )
+    >>> rf.curve_from_calibration(grid, density="q").roc.area()
+    shape: (1, 1)
+    ┌────────┐
+    │ auc    │
+    │ ---    │
+    │ f64    │
+    ╞════════╡
+    │ 0.8333 │
+    └────────┘
+    """
+    settings = Settings(beta=beta, costs=costs)
+    shape = kind_named(kind)
+    named = parse_metrics(
+        metrics, lambda metric: metric_expression(metric, settings), allow_empty=True
+    )
+    check_metric_settings(named, beta=beta, costs=costs)
+    if density is not None:
+        check_text("density", density)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        right = (*CURVE_COLUMNS, *shape.rates)
+        layout = calibration_layout(schema, by, density, (*right, *named))
+        check_metric_columns(named, [*layout.keys, *right], right, THRESHOLD)
+        counts = through_node(
+            plan.select(layout.inputs),
+            lambda frame: curves_of_bins(frame, layout),
+            schema={**layout.keys, **curve_columns(layout.count)},
+            by=list(layout.keys),
+            anchor=THRESHOLD,
+        )
+        return with_rates(counts, shape, named, settings)
+
+    return as_input_frame(table, lazy_plan("table", table).pipe_with_schema(resolve))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CalibrationLayout:
+    """The columns of a calibration table that determine the curves.
+
+    `keys` has the dtypes of the group columns, and `count` is the dtype of the counts of the curve.
+    `columns` are the columns of the threshold, of the event rate, and of the number of rows or the
+    density, each with the name that it has in the frame of `inputs`. `is_density` is true if the
+    rows are grid points with a density.
+    """
+
+    keys: dict[str, pl.DataType]
+    columns: dict[str, str]
+    count: pl.DataType
+    is_density: bool
+
+    @property
+    def inputs(self) -> list[pl.Expr]:
+        """The group columns and the read columns as expressions."""
+        read = [column(name).alias(private) for name, private in self.columns.items()]
+        return [*map(column, self.keys), *read]
+
+
+def calibration_layout(
+    schema: Mapping[str, pl.DataType], by: By, density: str | None, new_columns: Sequence[str]
+) -> CalibrationLayout:
+    """Check the columns of a calibration table and return its layout.
+
+    Raise an error if a required column is missing or is not numeric, or if a group column has the
+    name of one of the `new_columns` of the result.
+    """
+    if by is None and "bin" not in schema:
+        raise _no_calibration_table("bin", schema)
+    names = list(schema)
+    keys = names[: names.index("bin")] if by is None else list(parse_names(by))
+    check_group_columns(keys, schema, new_columns)
+    threshold, mass = ("score_min", "n") if density is None else ("score_mean", density)
+    for name in (threshold, "event_rate", mass):
+        argument = "density" if name == density else "table"
+        if name not in schema:
+            if name == density:
+                raise MissingColumnError.compose(argument, name, schema)
+            raise _no_calibration_table(name, schema)
+        if not schema[name].is_numeric():
+            hint = f"This column must be numeric. {MAKE_BINS}"
+            raise ColumnTypeError.compose(argument, name, schema[name], hint)
+    return CalibrationLayout(
+        keys=group_dtypes(keys, schema),
+        columns=private_names((threshold, "event_rate", mass), keys),
+        count=pl.Int64() if density is None and schema[mass].is_integer() else pl.Float64(),
+        is_density=density is not None,
+    )
+
+
+def _no_calibration_table(name: str, schema: Mapping[str, pl.DataType]) -> MissingColumnError:
+    """Return an error for a table that is not a calibration table."""
+    error = MissingColumnError.compose("table", name, schema)
+    return MissingColumnError(f"{error}\n{MAKE_BINS}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CalibrationRows:
+    """The rows of a calibration table.
+
+    `group` is the position of the key of each row in `keys`. `threshold` is the lowest score of a
+    bin or the score of a grid point, `rate` the event rate, and `mass` the number of rows of a bin
+    or the density at a grid point. NaN stands for null.
+    """
+
+    keys: pl.DataFrame
+    group: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    rate: NDArray[np.float64]
+    mass: NDArray[np.float64]
+
+    @classmethod
+    def read(cls, frame: pl.DataFrame, layout: CalibrationLayout) -> CalibrationRows:
+        """Return the rows of a table with the columns `layout.inputs`."""
+        keys, group = number_keys(frame, list(layout.keys))
+        threshold, rate, mass = (
+            frame.get_column(private).cast(pl.Float64).to_numpy()
+            for private in layout.columns.values()
+        )
+        keys = keys if layout.keys else pl.DataFrame(height=1)
+        return cls(keys=keys, group=group, threshold=threshold, rate=rate, mass=mass)
+
+    def sorted_part(self, mask: NDArray[np.bool_]) -> CalibrationRows:
+        """Return the rows where `mask` is true, sorted by group and falling threshold."""
+        rows = np.flatnonzero(mask)
+        rows = rows[np.lexsort((-self.threshold[rows], self.group[rows]))]
+        return CalibrationRows(
+            keys=self.keys,
+            group=self.group[rows],
+            threshold=self.threshold[rows],
+            rate=self.rate[rows],
+            mass=self.mass[rows],
+        )
+
+    def check(self, invalid: NDArray[np.bool_], problem: str, hint: str) -> None:
+        """Raise an error that names the group of the first invalid row, if there is one."""
+        if invalid.any():
+            group = int(self.group[np.argmax(invalid)])
+            name = name_key(self.keys, group, otherwise="the table")
+            raise BrokenCurveError.compose(f"table: {problem.format(group=name)}", hint)
+
+
+def curves_of_bins(frame: pl.DataFrame, layout: CalibrationLayout) -> pl.DataFrame:
+    """Return the curve table of a calibration table: the group columns, threshold and counts."""
+    table = CalibrationRows.read(frame, layout)
+    _check_rows(table, layout)
+    has_score = ~np.isnan(table.threshold)
+    rows = table.sorted_part(has_score if layout.is_density else has_score & (table.mass > 0))
+    group, keys = rows.group, rows.keys
+    repeated = (np.diff(rows.threshold) == 0) & (np.diff(group) == 0)
+    rows.check(
+        np.append(repeated, False)[: len(group)],
+        "two rows of {group} have the same " + next(iter(layout.columns)),
+        SEPARATE_CURVES,
+    )
+    pos, neg = _grid_counts(rows) if layout.is_density else _bin_counts(rows, layout.count)
+    # The curve of each group starts above all bins.
+    firsts = np.searchsorted(group, np.arange(keys.height))
+    starts = np.append(firsts, len(group)) + np.arange(keys.height + 1)
+    threshold = np.insert(rows.threshold, firsts, np.inf)
+    tp, fp = (cumulative_sums(np.insert(counts, firsts, 0), starts) for counts in (pos, neg))
+    lengths, lasts = np.diff(starts), starts[1:] - 1
+    n_pos, n_neg = (np.repeat(counts[lasts], lengths) for counts in (tp, fp))
+    return build_table(
+        keys,
+        {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": n_pos - tp, "tn": n_neg - fp},
+        curve_columns(layout.count),
+        rows=np.repeat(np.arange(keys.height), lengths),
+    )
+
+
+def _check_rows(rows: CalibrationRows, layout: CalibrationLayout) -> None:
+    """Raise an error if a row has no score, event rate or number of rows, or an invalid one."""
+    score, _, name = layout.columns
+    no_score, no_rate, no_mass = map(np.isnan, (rows.threshold, rows.rate, rows.mass))
+    hint = MAKE_BINS
+    if not layout.is_density:
+        hint += " For grid points, pass the column of the density of the scores as density=."
+    for invalid, problem, advice in (
+        (no_mass & ~(no_score & no_rate), f"{name} is null in {{group}}", hint),
+        (rows.mass < 0, f"{name} is below 0 in {{group}}", MAKE_BINS),
+        (np.isinf(rows.mass), f"{name} is infinite in {{group}}", MAKE_BINS),
+        ((rows.mass > 0) & no_score, f"{score} is null in {{group}}", hint),
+        ((rows.mass > 0) & no_rate, "event_rate is null in {group}", hint),
+        (
+            (rows.rate < 0) | (rows.rate > 1),
+            "event_rate is outside [0, 1] in {group}",
+            MAKE_BINS,
+        ),
+    ):
+        rows.check(invalid, problem, advice)
+
+
+def _bin_counts(rows: CalibrationRows, dtype: pl.DataType) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the numbers of positives and of negatives in each bin.
+
+    Raise an error if `dtype` is Int64 and a number of positives is not an integer.
+    """
+    pos = rows.rate * rows.mass
+    if dtype.is_float():
+        return pos, rows.mass - pos
+    is_fraction = abs(pos - np.rint(pos)) > INTEGER_TOLERANCE + np.spacing(rows.mass)
+    rows.check(
+        is_fraction,
+        f"n·event_rate is not an integer in {format_count(int(is_fraction.sum()), 'bin')}, the "
+        "first of which is in {group}",
+        "If the event rates are weighted, replace n by the sum of weights of each bin. For "
+        'approximate counts, use .with_columns(pl.col("n").cast(pl.Float64)).',
+    )
+    n_pos = np.rint(pos).astype(np.int64)
+    return n_pos, rows.mass.astype(np.int64) - n_pos
+
+
+def _grid_counts(rows: CalibrationRows) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the shares of positives and of negatives between each grid point and the next one.
+
+    The next grid point is the next higher one of the same group. The shares are integrals by the
+    trapezoidal rule; those of the highest grid point are 0.
+    """
+    # The event rate can be null where the density is 0.
+    rate = np.where(rows.mass > 0, rows.rate, 0.0)
+    widths = -np.diff(rows.threshold, prepend=rows.threshold[:1])
+    widths[np.diff(rows.group, prepend=-1) != 0] = 0
+    pos, neg = (
+        widths * (values + np.roll(values, 1)) / 2
+        for values in (rate * rows.mass, (1 - rate) * rows.mass)
+    )
+    return pos, neg
