@@ -5,14 +5,15 @@ from __future__ import annotations
 from rocframe.table_types import ROW_TIES, Schema, TableType, floats, has_columns, integers, strings
 
 
-def calibration_columns() -> Schema:
-    """Return the columns of a table of `calibration`."""
+def calibration_columns(*, consistency: bool = False) -> Schema:
+    """Return the columns of a table of `calibration`, with or without limits of consistency."""
     return (
         integers("bin")
         | floats("score_mean", "event_rate", "lower", "upper", "score_min", "score_max")
         | integers("n")
         | floats("ci_level")
         | strings("ci_method", "note")
+        | (floats("consistency_lower", "consistency_upper") if consistency else {})
     )
 
 

@@ -91,6 +91,16 @@ VERBS = {
     "calibration, isotonic, weighted": lambda frame, by: rf.calibration(
         frame, "label", pl.col("score") / 2, by=by, method="isotonic", weight="w"
     ),
+    "calibration, smooth": lambda frame, by: rf.calibration(
+        frame,
+        "label",
+        pl.col("score") / 2,
+        by=by,
+        method="kernel",
+        consistency=True,
+        seed=1,
+        n_boot=5,
+    ),
     "auc test": lambda frame, by: rf.auc_test(frame, "label", "score", by=by),
     "auc test of models": lambda frame, by: rf.auc_test(frame, "label", ["score", "other"], by=by),
     "areas of many classes": lambda frame, by: rf.multiclass_auc(

@@ -1,31 +1,32 @@
-"""The function `calibration`: event rates of bins of probabilities, with confidence limits."""
+"""The function `calibration`: the event rate as a function of a predicted probability."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from dataclasses import dataclass
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
-from rocframe.calibration.bins import (
-    BinMethod,
-    check_probabilities,
-    isotonic_rates,
-    probability_bins,
-    score_steps,
+from rocframe.calibration.bins import check_probabilities, probability_bins
+from rocframe.calibration.limits import (
+    EventRates,
+    bin_rates,
+    confidence_limits,
+    consistency_limits,
+    isotonic_values,
 )
+from rocframe.calibration.smooth import find_points, kernel, loess
 from rocframe.calibration_tables import calibration_columns
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.bootstrap import nearly_equal, replicate_limits
-from rocframe.inference.confidence import Confidence, clopper_pearson, wilson
+from rocframe.inference.confidence import Confidence
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
-from rocframe.kernel.resample import RandomDraws, ReplicateStatistic, resample_groups, stream_keys
+from rocframe.kernel.resample import RandomDraws, stream_keys
 from rocframe.kernel.scan import Scan
-from rocframe.kernel.threads import run_parallel
 from rocframe.options import (
     NOT_GIVEN,
     NotGiven,
@@ -33,26 +34,26 @@ from rocframe.options import (
     check_flag,
     check_supported,
     parse_integer,
+    parse_number,
     public,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.calibration.bins import Bins
+    from rocframe.calibration.bins import BinMethod
+    from rocframe.calibration.smooth import SmoothCurve
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Scores
     from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import Scannable
 
 
 CalibrationInterval: TypeAlias = Literal["wilson", "clopper_pearson", "bootstrap"]
-DEFAULT_BINS = 10
+CalibrationMethod: TypeAlias = Literal["quantile", "uniform", "isotonic", "loess", "kernel"]
 MAX_BINS = 1_000_000
-MAX_DRAWN_NUMBERS = 1 << 21  # largest number of random numbers that a thread keeps in memory
 
 
 @public
@@ -63,9 +64,13 @@ def calibration(
     score: Scores,
     *,
     by: By = None,
-    method: BinMethod = "quantile",
-    bins: int = DEFAULT_BINS,
+    method: CalibrationMethod = "quantile",
+    bins: int = 10,
     empty_bins: bool = False,
+    grid: int = 101,
+    span: float = 2 / 3,
+    bandwidth: float | None = None,
+    consistency: bool = False,
     ci: CalibrationInterval | NotGiven | None = NOT_GIVEN,
     level: float = 0.95,
     n_boot: int = 2000,
@@ -75,11 +80,11 @@ def calibration(
     count: Count = NOT_GIVEN,
     missing: Literal["raise", "drop"] = "raise",
 ) -> FrameT:
-    """Compute the calibration curve of each group: event rates of bins of probabilities.
+    """Compute the calibration curve of each group: the event rate as a function of the score.
 
-    The scores must be probabilities. Each row of the result is a bin of rows with similar scores.
-    If the scores are calibrated, the event rate of a bin equals its mean score, up to sampling
-    errors.
+    The scores must be probabilities. Each row of the result is a bin of rows with similar scores,
+    or a point of a smooth curve. If the scores are calibrated, the event rate equals the score, up
+    to sampling errors.
 
     Parameters
     ----------
@@ -94,22 +99,38 @@ def calibration(
         result then has the group column `model` (String) after `by`.
     by : str or sequence of str, default None
         Group columns. Rows with a null key are a separate group.
-    method : {"quantile", "uniform", "isotonic"}, default "quantile"
-        Method of binning. `"quantile"`: bins with about the same number of rows; bin i ends at the
-        lowest score for which the share of rows up to this score is at least (i + 1) / `bins`.
-        `"uniform"`: bin i is [i / `bins`, (i + 1) / `bins`); the last bin includes 1. `"isotonic"`:
-        the levels of the isotonic regression of the labels on the score, which are found by the
-        pool-adjacent-violators algorithm (CORP). Rows with equal scores are in the same bin.
+    method : str, default "quantile"
+        Method of estimation. Rows with equal scores are in the same bin.
+
+        - `"quantile"`: bins with about the same number of rows. Bin i ends at the lowest score for
+          which the share of rows up to this score is at least (i + 1) / `bins`.
+        - `"uniform"`: bin i is [i / `bins`, (i + 1) / `bins`); the last bin includes 1.
+        - `"isotonic"`: the levels of the isotonic regression of the labels on the score, which are
+          found by the pool-adjacent-violators algorithm (CORP).
+        - `"loess"`: local linear regression with tricube weights, at points of a grid.
+        - `"kernel"`: mean of the labels, weighted by a normal kernel reflected at 0 and 1, at
+          points of a grid.
     bins : int, default 10
         Number of quantile or uniform bins.
     empty_bins : bool, default False
         If True, the result also has a row with `n` = 0 for each quantile or uniform bin without
         rows. If False, these bins are omitted. A quantile bin is empty if rows with equal scores
         fill the bins next to it.
+    grid : int, default 101
+        Number of points of a smooth curve, evenly spaced from the lowest to the highest score of
+        the group.
+    span : float, default 2/3
+        For `"loess"`: the share of the rows that each local regression uses.
+    bandwidth : float, default None
+        For `"kernel"`: the standard deviation of the normal kernel. By default, the smooth
+        calibration error of the group (Błasiok and Nakkiran 2023), but at least 0.001.
+    consistency : bool, default False
+        If True, the result also has the limits of the event rate under the hypothesis that the
+        scores are calibrated, with probability `level`.
     ci : {"wilson", "clopper_pearson", "bootstrap"} or None, optional
         Method of the confidence limits of the event rate. `"wilson"` and `"clopper_pearson"`:
         limits of a proportion of independent rows, for quantile and uniform bins without weights.
-        `"bootstrap"`: quantiles of resamples, for all bins. None: no limits. By default
+        `"bootstrap"`: quantiles of resamples, for all methods. None: no limits. By default
         `"wilson"` for quantile and uniform bins without weights, otherwise None.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
@@ -134,27 +155,36 @@ def calibration(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and bin, sorted by group and rising score: `*by`, (`model`,) `bin,
-        score_mean, event_rate, lower, upper, score_min, score_max, n, ci_level, ci_method, note`.
+        One row per group and bin or point, sorted by group and rising score: `*by`, (`model`,)
+        `bin, score_mean, event_rate, lower, upper, score_min, score_max, n, ci_level, ci_method,
+        note`. With `consistency`, the columns `consistency_lower, consistency_upper` follow.
 
-        `bin` (Int64) is the number of the bin within its group, from 0. `score_mean` (Float64) is
-        the mean score of the rows, and `event_rate` (Float64) the share of positives; both are
-        weighted if rows have weights. `lower` and `upper` (Float64) are the limits of the event
-        rate. `score_min` and `score_max` (Float64) are the lowest and the highest score in the bin.
-        `n` (Int64) is the number of rows, multiplied by `count` but not by `weight`. `ci_level`
-        (Float64) is the confidence level, and `ci_method` (String) the method of the limits.
+        `bin` (Int64) is the number of the bin or point within its group, from 0. `score_mean`
+        (Float64) is the mean score of the rows, and `event_rate` (Float64) the share of positives;
+        both are weighted if rows have weights. `lower` and `upper` (Float64) are the limits of the
+        event rate. `score_min` and `score_max` (Float64) are the lowest and the highest score in
+        the bin. `n` (Int64) is the number of rows, multiplied by `count` but not by `weight`.
+        `ci_level` (Float64) is the confidence level, and `ci_method` (String) the method of the
+        limits. For points of a smooth curve, `score_mean` is the score of the point, `event_rate`
+        is the estimate, and `score_min`, `score_max` and `n` are null.
+
+        `consistency_lower` and `consistency_upper` (Float64) are quantiles of the event rate if
+        each row is positive with the probability of its score. A calibrated model has an event rate
+        between these limits with a probability of about `level`.
 
         A bin without rows has `n` = 0, and null scores, event rate and limits. A group without rows
-        has one such row, bin 0, unless `empty_bins` is True. Bootstrap limits are null if all
-        resamples have the same event rate; for quantile and uniform bins without weights whose
-        event rate is 0 or 1, Wilson's limits are used instead, and `ci_method` is `wilson`.
+        has one row with null values, bin 0, unless `empty_bins` is True. A kernel estimate is null
+        at points without rows nearby. Bootstrap limits are null if all resamples have the same
+        event rate; for quantile and uniform bins without weights whose event rate is 0 or 1,
+        Wilson's limits are used instead, and `ci_method` is `wilson`.
 
-        `note` (String) is null, or the first of these values that applies: `no_rows` for a bin or
-        a group without rows; `no_positives`, `no_negatives`, `one_positive` or `one_negative` for
-        all bins of a group with so many rows of a class; `zero_variance` if all resamples have the
-        same event rate; `redrawn:12` if 12 resamples had no rows in the bin and were omitted. With
-        weights, and for isotonic levels, resamples with rows of one class only are drawn again;
-        they are counted too.
+        `note` (String) is null, or the first of these values that applies: `no_rows` if the event
+        rate is null because there are no rows; `no_positives`, `no_negatives`, `one_positive` or
+        `one_negative` for all bins of a group with so many rows of a class; `zero_variance` if all
+        resamples have the same event rate; `redrawn:12` if the event rate is undefined in 12
+        resamples, which were omitted, for example because they had no rows in the bin. With
+        weights, for isotonic levels and for points, resamples with rows of one class only are drawn
+        again, and counted too.
 
     Raises
     ------
@@ -172,24 +202,42 @@ def calibration(
 
     Notes
     -----
-    The limits are pointwise: each interval contains the event rate of its own bin with confidence
-    `level`. The limits of quantile and uniform bins are for the event rate of rows whose scores are
-    between `score_min` and `score_max`. Resamples therefore use the bins of the data, instead of
-    new quantiles.
+    All limits are pointwise: each interval contains the event rate of its own bin or point with
+    confidence `level`. The limits of quantile and uniform bins are for the event rate of rows whose
+    scores are between `score_min` and `score_max`. Resamples therefore use the bins of the data,
+    instead of new quantiles.
 
     The limits of an isotonic level are for the isotonic regression at `score_mean`. Each resample
     has its own isotonic regression, with other levels, which is interpolated linearly between
     neighboring scores. Where the true event rate rises steadily with the score, these limits
     contain it less often than the confidence level says (Sen, Banerjee and Woodroofe 2010).
 
+    The limits of a smooth curve are for the mean of the estimate, which differs from the true event
+    rate where the true curve bends. Resamples use the bandwidth of the data.
+
+    The consistency limits of quantile and uniform bins without weights are exact: the number of
+    positives is below the lower limit, or above the upper limit, each with a probability of at most
+    (1 - `level`) / 2. In bins where this number has a variance of at least 400, the limits are
+    computed from its first four moments. All other consistency limits are quantiles of `n_boot`
+    draws of the labels, and depend on `seed`.
+
     References
     ----------
+    M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
+    89-108, section 6.
+
+    J. Bröcker, L. A. Smith (2007), "Increasing the reliability of reliability diagrams", Weather
+    and Forecasting 22(3), 651-661. doi:10.1175/WAF993.1
+
     T. Dimitriadis, T. Gneiting, A. I. Jordan (2021), "Stable reliability diagrams for probabilistic
     classifiers", Proceedings of the National Academy of Sciences 118(8), e2016191118.
     doi:10.1073/pnas.2016191118
 
     B. Sen, M. Banerjee, M. Woodroofe (2010), "Inconsistency of bootstrap: the Grenander estimator",
     The Annals of Statistics 38(4), 1953-1977. doi:10.1214/09-AOS777
+
+    J. Błasiok, P. Nakkiran (2023), "Smooth ECE: principled reliability diagrams via kernel
+    smoothing", arXiv:2309.12236. doi:10.48550/arXiv.2309.12236
 
     Examples
     --------
@@ -224,16 +272,31 @@ def calibration(
     │ 2   ┆ 0.7        ┆ 0.666667   ┆ 0.6       ┆ 0.8       ┆ 3   │
     │ 3   ┆ 0.9        ┆ 1.0        ┆ 0.9       ┆ 0.9       ┆ 1   │
     └─────┴────────────┴────────────┴───────────┴───────────┴─────┘
+
+    The range of event rates of a calibrated model:
+
+    >>> curve = rf.calibration(predictions, "label", "score", bins=2, consistency=True)
+    >>> curve.select("score_mean", "event_rate", "consistency_lower", "consistency_upper")
+    shape: (2, 4)
+    ┌────────────┬────────────┬───────────────────┬───────────────────┐
+    │ score_mean ┆ event_rate ┆ consistency_lower ┆ consistency_upper │
+    │ ---        ┆ ---        ┆ ---               ┆ ---               │
+    │ f64        ┆ f64        ┆ f64               ┆ f64               │
+    ╞════════════╪════════════╪═══════════════════╪═══════════════════╡
+    │ 0.225      ┆ 0.25       ┆ 0.0               ┆ 0.75              │
+    │ 0.75       ┆ 0.75       ┆ 0.25              ┆ 1.0               │
+    └────────────┴────────────┴───────────────────┴───────────────────┘
     """
     options = _parse_options(
         method,
         weight,
         bins=bins,
         empty_bins=empty_bins,
-        ci=ci,
-        level=level,
-        n_boot=n_boot,
-        seed=seed,
+        grid=grid,
+        span=span,
+        bandwidth=bandwidth,
+        consistency=consistency,
+        confidence=(ci, level, n_boot, seed),
     )
     _check_missing(missing)
     roles = Roles(
@@ -249,7 +312,7 @@ def calibration(
         predictions,
         roles,
         lambda cases: _calibration_table(cases, options),
-        columns=calibration_columns(),
+        columns=calibration_columns(consistency=options.consistency),
         anchor="bin",
     )
     return as_input_frame(predictions, table)
@@ -259,42 +322,71 @@ def calibration(
 class CalibrationOptions:
     """The checked options of `calibration`."""
 
-    method: BinMethod
+    method: CalibrationMethod
     bins: int
     empty_bins: bool
+    grid: int
+    span: float
+    bandwidth: float | None
+    consistency: bool
     confidence: Confidence
 
 
+# The methods that use each option.
+METHODS_OF_OPTIONS = {
+    "bins": ("quantile", "uniform"),
+    "empty_bins": ("quantile", "uniform"),
+    "grid": ("loess", "kernel"),
+    "span": ("loess",),
+    "bandwidth": ("kernel",),
+}
+
+
 def _parse_options(
-    method: BinMethod,
+    method: CalibrationMethod,
     weight: Column | None,
     *,
-    bins: int,
-    empty_bins: bool,
-    ci: str | NotGiven | None,
-    level: float,
-    n_boot: int,
-    seed: int | None,
+    confidence: tuple[str | NotGiven | None, float, int, int | None],
+    **options: Any,
 ) -> CalibrationOptions:
-    """Check the options of `calibration`, and choose the interval method if `ci` is not given."""
-    check_choice("method", method, get_args(BinMethod))
-    check_flag("empty_bins", empty_bins)
-    isotonic = method == "isotonic"
+    """Check the options of `calibration`, and choose the interval method if `ci` is not given.
+
+    `confidence` has the arguments `ci`, `level`, `n_boot` and `seed`.
+    """
+    check_choice("method", method, get_args(CalibrationMethod))
     subject = f"method={method!r}"
-    check_supported("bins", bins, subject, supported=not isotonic, default=DEFAULT_BINS)
-    check_supported("empty_bins", empty_bins, subject, supported=not isotonic, default=False)
-    n_bins = parse_integer("bins", bins, high=MAX_BINS, example=10)
+    for option, methods in METHODS_OF_OPTIONS.items():
+        default = signature(calibration).parameters[option].default
+        supported = method in methods
+        check_supported(option, options[option], subject, supported=supported, default=default)
+    for option in ("empty_bins", "consistency"):
+        check_flag(option, options[option])
+    bins = parse_integer("bins", options["bins"], high=MAX_BINS, example=10)
+    grid = parse_integer("grid", options["grid"], low=2, high=MAX_BINS, example=101)
+    span = parse_number("span", options["span"], low=0, high=1, example=0.75)
+    bandwidth = options["bandwidth"]
+    if bandwidth is not None:
+        bandwidth = parse_number("bandwidth", bandwidth, low=0, high=1, example=0.05)
+    ci, level, n_boot, seed = confidence
+    in_bins = method in {"quantile", "uniform"}
     if isinstance(ci, NotGiven):
-        ci = None if isotonic or weight is not None else "wilson"
-    confidence = Confidence.parse(ci, level, n_boot, seed, get_args(CalibrationInterval))
+        ci = "wilson" if in_bins and weight is None else None
+    parsed = Confidence.parse(ci, level, n_boot, seed, get_args(CalibrationInterval))
     if ci in {"wilson", "clopper_pearson"}:
         hint = 'Use ci="bootstrap".'
-        if isotonic:
-            problem = f"the labels determine the levels of {subject}, which this method ignores"
+        if not in_bins:
+            problem = f"this method is for quantile and uniform bins, not for {subject}"
             raise OptionValueError.compose("ci", ci, problem, hint)
         check_supported("weight", weight, f"ci={ci!r}", hint=hint)
     return CalibrationOptions(
-        method=method, bins=n_bins, empty_bins=empty_bins, confidence=confidence
+        method=method,
+        bins=bins,
+        empty_bins=options["empty_bins"],
+        grid=grid,
+        span=span,
+        bandwidth=bandwidth,
+        consistency=options["consistency"],
+        confidence=parsed,
     )
 
 
@@ -306,271 +398,131 @@ def _check_missing(missing: object) -> None:
 
 
 def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFrame:
-    """Return the table of one model, with a row per group and bin."""
+    """Return the table of one model, with a row per group and bin or point."""
     check_probabilities(cases)
     scan = Scan.from_cases(scale_weights(cases))
-    bins = probability_bins(scan, options.method, options.bins)
-    limits = _bin_limits(scan, bins, options, cases.model)
-    group, number, source = _result_rows(bins, len(scan.totals.pos), options)
-    has_rows = source >= 0
+    rates = _event_rates(scan, options)
+    ci, level = options.confidence.ci, options.confidence.level
+    draws = RandomDraws(
+        n_draws=options.confidence.n_boot,
+        seed=options.confidence.seed,
+        keys=stream_keys(scan.rows.keys, cases.model),
+    )
+    limits = confidence_limits(scan, rates, ci, level, draws)
+    group, number, source = _result_rows(rates, len(scan.totals.pos), options)
+    has_rate = source >= 0
+    has_rate[has_rate] = ~np.isnan(rates.event_rate[source[has_rate]])
 
-    def column(values: NDArray[Any]) -> NDArray[Any]:
-        result = np.full(len(source), np.nan)
-        result[has_rows] = values[source[has_rows]]
+    def column(values: NDArray[Any], missing: Any = np.nan) -> NDArray[Any]:
+        result = np.full(len(source), missing)
+        result[source >= 0] = values[source[source >= 0]]
         return result
 
-    n, redrawn = (np.zeros(len(source), np.int64) for _ in range(2))
-    n[has_rows] = bins.n[source[has_rows]]
-    redrawn[has_rows] = limits.n_redrawn[source[has_rows]]
-    constant = np.zeros(len(source), bool)
-    constant[has_rows] = limits.constant[source[has_rows]]
-    lower = column(limits.lower)
-    method = np.full(len(source), options.confidence.ci, object)
-    if options.confidence.ci == "bootstrap":
-        method[has_rows] = np.where(limits.wilson[source[has_rows]], "wilson", "bootstrap")
-    method[np.isnan(lower)] = None
+    method = np.full(len(source), ci, object)
+    method[column(limits.wilson, missing=False)] = "wilson"
+    method[np.isnan(column(limits.lower))] = None
     totals = scan.totals
-    columns = {
+    columns: dict[str, Any] = {
         "bin": number,
-        "score_mean": column(bins.score_mean),
-        "event_rate": column(bins.event_rate),
-        "lower": lower,
+        "score_mean": column(rates.score),
+        "event_rate": column(rates.event_rate),
+        "lower": column(limits.lower),
         "upper": column(limits.upper),
-        "score_min": column(bins.score_min),
-        "score_max": column(bins.score_max),
-        "n": n,
-        "ci_level": None if options.confidence.ci is None else options.confidence.level,
+        "ci_level": None if ci is None else level,
         "ci_method": method.tolist(),
         "note": class_notes(
-            np.where(has_rows, totals.pos_rows[group], 0),
-            np.where(has_rows, totals.neg_rows[group], 0),
-            zero_variance=constant,
-            redrawn=redrawn,
+            np.where(has_rate, totals.pos_rows[group], 0),
+            np.where(has_rate, totals.neg_rows[group], 0),
+            zero_variance=column(limits.constant, missing=False),
+            redrawn=column(limits.n_redrawn, missing=0),
         ).tolist(),
     }
-    return build_table(scan.rows.keys, columns, calibration_columns(), rows=group)
+    if rates.bins is not None:
+        columns["score_min"] = column(rates.bins.score_min)
+        columns["score_max"] = column(rates.bins.score_max)
+        columns["n"] = column(rates.bins.n, missing=0)
+    if options.consistency:
+        lower, upper = consistency_limits(scan, rates, level, draws)
+        columns |= {"consistency_lower": column(lower), "consistency_upper": column(upper)}
+    schema = calibration_columns(consistency=options.consistency)
+    return build_table(scan.rows.keys, columns, schema, rows=group)
+
+
+def _event_rates(scan: Scan, options: CalibrationOptions) -> EventRates:
+    """Return the event rates of the bins or at the points of all groups."""
+    if options.method in {"loess", "kernel"}:
+        return _smooth_rates(scan, options)
+    bins = probability_bins(scan, cast("BinMethod", options.method), options.bins)
+    score = bins.score_mean
+    isotonic = options.method == "isotonic"
+
+    def of_replicates(sample: ReplicateScan, own: slice) -> NDArray[np.float64]:
+        if isotonic:
+            return isotonic_values(sample, score[own])
+        return bin_rates(sample, bins.score_min[own])
+
+    return EventRates(
+        group=bins.group,
+        index=bins.index,
+        score=score,
+        event_rate=bins.event_rate,
+        bins=bins,
+        depends_on_labels=isotonic,
+        of_replicates=of_replicates,
+    )
+
+
+def _smooth_rates(scan: Scan, options: CalibrationOptions) -> EventRates:
+    """Return the event rates of a smooth estimate at the points of all groups."""
+
+    def estimate(scan: Scannable, bandwidth: float | None) -> SmoothCurve:
+        points = find_points(scan)
+        if options.method == "loess":
+            return loess(points, span=options.span)
+        return kernel(points, size=options.grid, bandwidth=bandwidth)
+
+    curve = estimate(scan, options.bandwidth)
+    if options.method == "loess":
+        curve = curve.on_grid(options.grid)
+    group, score = curve.group, curve.score
+
+    def of_replicates(sample: ReplicateScan, own: slice) -> NDArray[np.float64]:
+        position = np.searchsorted(curve.groups, sample.population.group)
+        bandwidth = None if curve.bandwidth is None else float(curve.bandwidth[position])
+        replicates = estimate(sample, bandwidth)
+        size, width = len(replicates.groups), own.stop - own.start
+        return replicates.at(np.repeat(np.arange(size), width), np.tile(score[own], size)).reshape(
+            size, width
+        )
+
+    return EventRates(
+        group=group,
+        index=np.arange(len(group)) - np.repeat(curve.starts[:-1], np.diff(curve.starts)),
+        score=score,
+        event_rate=curve.event_rate,
+        bins=None,
+        depends_on_labels=False,
+        of_replicates=of_replicates,
+    )
 
 
 def _result_rows(
-    bins: Bins, n_groups: int, options: CalibrationOptions
+    rates: EventRates, n_groups: int, options: CalibrationOptions
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the group, the bin number and the position in `bins` of each row of the result.
+    """Return the group, the bin number and the position in `rates` of each row of the result.
 
-    The position is -1 for a bin without rows.
+    The position is -1 for a bin or a group without rows.
     """
-    positions = np.arange(len(bins.group))
+    positions = np.arange(len(rates.group))
     if options.empty_bins:
         group = np.repeat(np.arange(n_groups), options.bins)
         number = np.tile(np.arange(options.bins), n_groups)
         source = np.full(len(group), -1)
-        source[bins.group * options.bins + bins.index] = positions
+        source[rates.group * options.bins + rates.index] = positions
         return group, number, source
-    empty = np.setdiff1d(np.arange(n_groups), bins.group)
-    group = np.append(bins.group, empty)
+    empty = np.setdiff1d(np.arange(n_groups), rates.group)
+    group = np.append(rates.group, empty)
     order = np.argsort(group, kind="stable")
-    number = np.append(bins.index, np.zeros(len(empty), np.int64))
+    number = np.append(rates.index, np.zeros(len(empty), np.int64))
     source = np.append(positions, np.full(len(empty), -1))
     return group[order], number[order], source[order]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BinLimits:
-    """Confidence limits of the event rate of each bin; NaN if undefined.
-
-    `constant` is True if all resamples have the same event rate. `wilson` is True if bootstrap
-    limits are replaced by Wilson's limits. `n_redrawn` is the number of resamples that were drawn
-    again, or were omitted because they had no rows in the bin.
-    """
-
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    constant: NDArray[np.bool_]
-    wilson: NDArray[np.bool_]
-    n_redrawn: NDArray[np.int64]
-
-    @classmethod
-    def undefined(cls, size: int) -> BinLimits:
-        """Return limits that are NaN."""
-        return cls(
-            lower=np.full(size, np.nan),
-            upper=np.full(size, np.nan),
-            constant=np.zeros(size, bool),
-            wilson=np.zeros(size, bool),
-            n_redrawn=np.zeros(size, np.int64),
-        )
-
-    @classmethod
-    def from_parts(cls, parts: Sequence[ColumnLimits]) -> BinLimits:
-        """Return the limits of consecutive parts of the bins; undefined replicates are omitted."""
-        limits = cls.undefined(sum(len(part.lower) for part in parts))
-        if not parts:
-            return limits
-        lower, upper, constant, n_undefined = map(np.concatenate, zip(*parts, strict=True))
-        return replace(limits, lower=lower, upper=upper, constant=constant, n_redrawn=n_undefined)
-
-
-class ColumnLimits(NamedTuple):
-    """The limits of each column of replicates; NaN if undefined.
-
-    `constant` is True if all replicates are equal. `n_undefined` is the number of replicates that
-    are NaN.
-    """
-
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    constant: NDArray[np.bool_]
-    n_undefined: NDArray[np.int64]
-
-
-def _bin_limits(
-    scan: Scan, bins: Bins, options: CalibrationOptions, model: str | None
-) -> BinLimits:
-    """Return the confidence limits of the event rate of each bin."""
-    ci, level = options.confidence.ci, options.confidence.level
-    limits = BinLimits.undefined(len(bins.group))
-    if ci is None:
-        return limits
-    pos, total = bins.pos.astype(np.float64), bins.total.astype(np.float64)
-    if ci != "bootstrap":
-        lower, upper = (wilson if ci == "wilson" else clopper_pearson)(pos, total, level)
-        return replace(limits, lower=lower, upper=upper)
-    draws = RandomDraws(
-        n_draws=options.confidence.n_boot,
-        seed=options.confidence.seed,
-        keys=stream_keys(scan.rows.keys, model),
-    )
-    isotonic = options.method == "isotonic"
-    if isotonic or scan.totals.pos.dtype.kind == "f":
-        return _resampled_limits(scan, bins, draws, level, isotonic=isotonic)
-    limits = _drawn_proportions(bins, draws, level)
-    lower, upper = wilson(pos, total, level)
-    is_extreme = (bins.pos == 0) | (bins.neg == 0)
-    return replace(
-        limits,
-        lower=np.where(is_extreme, lower, limits.lower),
-        upper=np.where(is_extreme, upper, limits.upper),
-        constant=limits.constant & ~is_extreme,
-        wilson=is_extreme,
-    )
-
-
-def _drawn_proportions(bins: Bins, draws: RandomDraws, level: float) -> BinLimits:
-    """Return quantiles of the event rate of each bin over resamples of rows without weights.
-
-    The limits of a bin depend only on its numbers of positives and negatives in each resample, so
-    these numbers are drawn for each bin separately, from their multinomial distribution.
-    """
-    starts = np.searchsorted(bins.group, np.arange(len(draws.keys) + 1))
-    most = max(1, MAX_DRAWN_NUMBERS // draws.n_draws)
-    parts = [
-        (group, batch, slice(first, min(first + most, starts[group + 1])))
-        for group in range(len(draws.keys))
-        for batch, first in enumerate(range(starts[group], starts[group + 1], most))
-    ]
-
-    def part_limits(part: tuple[int, int, slice]) -> ColumnLimits:
-        group, batch, own = part
-        stream = draws.seed.stream(draws.keys[group], batch)
-        n = int(bins.total[starts[group] : starts[group + 1]].sum())
-        pos, neg, shape = bins.pos[own], bins.neg[own], (draws.n_draws, own.stop - own.start)
-        n_pos = stream.binomial(n, pos / n, shape)
-        n_neg = stream.binomial(n - n_pos, neg / np.maximum(n - pos, 1))
-        with np.errstate(invalid="ignore"):
-            return _column_limits(n_pos / (n_pos + n_neg), level)
-
-    return BinLimits.from_parts(run_parallel(part_limits, parts))
-
-
-def _resampled_limits(
-    scan: Scan, bins: Bins, draws: RandomDraws, level: float, *, isotonic: bool
-) -> BinLimits:
-    """Return quantiles of the event rate of each bin over resamples of the rows.
-
-    The limits are NaN in groups with rows of one class only.
-    """
-    starts = np.searchsorted(bins.group, np.arange(len(draws.keys) + 1))
-    width = int(np.diff(starts).max(initial=1))
-    limits = BinLimits.undefined(len(bins.group))
-
-    def rates(sample: ReplicateScan) -> NDArray[np.float64]:
-        own = slice(*starts[[sample.population.group, sample.population.group + 1]])
-        values = np.full((len(sample.totals.pos), width), np.nan)
-        columns = slice(0, own.stop - own.start)
-        if isotonic:
-            values[:, columns] = _isotonic_values(sample, bins.score_mean[own])
-        else:
-            values[:, columns] = _bin_rates(sample, bins.score_min[own])
-        return values
-
-    statistic = ReplicateStatistic(
-        function=rates, depends_on_prevalence=True, corners=False, width=width
-    )
-    for result in resample_groups(scan, [statistic], draws):
-        own = slice(*starts[[result.population.group, result.population.group + 1]])
-        part = _column_limits(result.values[0][:, : own.stop - own.start], level)
-        limits.lower[own], limits.upper[own], limits.constant[own], n_undefined = part
-        limits.n_redrawn[own] = n_undefined + result.n_redrawn[0]
-    return limits
-
-
-def _column_limits(values: NDArray[np.float64], level: float) -> ColumnLimits:
-    """Return the percentile limits of each column; values that are NaN are left out.
-
-    The limits are NaN if fewer than two values remain, or if all are equal.
-    """
-    limits = np.full((2, values.shape[1]), np.nan)
-    n_undefined = np.isnan(values).sum(axis=0)
-    is_complete, is_defined = n_undefined == 0, n_undefined < len(values) - 1
-    if is_complete.any():
-        limits[:, is_complete] = replicate_limits(values[:, is_complete], level)
-    for column in np.flatnonzero(is_defined & ~is_complete):
-        present = values[~np.isnan(values[:, column]), column]
-        limits[:, column] = replicate_limits(present[:, None], level)[:, 0]
-    constant = is_defined & nearly_equal(np.fmin.reduce(values), np.fmax.reduce(values))
-    limits[:, constant] = np.nan
-    return ColumnLimits(limits[0], limits[1], constant, n_undefined)
-
-
-def _bin_rates(sample: ReplicateScan, score_min: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the event rate of each replicate (rows) in each bin (columns); NaN without rows.
-
-    `score_min` are the lowest scores of the bins, in rising order.
-    """
-    size = len(sample.totals.pos)
-    # The scores fall, and a bin has all scores from its lowest score to the next bin.
-    scores = sample.codec.decode(sample.population.codes)
-    ends = np.searchsorted(-scores, -score_min[::-1], "right")
-    pos, neg = (
-        np.diff(counts.reshape(size, -1)[:, ends - 1], prepend=0, axis=1)[:, ::-1]
-        for counts in (sample.block.tp, sample.block.fp)
-    )
-    with np.errstate(invalid="ignore"):
-        rates: NDArray[np.float64] = pos / (pos + neg)
-    return rates
-
-
-def _isotonic_values(sample: ReplicateScan, score: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the isotonic regression of each replicate (rows) at given scores (columns).
-
-    Values are interpolated linearly between neighboring scores of the replicate, and are constant
-    below its lowest and above its highest score.
-    """
-    steps = score_steps(sample)
-    rate = isotonic_rates(steps)
-    size, length = len(sample.totals.pos), len(sample.population.codes)
-    # The steps of a replicate are the scores of the data that the replicate contains.
-    in_sample = (sample.block.pos > 0) | (sample.block.neg > 0)
-    n_before = np.append(0, np.cumsum(in_sample))
-    first = np.arange(size)[:, None] * length
-    scores = sample.codec.decode(sample.population.codes)
-    next_below = n_before[first + np.searchsorted(-scores, -score, "right")]
-    first, last = n_before[first], n_before[first + length] - 1
-    above, below = (step.clip(first, last) for step in (next_below - 1, next_below))
-    distance = steps.probability[above] - steps.probability[below]
-    fraction = np.where(
-        distance > 0,
-        (score - steps.probability[below]) / np.where(distance > 0, distance, 1.0),
-        0.0,
-    )
-    values: NDArray[np.float64] = rate[below] + fraction * (rate[above] - rate[below])
-    return values

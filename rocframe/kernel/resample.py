@@ -533,6 +533,22 @@ class GroupRows:
             clusters=clusters,
         )
 
+    def all_rows(self) -> ClassRows:
+        """Return the kinds of rows of both classes together; clusters are ignored."""
+        sides = (self.pos, self.neg)
+        step = np.concatenate(
+            [np.searchsorted(side.n_above, np.arange(len(side.rows)), "right") for side in sides]
+        )
+        weights = [side.weight for side in sides if side.weight is not None]
+        order = np.argsort(step, kind="stable")
+        return _merge_rows(
+            step[order],
+            np.concatenate([side.rows for side in sides])[order],
+            np.concatenate(weights)[order] if weights else None,
+            None,
+            steps=len(self.codes),
+        )
+
 
 def _merge_rows(
     step: NDArray[np.int64],

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from scipy.stats import binomtest
+from scipy.stats import binomtest, poisson_binom
 from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
 
 import rocframe as rf
+from rocframe.inference.poisson_binomial import positive_count_limits
 
 COLUMNS = {
     "bin": pl.Int64,
@@ -29,7 +30,9 @@ COLUMNS = {
     "ci_method": pl.String,
     "note": pl.String,
 }
-METHODS = ["quantile", "uniform", "isotonic"]
+BIN_METHODS = ["quantile", "uniform", "isotonic"]
+SMOOTH_METHODS = ["loess", "kernel"]
+METHODS = [*BIN_METHODS, *SMOOTH_METHODS]
 SCORES = [0.0, 0.1, 0.25, 0.3, 0.5, 0.7, 1.0]
 ROWS = st.lists(st.tuples(st.sampled_from(SCORES), st.booleans()), min_size=1, max_size=40)
 
@@ -67,6 +70,11 @@ def test_the_result_has_the_columns_of_the_table(method):
     assert dict(lazy.collect_schema()) == dict(table.schema)
     assert_frame_equal(lazy.collect(), table)
     assert_frame_equal(frame.roc.calibration("label", "score", by="group", method=method), table)
+    more = rf.calibration(
+        frame, "label", "score", method=method, consistency=True, n_boot=20, weight="weight"
+    )
+    limits = dict.fromkeys(("consistency_lower", "consistency_upper"), pl.Float64)
+    assert dict(more.schema) == {**COLUMNS, **limits}
 
 
 @given(rows=ROWS, k=st.integers(1, 8))
@@ -163,8 +171,9 @@ def test_empty_bins_are_rows_without_values(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_frame_without_rows_has_one_row_without_groups_and_none_with_groups(method):
     frame = sample(0, 1)
-    table = rf.calibration(frame, "label", "score", method=method)
-    assert table.select("bin", "n", "note").rows() == [(0, 0, "no_rows")]
+    table = rf.calibration(frame, "label", "score", method=method, consistency=True, seed=1)
+    n = 0 if method in BIN_METHODS else None
+    assert table.select("bin", "n", "note").rows() == [(0, n, "no_rows")]
     assert rf.calibration(frame, "label", "score", by="group", method=method).is_empty()
 
 
@@ -195,7 +204,7 @@ def test_without_ci_there_are_no_limits():
     assert table.select(names).null_count().row(0) == (table.height,) * 4
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", BIN_METHODS)
 def test_a_count_is_a_number_of_rows(method):
     frame = sample(80, 9).with_columns(copies=pl.int_range(80) % 4)
     repeated = frame.select(pl.exclude("copies").repeat_by("copies").explode()).drop_nulls("score")
@@ -208,7 +217,7 @@ def test_a_count_is_a_number_of_rows(method):
         assert_frame_equal(counted, expected, abs_tol=0.2 if ci else 0)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", BIN_METHODS)
 def test_n_counts_rows_and_the_rates_are_weighted(method):
     frame = sample(200, 10)
     table = rf.calibration(frame, "label", "score", method=method, weight="weight")
@@ -310,9 +319,13 @@ def test_invalid_options_name_the_argument_and_the_reason():
     assert error(method="isotonic", bins=5) == (
         "bins=5: method='isotonic' does not support this option.\nLeave out bins=."
     )
+    assert error(grid=5).startswith("grid=5: method='quantile' does not support this option.")
+    assert error(method="kernel", span=0.5).startswith("span=0.5: method='kernel' does not")
+    assert error(method="loess", span=1.5).startswith("span=1.5: expected a number above 0")
+    assert error(method="kernel", bandwidth=0).startswith("bandwidth=0: expected a number above 0")
     assert error(method="isotonic", ci="wilson") == (
-        "ci='wilson': the labels determine the levels of method='isotonic', which this method "
-        'ignores.\nUse ci="bootstrap".'
+        "ci='wilson': this method is for quantile and uniform bins, not for method='isotonic'.\n"
+        'Use ci="bootstrap".'
     )
     assert error(weight="weight", ci="wilson") == (
         "weight='weight': ci='wilson' does not support this option.\nUse ci=\"bootstrap\"."
@@ -331,3 +344,150 @@ def test_scores_outside_0_and_1_are_an_error():
         rf.calibration(frame, "label", "margin")
     dropped = frame.with_columns(label=pl.lit(None, pl.Int64))
     rf.calibration(dropped, "label", "margin", missing="drop")
+
+
+def binned_labels(frame, table, weight, draws=20000):
+    """Return the quantiles of each bin if rows are positive with the probability of their score."""
+    rng = np.random.default_rng(31)
+    score = frame["score"].to_numpy()
+    label = rng.random((draws, len(score))) < score
+    mass = np.ones(len(score)) if weight is None else frame[weight].to_numpy()
+    for low, high in table.select("score_min", "score_max").iter_rows():
+        inside = (score >= low) & (score <= high)
+        rates = (label * mass)[:, inside].sum(axis=1) / mass[inside].sum()
+        yield np.quantile(rates, [0.025, 0.975])
+
+
+def test_consistency_limits_of_bins_are_those_of_the_poisson_binomial_distribution():
+    frame = sample(300, 21)
+    for method in ("quantile", "uniform"):
+        table = rf.calibration(
+            frame, "label", "score", by="group", method=method, consistency=True, level=0.9
+        )
+        for group, low, high, n, lower, upper in table.select(
+            "group", "score_min", "score_max", "n", "consistency_lower", "consistency_upper"
+        ).iter_rows():
+            inside = frame.filter(pl.col("score").is_between(low, high), group=group)
+            cdf = poisson_binom(inside["score"].to_numpy()).cdf(np.arange(n + 1))
+            assert round(lower * n) == np.argmax(cdf > 0.05)
+            assert round(upper * n) == np.argmax(cdf >= 0.95)
+
+
+@pytest.mark.parametrize("beta", [(0.2, 5), (5, 0.2), (0.3, 0.3), (3, 3)])
+def test_limits_of_many_rows_are_those_of_the_poisson_binomial_distribution(beta):
+    rng = np.random.default_rng(33)
+    differences = []
+    for n in (1, 7, 300, 3000):
+        p = np.append(rng.beta(*beta, n), [0.0, 1.0])
+        rows = np.ones(n + 2, int)
+        lower, upper = positive_count_limits(p, rows, np.array([0, n + 2]), 0.95)
+        cdf = poisson_binom(p).cdf(np.arange(n + 3))
+        differences += [lower[0] - np.argmax(cdf > 0.025), upper[0] - np.argmax(cdf >= 0.975)]
+    assert np.abs(differences).max() <= 1
+    assert np.count_nonzero(differences) <= 1
+
+
+def test_consistency_limits_of_weighted_bins_are_quantiles_over_labels():
+    frame = sample(150, 22)
+    table = rf.calibration(
+        frame, "label", "score", bins=4, weight="weight", consistency=True, n_boot=20000, seed=5
+    )
+    limits = table.select("consistency_lower", "consistency_upper").rows()
+    for limit, expected in zip(limits, binned_labels(frame, table, "weight"), strict=True):
+        assert limit == pytest.approx(tuple(expected), abs=0.015)
+
+
+def test_consistency_limits_of_isotonic_levels_are_quantiles_over_labels():
+    frame = sample(80, 23, decimals=1)
+    table = rf.calibration(
+        frame, "label", "score", method="isotonic", consistency=True, n_boot=8000, seed=6
+    )
+    rng = np.random.default_rng(24)
+    score, at = frame["score"].to_numpy(), table["score_mean"].to_numpy()
+    values = [
+        IsotonicRegression().fit(score, (rng.random(80) < score).astype(float)).predict(at)
+        for _ in range(1000)
+    ]
+    expected = np.quantile(values, [0.025, 0.975], axis=0)
+    assert np.allclose(table["consistency_lower"], expected[0], atol=0.05)
+    assert np.allclose(table["consistency_upper"], expected[1], atol=0.05)
+
+
+def test_consistency_limits_exist_for_one_class_and_for_certain_scores():
+    frame = frame_of([(0.0, False), (0.0, False), (0.5, False), (1.0, False)])
+    for method in METHODS:
+        options = {"method": method, "consistency": True, "n_boot": 50, "seed": 1}
+        table = rf.calibration(frame, "label", "score", **options)
+        limits = table.select("consistency_lower", "consistency_upper")
+        assert sum(limits.null_count().row(0)) == 0, method
+        assert limits.min_horizontal().min() >= 0
+        if method == "uniform":
+            assert limits.rows() == [(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)]
+
+
+@pytest.mark.parametrize("method", SMOOTH_METHODS)
+def test_points_of_a_smooth_curve_are_on_an_even_grid(method):
+    frame = sample(400, 25, decimals=4)
+    table = rf.calibration(frame, "label", "score", by="group", method=method, grid=11)
+    assert table["bin"].to_list() == [*range(11), *range(11)]
+    for (group,), part in frame.group_by("group"):
+        points = table.filter(group=group)
+        ends = part.select(pl.col("score").min(), pl.col("score").max().alias("high")).row(0)
+        assert np.allclose(points["score_mean"], np.linspace(*ends, 11), atol=1e-12)
+        assert np.abs(points["event_rate"] - points["score_mean"] ** 2).max() < 0.25
+    assert table.select("n", "score_min", "score_max", "lower", "upper").null_count().row(0) == (
+        (22,) * 5
+    )
+
+
+@pytest.mark.parametrize("method", SMOOTH_METHODS)
+def test_bootstrap_limits_of_a_smooth_curve_are_quantiles_of_curves_of_resamples(method):
+    frame = sample(120, 26)
+    options = {"method": method, "grid": 9}
+    if method == "kernel":
+        options["bandwidth"] = 0.1
+    table = rf.calibration(frame, "label", "score", ci="bootstrap", n_boot=2000, seed=7, **options)
+    at = table["score_mean"].to_numpy()
+    resamples = pl.concat(
+        [
+            frame.sample(fraction=1, with_replacement=True, seed=i).with_columns(i=i)
+            for i in range(300)
+        ]
+    )
+    curves = rf.calibration(resamples, "label", "score", by="i", **{**options, "grid": 101})
+    values = [
+        np.interp(at, curve["score_mean"], curve["event_rate"])
+        for curve in curves.partition_by("i")
+    ]
+    expected = np.quantile(values, [0.025, 0.975], axis=0)
+    assert np.allclose(table["lower"], expected[0], atol=0.06)
+    assert np.allclose(table["upper"], expected[1], atol=0.06)
+    assert table["ci_method"].unique().to_list() == ["bootstrap"]
+
+
+def test_groups_without_a_usable_row_or_class_change_no_other_group():
+    good = sample(300, 27).with_columns(pl.col("label").cast(pl.Int64))
+    bad = pl.DataFrame(
+        {
+            "group": [7, 8, 8, 9, None],
+            "score": [None, 0.5, 0.6, 0.1, 0.3],
+            "label": [1, 1, 1, None, 0],
+            "weight": [1.0, 1.0, 2.0, 3.0, 0.0],
+        }
+    )
+    for method in METHODS:
+        for weight in (None, "weight"):
+            options = {"by": "group", "method": method, "missing": "drop", "weight": weight}
+            options |= {"ci": "bootstrap", "n_boot": 20, "seed": 1, "consistency": True}
+            expected = rf.calibration(good, "label", "score", **options)
+            table = rf.calibration(pl.concat([bad, good]), "label", "score", **options)
+            assert_frame_equal(table.filter(pl.col("group") < 2), expected)
+            notes = dict(
+                table.filter((pl.col("group") > 2).fill_null(True)).select("group", "note").rows()
+            )
+            assert notes == {
+                None: "no_rows" if weight else "no_positives",
+                7: "no_rows",
+                8: "no_negatives",
+                9: "no_rows",
+            }
