@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from rocframe.table_types import ROW_TIES, Schema, TableType, floats, has_columns, integers, strings
+from rocframe.table_types import (
+    CHANNELS,
+    DOMAINS,
+    HIDDEN_PARTS,
+    ROW_TIES,
+    Schema,
+    TableType,
+    floats,
+    has_columns,
+    integers,
+    strings,
+)
 
 
 def calibration_columns(*, consistency: bool = False) -> Schema:
@@ -12,7 +23,7 @@ def calibration_columns(*, consistency: bool = False) -> Schema:
         | floats("score_mean", "event_rate", "lower", "upper", "score_min", "score_max")
         | integers("n")
         | floats("ci_level")
-        | strings("ci_method", "note")
+        | strings("ci_method", "note", "method")
         | (floats("consistency_lower", "consistency_upper") if consistency else {})
     )
 
@@ -23,8 +34,6 @@ CALIBRATION = TableType(
     columns=calibration_columns,
     recognize=has_columns(*calibration_columns(), adjacent=8),
     ties=ROW_TIES,
-    chart_hint=(
-        "Draw the columns with Altair, for example "
-        'alt.Chart(table).mark_line().encode(x="score_mean", y="event_rate").'
-    ),
+    drawing="rocframe.charts.calibration_chart:calibration_chart",
+    chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS, "scores"),
 )

@@ -157,7 +157,8 @@ def calibration(
     DataFrame or LazyFrame
         One row per group and bin or point, sorted by group and rising score: `*by`, (`model`,)
         `bin, score_mean, event_rate, lower, upper, score_min, score_max, n, ci_level, ci_method,
-        note`. With `consistency`, the columns `consistency_lower, consistency_upper` follow.
+        note, method`. With `consistency`, the columns `consistency_lower, consistency_upper`
+        follow.
 
         `bin` (Int64) is the number of the bin or point within its group, from 0. `score_mean`
         (Float64) is the mean score of the rows, and `event_rate` (Float64) the share of positives;
@@ -185,6 +186,8 @@ def calibration(
         resamples, which were omitted, for example because they had no rows in the bin. With
         weights, for isotonic levels and for points, resamples with rows of one class only are drawn
         again, and counted too.
+
+        `method` (String) is `method`; `chart` uses it.
 
     Raises
     ------
@@ -436,6 +439,7 @@ def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFram
             zero_variance=column(limits.constant, missing=False),
             redrawn=column(limits.n_redrawn, missing=0),
         ).tolist(),
+        "method": options.method,
     }
     if rates.bins is not None:
         columns["score_min"] = column(rates.bins.score_min)

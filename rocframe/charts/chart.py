@@ -45,6 +45,7 @@ def chart(
     areas: pl.DataFrame | None = None,
     ties: bool = False,
     lines: bool = False,
+    scores: pl.DataFrame | None = None,
     benefit: str | None = None,
     cost: str | None = None,
     diagonal: bool = True,
@@ -70,6 +71,15 @@ def chart(
     Tables of `band` become a line with a band per group. Tables of `at` become points, with a shape
     for each value. Both can be layered over curves. If several points of a group coincide, the
     marks have different sizes, unless there are more than eight groups.
+
+    Tables of `calibration` become event rates against scores, and a dashed line of perfect
+    calibration. Quantile and uniform bins are points at the mean score with bars between the
+    limits, isotonic regressions are steps, and smooth curves are lines; both have bands between
+    their limits. Bars above and below the chart show the scores of the positives and of the
+    negatives. The longest bar of each class has the same length. With `scores`, the bars show the
+    distribution of the scores. Otherwise, there is a bar at the mean score of each bin, whose
+    length is the number of rows of the class: `n * event_rate` or `n * (1 - event_rate)`. There are
+    no bars with `y_domain`, or if a panel has more than eight curves.
 
     Tables of `combine` become a panel per pair of models. Each operator has a rectangle of all
     possible points, the expected point of independent decisions, and the measured point. Tables of
@@ -145,8 +155,8 @@ def chart(
         end at the border of the chart, and points with these rates are not drawn.
     x_domain : sequence of float, default None
         Lowest and highest value of the x axis, such as `(0, 0.2)`, to zoom in. By default, the axis
-        shows all values. For charts of curves, averages, bands and operating points. All layers of
-        a chart need the same domains. Areas are those of the complete curves.
+        shows all values. For charts of curves, averages, bands, operating points and calibration.
+        All layers of a chart need the same domains. Areas are those of the complete curves.
     y_domain : sequence of float, default None
         Lowest and highest value of the y axis.
     hull : bool, default False
@@ -178,6 +188,10 @@ def chart(
     lines : bool, default False
         Draw a thin line for each threshold of a cost curve: the expected cost of this threshold for
         all costs of errors. The cost curve is the lower envelope of these lines.
+    scores : DataFrame, default None
+        Curve table of the same predictions as a table of `calibration`. The bars above and below
+        the chart then show the distribution of its scores: each distinct score or, if a curve has
+        more than 100 distinct scores, 20 bins.
     benefit : str, default None
         Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`. The axes and
         tooltips are then named for benefits instead of positives: "Share of benefit (dollars)"
@@ -186,8 +200,8 @@ def chart(
         Unit of the costs, for curves of `curve(cost=)`: "Share of cost (dollars)" instead of "False
         positive rate".
     diagonal : bool, default True
-        Draw the lines of chance and of perfect scores. For charts of curves, averages, bands and
-        operating points.
+        Draw the lines of chance, of perfect scores and of perfect calibration. For charts of
+        curves, averages, bands, operating points and calibration.
     legend : bool, default True
         Draw the legends. For the same charts as `diagonal`. The areas are also in the description.
 
@@ -257,6 +271,7 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         areas=areas,
         ties=ties,
         lines=lines,
+        scores=scores,
         benefit=benefit,
         cost=cost,
         diagonal=diagonal,
@@ -314,6 +329,7 @@ class ChartOptions:
     areas: pl.DataFrame | None = None
     ties: bool = False
     lines: bool = False
+    scores: pl.DataFrame | None = None
     benefit: str | None = None
     cost: str | None = None
     diagonal: bool = True

@@ -29,6 +29,7 @@ COLUMNS = {
     "ci_level": pl.Float64,
     "ci_method": pl.String,
     "note": pl.String,
+    "method": pl.String,
 }
 BIN_METHODS = ["quantile", "uniform", "isotonic"]
 SMOOTH_METHODS = ["loess", "kernel"]

@@ -113,6 +113,12 @@ TABLE_FUNCTIONS = {
     "decision curve": lambda table, by: rf.decision_curve(
         curves(table.with_columns(pl.col("score") / 2), by)
     ),
+    "calibration": lambda table, by: rf.calibration(
+        table.with_columns(pl.col("score") / 2), "label", "score", by=[by, "m"], bins=3
+    ),
+    "calibration, isotonic": lambda table, by: rf.calibration(
+        table.with_columns(pl.col("score") / 2), "label", "score", by=by, method="isotonic"
+    ),
     "operating point": lambda table, by: rf.operating_point(curves(table, by), ["youden", "f1"]),
     "transfer": lambda table, by: rf.transfer(curves(table, by), over="m"),
     "hull": lambda table, by: rf.hull(curves(table, by)),
@@ -149,7 +155,7 @@ def fields(part: object) -> set[str]:
 
 def test_tables_without_a_drawing_have_a_hint():
     hints = {table.name: table.chart_hint for table in TABLES if table.drawing is None}
-    assert set(hints) == {"calibration", "concavities", "contrast", "iso_lines", "ties"}
+    assert set(hints) == {"concavities", "contrast", "iso_lines", "ties"}
     assert all(hints.values())
 
 
@@ -260,6 +266,6 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
         "combine_points, chain, hull, cost_curve, relative_superiority, lc_index, "
         "decision_curve, decision_intervals, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
-        "sample_size, detectable_difference, compare, auc_covariance, hull_shares, band, smooth, "
-        "theoretical_curve or area."
+        "sample_size, detectable_difference, calibration, compare, auc_covariance, hull_shares, "
+        "band, smooth, theoretical_curve or area."
     )
