@@ -185,3 +185,17 @@ def test_converted_probabilities_are_calibrated_in_a_resampled_population():
             pl.col("mean") * (1 - pl.col("mean")) / pl.col("n")
         ).sqrt()
         assert (bins.select(z.abs().max()).item() < 4) == is_calibrated
+
+
+@pytest.mark.parametrize("method", ["uniform", "isotonic"])
+def test_event_rates_are_converted_to_those_of_rows_with_class_weights(method):
+    rng = np.random.default_rng(2)
+    score = rng.integers(0, 30, 300) / 29
+    table = pl.DataFrame({"label": rng.random(300) < score, "score": score})
+    share = table["label"].mean()
+    weight = pl.when("label").then(0.1 / share).otherwise(0.9 / (1 - share))
+    weighted = rf.calibration(table, "label", "score", method=method, weight=weight, ci=None)
+    rate = pl.col("event_rate").roc.at_prevalence(prevalence=0.1, sample_prevalence=share)
+    converted = rf.calibration(table, "label", "score", method=method, ci=None).with_columns(rate)
+    columns = ["bin", "event_rate", "score_min", "score_max", "n"]
+    assert_frame_equal(weighted.select(columns), converted.select(columns), rel_tol=1e-12)
