@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.average_tables import mean_columns
+from rocframe.averages.calibration_average import is_calibration_table, plan_calibration_average
 from rocframe.averages.curve_groups import (
     CurveGroups,
     collect_blocks,
@@ -183,6 +184,9 @@ def average(
         - `fewer:precision (3)`: at this point, only three curves, fewer than `n_curves`, have a
           precision.
 
+        For tables of `calibration`, the fixed axis is `score_mean` and the averaged axis is
+        `event_rate`. `threshold_mean` is equal to `score_mean`.
+
         For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column
         `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves,
         note`. The pooled curve includes the rows of curves without positives or without negatives;
@@ -239,6 +243,11 @@ def average(
     positives are missing below the last row, the counts are the same as for unscored positives with
     `missing="worst"`; then `note` does not mention the missing rows, and the curve has no value at
     a higher TPR.
+
+    `curves` can also be a table of `calibration`. Its curves are averaged at given scores, with
+    `method="vertical"`. The event rate of a curve at a score is interpolated linearly between the
+    points (`score_mean`, `event_rate`) of the curve. A curve has no value below its first and above
+    its last point. Options about metrics are not supported.
 
     `"threshold"` and `"pooled"` require curves with a row for each of their scores. A curve from
     `curve(thresholds=...)` lacks rows. This is detected if its last row has true negatives, or if
@@ -328,7 +337,21 @@ def average(
         defaults=DEFAULTS,
     )
 
+    of_metrics = {
+        "fixed": fixed,
+        "metrics": metrics,
+        "nearest": nearest,
+        "prior": prior,
+        "ranks": ranks,
+        "prevalence": prevalence,
+        "beta": beta,
+        "costs": costs,
+        "kind": kind,
+    }
+
     def resolve(frame: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        if is_calibration_table(list(schema)):
+            return plan_calibration_average(frame, schema, by, options, of_metrics)
         table = curve_layout(schema, by, ())
         curve_kind = kind_of(list(schema), kind)
         for name in options.over:

@@ -71,7 +71,7 @@ def group_curves(
     pos, neg = (_last_total(curves, *names) for names in (("tp", "fn"), ("fp", "tn")))
     usable = (pos > 0) & (neg > 0)
     names = format_keys(curves.keys, over)
-    weight = _curve_weights(curves.keys, over, weights, argument, rows=pos + neg, positives=pos)
+    weight = curve_weights(curves.keys, over, weights, argument, rows=pos + neg, positives=pos)
     (weight,) = scale_to_unit(weight)
     usable, weight, names = usable[curve], weight[curve], names[curve]
     return CurveGroups(
@@ -146,7 +146,7 @@ def format_keys(keys: pl.DataFrame, over: Sequence[str]) -> NDArray[np.object_]:
     return result
 
 
-def _curve_weights(
+def curve_weights(
     keys: pl.DataFrame,
     over: Sequence[str],
     weights: str | Mapping[Any, float],

@@ -1,0 +1,257 @@
+"""Averages of calibration curves: the mean event rate of several curves at given scores."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from rocframe.average_tables import mean_columns, metric_average_columns
+from rocframe.averages.curve_groups import (
+    MAX_CELLS,
+    curve_weights,
+    exclusion_notes,
+    format_keys,
+    group_keys,
+)
+from rocframe.averages.means import CurveValues, mean_limits
+from rocframe.calibration_tables import CALIBRATION
+from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
+from rocframe.frames import (
+    build_table,
+    column,
+    number_distinct_rows,
+    private_names,
+    select_keys,
+    through_node,
+)
+from rocframe.inference.notes import join_notes
+from rocframe.kernel.exact import scale_to_unit
+from rocframe.kernel.resample import stream_keys
+from rocframe.kernel.threads import split_groups
+from rocframe.options import (
+    check_group_columns,
+    check_supported,
+    group_dtypes,
+    missing_over,
+    parse_grid,
+    parse_names,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.averages.options import AverageOptions
+    from rocframe.inputs.roles import By
+
+
+# The scores of the points of a calibration curve, in rising order, and their event rates.
+Line: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
+SCORE, RATE = "score_mean", "event_rate"
+READ_COLUMNS = (SCORE, RATE, "n")
+AVERAGE = metric_average_columns(SCORE, [RATE])
+METRIC_DEFAULTS = {"nearest": False, "beta": 1.0}  # None for all other options of metrics
+
+
+def is_calibration_table(columns: Sequence[str]) -> bool:
+    """Return whether a table with these columns is a table of `calibration`."""
+    return CALIBRATION.recognize(columns) is not None
+
+
+def plan_calibration_average(
+    frame: pl.LazyFrame,
+    schema: pl.Schema,
+    by: By,
+    options: AverageOptions,
+    of_metrics: Mapping[str, Any],
+) -> pl.LazyFrame:
+    """Return the query plan that averages calibration curves at given scores.
+
+    `of_metrics` has the options about metrics of curve tables. They must have their default values.
+    """
+    subject = "an average of calibration curves"
+    for option, value in of_metrics.items():
+        check_supported(option, value, subject, default=METRIC_DEFAULTS.get(option))
+    if options.method != "vertical":
+        hint = 'Use method="vertical".'
+        check_supported("method", options.method, subject, noun="value", hint=hint)
+    if options.interval == "binomial":
+        hint = 'Use interval="corrected" or interval="t".'
+        check_supported("interval", options.interval, subject, noun="value", hint=hint)
+    grid = parse_grid(options.grid, keyword="union", bounds=(0, 1))
+    keys = tuple(schema)[: list(schema).index("bin")] if by is None else parse_names(by)
+    check_group_columns(keys, schema, ("bin", *READ_COLUMNS))
+    for name in READ_COLUMNS:
+        if name not in schema:
+            raise MissingColumnError.compose("curves", name, schema)
+        if not schema[name].is_numeric():
+            hint = "This column must be numeric. Compute the table with .roc.calibration(…)."
+            raise ColumnTypeError.compose("curves", name, schema[name], hint)
+    for name in options.over:
+        if name not in keys:
+            raise missing_over(name, keys, noun="key")
+    rest = tuple(name for name in keys if name not in options.over)
+    dtypes = group_dtypes(keys, schema)
+    check_group_columns(rest, dtypes, (*AVERAGE, "side"))
+    # The group columns may have any names.
+    private = private_names(READ_COLUMNS, keys)
+    columns = [column(name).alias(private[name]) for name in READ_COLUMNS]
+
+    def average_rows(rows: pl.DataFrame) -> pl.DataFrame:
+        points = rows.select(pl.col(private[name]).cast(pl.Float64).alias(name) for name in private)
+        return _average_table(select_keys(rows, keys), points, options, grid)
+
+    return through_node(
+        frame.select(*(column(name) for name in keys), *columns),
+        average_rows,
+        schema={**{name: dtypes[name] for name in rest}, **AVERAGE},
+        by=rest,
+        anchor="n_curves",
+    )
+
+
+def _average_table(
+    keys: pl.DataFrame,
+    points: pl.DataFrame,
+    options: AverageOptions,
+    grid: int | str | list[float],
+) -> pl.DataFrame:
+    """Return the table of means, with one row per group and score.
+
+    `keys` and `points` have one row per point of a curve: its group columns and its numbers.
+    """
+    if keys.width:
+        curve_keys, number = number_distinct_rows(keys)
+        owner = number.to_numpy()
+    else:
+        curve_keys, owner = pl.DataFrame(height=1), np.zeros(keys.height, np.int64)
+    lines = _read_lines(owner, points, curve_keys.height)
+    rest, (curve, starts) = group_keys(curve_keys, options.over)
+    totals = _row_totals(owner, points, curve_keys.height, options.weights)
+    weight = curve_weights(
+        curve_keys, options.over, options.weights, options.weights_argument, **totals
+    )
+    (weight,) = scale_to_unit(weight)
+    usable = np.array([len(score) > 0 for score, _ in lines], bool)
+    notes = exclusion_notes(format_keys(curve_keys, options.over)[curve], usable[curve], starts)
+    streams = stream_keys(rest)
+    tables = [build_table(rest.clear(), {}, AVERAGE)]
+    for groups, scores in _blocks(lines, curve, starts, grid):
+        members = curve[starts[groups.start] : starts[groups.stop]]
+        values = CurveValues(
+            values=np.array([_line_at(lines[member], scores) for member in members]),
+            weight=weight[members],
+            starts=starts[groups] - starts[groups.start],
+        )
+        sizes = np.diff(starts[groups.start : groups.stop + 1])
+        columns = _mean_columns(
+            values,
+            scores,
+            options,
+            sizes=sizes,
+            streams=streams[groups],
+            notes=notes[groups],
+        )
+        rows = np.repeat(np.arange(groups.start, groups.stop), len(scores))
+        tables.append(build_table(rest, columns, AVERAGE, rows=rows))
+    return pl.concat(tables)
+
+
+def _read_lines(owner: NDArray[np.int64], points: pl.DataFrame, size: int) -> list[Line]:
+    """Return the scores and event rates of each curve, by rising score, without undefined rates.
+
+    `owner` is the number of the curve of each point, and `size` is the number of curves.
+    """
+    score, rate = (points.get_column(name).to_numpy() for name in (SCORE, RATE))
+    order = np.lexsort((score, owner))
+    order = order[~np.isnan(score[order] + rate[order])]
+    edges = np.searchsorted(owner[order], np.arange(size + 1))
+    return [(score[order[first:last]], rate[order[first:last]]) for first, last in pairwise(edges)]
+
+
+def _line_at(line: Line, at: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the event rates of one curve at given scores; NaN outside the range of its scores."""
+    score, rate = line
+    if not len(score):
+        return np.full(len(at), np.nan)
+    return np.interp(at, score, rate, left=np.nan, right=np.nan)
+
+
+def _blocks(
+    lines: list[Line],
+    curve: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    grid: int | str | list[float],
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield blocks of groups, and the scores at which the curves of these groups are averaged."""
+    if isinstance(grid, str):
+        for group in range(len(starts) - 1):
+            scores = [lines[member][0] for member in curve[starts[group] : starts[group + 1]]]
+            observed = np.unique(np.concatenate(scores))
+            # A group without scores has one row, which contains its note.
+            yield slice(group, group + 1), observed if len(observed) else np.array([np.nan])
+        return
+    common = np.array(grid) if isinstance(grid, list) else np.arange(grid) / max(grid - 1, 1)
+    for groups in split_groups(starts * len(common), MAX_CELLS):
+        yield groups, common
+
+
+def _mean_columns(
+    values: CurveValues,
+    scores: NDArray[np.float64],
+    options: AverageOptions,
+    *,
+    sizes: NDArray[np.int64],
+    streams: list[tuple[int, ...]],
+    notes: list[str | None],
+) -> dict[str, Any]:
+    """Return the columns of the result for a block of groups.
+
+    `sizes` are the numbers of curves of the groups, `streams` identify their random numbers, and
+    `notes` are the notes on their excluded curves.
+    """
+    limits = mean_limits(
+        values,
+        options,
+        curves=sizes,
+        rows=np.zeros(len(values.values)),
+        streams=streams,
+        bounds=(0.0, 1.0),
+    )
+    parts = (values.mean, values.sd, limits.se, limits.lower, limits.upper)
+    repeated = np.tile(scores, len(sizes))
+    return {
+        SCORE: repeated,
+        **{name: part.ravel() for name, part in zip(mean_columns(RATE), parts, strict=True)},
+        "ci_level": None if options.interval is None else options.level,
+        "n_curves": values.count.ravel(),
+        "threshold_mean": repeated,
+        "threshold_sd": np.where(np.isnan(repeated), np.nan, 0.0),
+        "note": [
+            join_notes("zero_variance", note) if is_constant else note
+            for note, constant in zip(notes, limits.constant.tolist(), strict=True)
+            for is_constant in constant
+        ],
+    }
+
+
+def _row_totals(
+    owner: NDArray[np.int64], points: pl.DataFrame, size: int, weights: object
+) -> dict[str, NDArray[np.float64]]:
+    """Return the numbers of rows and of positives of each curve, if `weights` needs them."""
+    if weights not in ("rows", "positives"):
+        return {}
+    n = points.get_column("n")
+    if n.null_count():
+        problem = "smooth calibration curves do not have numbers of rows"
+        hint = 'Use weights="equal", or a mapping from the values of over= to numbers.'
+        raise OptionValueError.compose("weights", weights, problem, hint)
+    n_pos = (n * points.get_column(RATE)).fill_null(0)
+    return {
+        name: np.bincount(owner, values.to_numpy(), size).astype(np.float64)
+        for name, values in (("rows", n), ("positives", n_pos))
+    }
