@@ -52,8 +52,10 @@ if TYPE_CHECKING:
     from rocframe.averages.pooling_gap import pooling_gap
     from rocframe.bands.band import band
     from rocframe.bands.smooth import smooth, theoretical_curve
+    from rocframe.calibration.apply_calibration import apply_calibration
     from rocframe.calibration.calibration import calibration
     from rocframe.calibration.conversion import curve_from_calibration
+    from rocframe.calibration.fit_calibration import fit_calibration
     from rocframe.charts.chart import chart
     from rocframe.charts.dashboard.dashboard import dashboard
     from rocframe.classes.class_metrics import class_metrics
@@ -118,6 +120,7 @@ __all__ = [
     "UnknownOptionError",
     "__version__",
     "about",
+    "apply_calibration",
     "area",
     "at",
     "auc",
@@ -147,6 +150,7 @@ __all__ = [
     "detectable_difference",
     "draw_decisions",
     "expand_counts",
+    "fit_calibration",
     "fold_auc",
     "h_measure",
     "hull",

@@ -37,3 +37,28 @@ CALIBRATION = TableType(
     drawing="rocframe.charts.calibration_chart:calibration_chart",
     chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS, "scores"),
 )
+
+FIT_VALUES = floats("score", "probability", "intercept", "slope", "slope_complement")
+
+
+def fit_columns() -> Schema:
+    """Return the columns of a table of `fit_calibration`."""
+    return (
+        FIT_VALUES
+        | strings("method")
+        | integers("n_folds", "n_pos", "n_neg", "n_missing")
+        | strings("note")
+    )
+
+
+FIT = TableType(
+    name="fit_calibration",
+    functions=("fit_calibration",),
+    columns=fit_columns,
+    recognize=has_columns(*fit_columns(), adjacent=6),
+    ties=ROW_TIES,
+    chart_hint=(
+        "Apply the fit with apply_calibration, and draw the calibration curve of the new scores: "
+        '.roc.calibration(label, "calibrated_score").roc.chart().'
+    ),
+)

@@ -305,6 +305,13 @@ class ScoreError(RocframeError, ValueError):
         return cls(f"{argument}: {problem}.\n{hint}")
 
     @classmethod
+    def infinite(cls, column: str, subject: str, hint: str) -> ScoreError:
+        """Return an error for infinite scores, which `subject` does not support."""
+        return cls(
+            f"score={column!r}: some scores are infinite, which {subject} does not support.\n{hint}"
+        )
+
+    @classmethod
     def inexact(cls, column: str, dtype: object, example: object) -> ScoreError:
         """Return an error with an example of a score that the conversion changes."""
         return cls(

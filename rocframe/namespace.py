@@ -145,6 +145,8 @@ class RocFrame(Namespace):
     band = LazyMethod("rocframe.bands.band")
     smooth = LazyMethod("rocframe.bands.smooth")
     calibration = LazyMethod("rocframe.calibration.calibration")
+    fit_calibration = LazyMethod("rocframe.calibration.fit_calibration")
+    apply_calibration = LazyMethod("rocframe.calibration.apply_calibration")
     compare = LazyMethod("rocframe.comparisons.compare")
     contrast = LazyMethod("rocframe.comparisons.contrast")
     hull_shares = LazyMethod("rocframe.comparisons.hull_shares")

@@ -17,7 +17,7 @@ from rocframe.average_tables import (
     recognize_curve_average,
     recognize_metric_average,
 )
-from rocframe.calibration_tables import CALIBRATION
+from rocframe.calibration_tables import CALIBRATION, FIT
 from rocframe.decision_tables import (
     CONCAVITIES,
     COST_CURVES,
@@ -710,7 +710,7 @@ TABLES = (
     *(CONVEX_HULL, EQUAL_COST_LINES, TIES, COST_CURVES, RELATIVE_SUPERIORITY, LC_INDEX),
     *(DECISION_CURVES, DECISION_INTERVALS, COST_INTERVALS, CURVE),
     *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
-    *(POOLING_GAP, PLAN, CALIBRATION),
+    *(POOLING_GAP, PLAN, CALIBRATION, FIT),
     *(COMPARISON, AUC_COVARIANCE, HULL_SHARES, CONTRAST, BAND, SMOOTH_CURVES),
     *(AREA, PARTIAL_AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA, LIFT_AREA),
 )

@@ -136,6 +136,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "band",
         "calibration",
         "curve_from_calibration",
+        "fit_calibration",
         "smooth",
         "at",
         "operating_point",
@@ -177,7 +178,7 @@ READ_PREDICTIONS = [
     "summary",
     *COMPARE,
 ]
-READ_PROBABILITIES = ["calibration"]
+READ_PROBABILITIES = ["calibration", "fit_calibration", "apply_calibration"]
 MANY_CLASSES = ["one_vs_rest", "one_vs_one", "multiclass_auc"]
 READ_CURVES = [
     "at",
@@ -246,9 +247,11 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
     # Where there are many classes, labels are classes.
     for name in (*MANY_CLASSES, "volume"):
         every["label"] -= {documented(FUNCTIONS[name])["label"]}
-    # Functions of probabilities accept scores in [0, 1] only, and do not support missing="worst".
+    # Functions of probabilities restrict the scores, and do not support missing="worst".
     for parameter in ("score", "missing"):
-        every[parameter] -= {documented(FUNCTIONS[name])[parameter] for name in READ_PROBABILITIES}
+        every[parameter] -= {
+            documented(FUNCTIONS[name]).get(parameter) for name in READ_PROBABILITIES
+        }
     for parameter in (
         "label",
         "weight",

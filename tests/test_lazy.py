@@ -101,6 +101,12 @@ VERBS = {
         seed=1,
         n_boot=5,
     ),
+    "fit of calibration, beta": lambda frame, by: rf.fit_calibration(
+        frame, "label", pl.col("score") / 2, by=by, method="beta", smooth_targets=True
+    ),
+    "fit of calibration of models over folds": lambda frame, by: rf.fit_calibration(
+        frame, "label", ["score", "other"], by=by, over="w"
+    ),
     "auc test": lambda frame, by: rf.auc_test(frame, "label", "score", by=by),
     "auc test of models": lambda frame, by: rf.auc_test(frame, "label", ["score", "other"], by=by),
     "areas of many classes": lambda frame, by: rf.multiclass_auc(
@@ -221,6 +227,7 @@ NODES = [
     "auc test",
     "volume",
     "fold auc",
+    "fit of calibration of models over folds",
     "compare models",
     "compare models, one family of tests",
     "at, weighted",

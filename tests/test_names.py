@@ -55,6 +55,10 @@ VERBS = {
     "h measure": rf.h_measure,
     "summary": rf.summary,
     "calibration": rf.calibration,
+    "fit of calibration": rf.fit_calibration,
+    "fit of calibration over folds": lambda frame, **roles: rf.fit_calibration(
+        frame, over="pp", **roles
+    ),
     "band": lambda frame, **roles: rf.band(frame, method="fixed_width", n_boot=5, seed=1, **roles),
     "compare": lambda frame, score, **roles: rf.compare(
         frame, score={"a": score, "b": "pp"}, **roles

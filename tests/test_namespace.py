@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 
 VERBS = [
+    "apply_calibration",
     "area",
     "at",
     "auc",
@@ -37,6 +38,7 @@ VERBS = [
     "decision_intervals",
     "draw_decisions",
     "expand_counts",
+    "fit_calibration",
     "fold_auc",
     "h_measure",
     "hull",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.errors import ScoreError
+from rocframe.errors import OptionValueError, ScoreError
 from rocframe.inputs.cases import RowState
 from rocframe.kernel.exact import exact_product
 from rocframe.kernel.groups import cumulative_sums
@@ -92,9 +92,29 @@ class Bins:
         return mean.clip(self.score_min, self.score_max)
 
 
-def check_probabilities(cases: Cases, reason: str = "Calibration needs probabilities.") -> None:
-    """Raise an error if a score is outside [0, 1]; `reason` is a sentence of the hint."""
+def check_missing(missing: object) -> None:
+    """Raise an error for `missing="worst"`, which is only for functions of ranks."""
+    if missing == "worst":
+        problem = "a row without a score has no probability"
+        raise OptionValueError.compose("missing", missing, problem, 'Use missing="drop".')
+
+
+CONVERT_SCORES = (
+    "fit_calibration converts scores to probabilities. ROC functions such as curve and auc accept "
+    "any real score."
+)
+
+
+def check_probabilities(
+    cases: Cases, reason: str = "Calibration needs probabilities.", remedy: str = CONVERT_SCORES
+) -> None:
+    """Raise an error if a score is outside [0, 1]; `reason` and `remedy` are the hint."""
     score = cases.score if cases.state is None else cases.score[cases.state == RowState.USED]
+    check_range(score, cases.score_name, f"{reason} {remedy}")
+
+
+def check_range(score: NDArray[Any], name: str, hint: str) -> None:
+    """Raise an error if a score of the column `name` is outside [0, 1]."""
     if not len(score):
         return
     low, high = float(score.min()), float(score.max())
@@ -102,11 +122,10 @@ def check_probabilities(cases: Cases, reason: str = "Calibration needs probabili
         return
     n_outside = int(np.count_nonzero((score < 0) | (score > 1)))
     raise ScoreError.no_probability(
-        f"score={cases.score_name!r}",
+        f"score={name!r}",
         f"{n_outside} of {len(score)} scores are outside [0, 1]; the scores range from {low:g} to "
         f"{high:g}",
-        f"{reason} fit_calibration converts scores to probabilities. ROC functions such as curve "
-        "and auc accept any real score.",
+        hint,
     )
 
 
@@ -208,7 +227,7 @@ def _isotonic_levels(
     if not len(group):
         return group
     firsts = np.flatnonzero(np.diff(group, prepend=-1))
-    lasts = np.append(firsts[1:], len(group))
+    lasts = np.append(firsts[1:], len(group))[: len(firsts)]
     # The curve of each group starts at (0, 0), above all scores.
     starts = np.append(firsts, len(group)) + np.arange(len(firsts) + 1)
     tp, fp = (cumulative_sums(np.insert(counts, firsts, 0), starts) for counts in (pos, neg))
@@ -229,12 +248,15 @@ def _sum_bins(steps: ScoreSteps, index: NDArray[np.int64]) -> Bins:
     def total(values: NDArray[Any]) -> NDArray[Any]:
         return np.add.reduceat(values, firsts) if len(firsts) else values[:0]
 
+    # Isotonic regression accepts any score. The sum of infinite or very large scores is not finite.
+    with np.errstate(invalid="ignore", over="ignore"):
+        score_sum = total(steps.probability * (steps.pos + steps.neg))
     return Bins(
         group=steps.group[firsts],
         index=index[firsts],
         pos=total(steps.pos),
         neg=total(steps.neg),
-        score_sum=total(steps.probability * (steps.pos + steps.neg)),
+        score_sum=score_sum,
         score_min=steps.probability[lasts],
         score_max=steps.probability[firsts],
         n=total(steps.n),
@@ -266,9 +288,10 @@ def _merge(parts: list[Bins]) -> Bins:
         **dict.fromkeys(("pos", "neg", "score_sum", "n"), np.add.reduceat),
         "score_max": np.maximum.reduceat,
     }
-    return Bins(
-        **{
-            name: reductions[name](values, firsts) if len(firsts) else values
-            for name, values in columns.items()
-        }
-    )
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite or very large scores
+        return Bins(
+            **{
+                name: reductions[name](values, firsts) if len(firsts) else values
+                for name, values in columns.items()
+            }
+        )

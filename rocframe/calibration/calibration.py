@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
-from rocframe.calibration.bins import check_probabilities, probability_bins
+from rocframe.calibration.bins import check_missing, check_probabilities, probability_bins
 from rocframe.calibration.limits import (
     EventRates,
     bin_rates,
@@ -301,7 +301,7 @@ def calibration(
         consistency=consistency,
         confidence=(ci, level, n_boot, seed),
     )
-    _check_missing(missing)
+    check_missing(missing)
     roles = Roles(
         label=label,
         score=score,
@@ -391,13 +391,6 @@ def _parse_options(
         consistency=options["consistency"],
         confidence=parsed,
     )
-
-
-def _check_missing(missing: object) -> None:
-    """Raise an error for `missing="worst"`, which is only for functions of ranks."""
-    if missing == "worst":
-        problem = "a row without a score has no probability"
-        raise OptionValueError.compose("missing", missing, problem, 'Use missing="drop".')
 
 
 def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFrame:

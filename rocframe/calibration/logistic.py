@@ -141,6 +141,16 @@ def fit_logistic(
     return result
 
 
+def log_likelihood(
+    parts: Sequence[LogisticRows], parameters: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the log likelihood of each group; `parameters` has one row for each group.
+
+    The log likelihood of a group without rows is 0.
+    """
+    return _likelihood(parts, parameters, parameters.shape[1]).value
+
+
 def _select_groups(parts: Sequence[LogisticRows], active: NDArray[np.bool_]) -> list[LogisticRows]:
     """Return the parts without most of the groups that are not active."""
     selected = [active[part.groups] for part in parts]

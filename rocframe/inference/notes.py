@@ -24,6 +24,7 @@ Note = Literal[
     "single_row",
     "zero_variance",
     "no_solution",
+    "negative_slope",
     "redrawn",
     "unmatched",
     "left_out",

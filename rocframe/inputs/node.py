@@ -28,6 +28,7 @@ def plan_table(
     anchor: str,
     finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
     over: int = 0,
+    keep_over: bool = False,
 ) -> pl.LazyFrame:
     """Return the query plan that computes a table from predictions.
 
@@ -35,7 +36,9 @@ def plan_table(
     tables of all models are concatenated and sorted by group. `more` are the names of columns that
     the caller adds to the table later; group columns must not have these names. `anchor` is the
     name of a column that is never null. The last `over` group columns are not in the result,
-    because `compute` combines the groups that differ only in these columns.
+    because `compute` combines the groups that differ only in these columns. With `keep_over`, the
+    last group column is in the result, although groups that differ only in this column affect each
+    other; `over` is then 1.
 
     `finish` is applied to the table of all models, and may combine values of several groups.
     Therefore, with `finish`, polars must not apply filters on group columns before the computation.
@@ -44,11 +47,11 @@ def plan_table(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         bound = bind_roles(plan, schema, roles, (*columns, *more), over=over)
         by = bound.by[: len(bound.by) - over]
-        over_keys = bound.by[len(by) :]
-        keys = {name: dtype for name, dtype in bound.result_keys.items() if name not in over_keys}
+        removed = () if keep_over else bound.by[len(by) :]
+        keys = {name: dtype for name, dtype in bound.result_keys.items() if name not in removed}
 
         def complete_table(frame: pl.DataFrame) -> pl.DataFrame:
-            table = _compute_table(frame, bound, compute, over)
+            table = _compute_table(frame, bound, compute, len(removed))
             return table if finish is None else finish(table)
 
         return through_node(
@@ -57,16 +60,20 @@ def plan_table(
             schema={**keys, **columns},
             by=by if finish is None else (),
             anchor=anchor,
+            compared=bound.by[-1] if keep_over else None,
         )
 
     return lazy_plan("predictions", predictions).pipe_with_schema(resolve)
 
 
 def _compute_table(
-    frame: pl.DataFrame, bound: BoundRoles, compute: Callable[[Cases], pl.DataFrame], over: int
+    frame: pl.DataFrame, bound: BoundRoles, compute: Callable[[Cases], pl.DataFrame], removed: int
 ) -> pl.DataFrame:
-    """Return the table of all models, sorted by group and model."""
-    names = {str(i): name for i, name in enumerate(bound.by[: len(bound.by) - over])}
+    """Return the table of all models, sorted by group and model.
+
+    The last `removed` group columns are not in the table.
+    """
+    names = {str(i): name for i, name in enumerate(bound.by[: len(bound.by) - removed])}
     if bound.models is None:
         (cases,) = read_cases(frame, bound)
         table = compute(cases)

@@ -34,7 +34,7 @@ from rocframe.schemas import MODEL
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
 
 SCORE_HINT = "Pass a column name, an expression, or several: a list, a selector, {name: column}."
@@ -128,7 +128,9 @@ def bind_roles(
     The last `over` names in `roles.by` are the columns that the user passed as `over=`.
     """
     by = parse_names(roles.by)
-    scores, models = _parse_scores(plan, roles, roles.score, schema)
+    others = (roles.label, roles.weight, roles.benefit, roles.cost, roles.count)
+    used = {*by, *(name for name in others if isinstance(name, str))}
+    scores, models = parse_scores(plan, schema, roles.score, used)
     if models is not None and keyed and MODEL in table:
         rest = [name for name in table if name != MODEL]
         raise RepeatedNameError.in_result("metrics", MODEL, (MODEL, *rest))
@@ -209,10 +211,14 @@ def _check_no_values(argument: str, value: object) -> None:
         raise OptionValueError.unexpected_type(argument, value, expected, hint)
 
 
-def _parse_scores(
-    plan: pl.LazyFrame, roles: Roles, score: Scores, schema: pl.Schema
+def parse_scores(
+    plan: pl.LazyFrame, schema: pl.Schema, score: Scores, used: Container[str] = ()
 ) -> tuple[list[Column], tuple[str, ...] | None]:
-    """Return the score columns and the names of the models, which are None for a single score."""
+    """Return the score columns and the names of the models, which are None for a single score.
+
+    A selector of scores must not select a column in `used`, which are the columns of other
+    arguments.
+    """
     _check_no_values("score", score)
     if isinstance(score, Mapping):
         _check_score_mapping(score)
@@ -222,7 +228,7 @@ def _parse_scores(
     ):
         return [score], None
     if isinstance(score, pl.Expr):
-        return _expand_scores(plan, roles, score, schema)
+        return _expand_scores(plan, schema, score, used)
     if not hasattr(score, "__iter__"):
         problem = "expected a column name or an expression"
         raise OptionValueError.compose("score", score, problem, SCORE_HINT)
@@ -232,14 +238,14 @@ def _parse_scores(
     columns: list[Column] = []
     names: list[str] = []
     for element in scores:
-        parts, models = _parse_scores(plan, roles, element, schema)
+        parts, models = parse_scores(plan, schema, element, used)
         columns += parts
         names += models or [resolve_column(plan, schema, "score", element)[0]]
     return columns, _check_model_names(names)
 
 
 def _expand_scores(
-    plan: pl.LazyFrame, roles: Roles, score: pl.Expr, schema: pl.Schema
+    plan: pl.LazyFrame, schema: pl.Schema, score: pl.Expr, used: Container[str]
 ) -> tuple[list[Column], tuple[str, ...]]:
     """Return an expression for each column of a selector or expression, and the model names."""
     names = output_columns(plan, schema, "score", score).names()
@@ -250,8 +256,6 @@ def _expand_scores(
             "the selector matches no column",
             f"The frame has: {format_list(schema, most=30)}.",
         )
-    others = (roles.label, roles.weight, roles.benefit, roles.cost, roles.count)
-    used = {*parse_names(roles.by), *(name for name in others if isinstance(name, str))}
     for name in names:
         if name in used:
             raise OptionValueError.compose(

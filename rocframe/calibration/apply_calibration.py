@@ -1,0 +1,328 @@
+"""The function `apply_calibration`: convert scores to probabilities by fitted functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rocframe.calibration.bins import check_range
+from rocframe.calibration.fit_calibration import (
+    PARAMETERS,
+    PROBABILITY_METHODS,
+    probability_hint,
+)
+from rocframe.calibration.losses import EPSILON, log_odds
+from rocframe.calibration_tables import FIT
+from rocframe.curves.locate import grouped_bisect
+from rocframe.curves.table import number_keys
+from rocframe.errors import (
+    ColumnTypeError,
+    MissingColumnError,
+    OptionValueError,
+    RepeatedNameError,
+)
+from rocframe.frames import (
+    as_input_frame,
+    column,
+    join_keys,
+    lazy_plan,
+    private_names,
+    select_keys,
+)
+from rocframe.inputs.roles import TYPE_CHECKS, parse_scores, resolve_column
+from rocframe.options import public
+from rocframe.schemas import MODEL
+from rocframe.text import format_list
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import Scores
+
+
+CALIBRATED_SCORE = "calibrated_score"
+
+
+@public
+def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) -> FrameT:
+    """Add a column with calibrated scores, which are probabilities.
+
+    The predictions do not need labels.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score that was fitted. If several scores were fitted side by
+        side, pass either all of them in the same way, or one column of scores of predictions with a
+        column `model`.
+    fit : DataFrame
+        A table of `fit_calibration`. The columns left of `score` are group columns of the
+        predictions.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The predictions with a last column `calibrated_score` (Float64) in [0, 1]. For several
+        scores, the last columns are `calibrated_<model>`, one for each model. A calibrated score is
+        null if the score is null or NaN, if the table has no row for the group, or if the group has
+        no fit.
+
+    Raises
+    ------
+    RocframeError
+        If a column is missing, if `fit` is not a table of `fit_calibration` with one fit per group,
+        if the predictions already have a column of the same name, or if a score is outside [0, 1]
+        and the method needs probabilities. For a LazyFrame, errors that depend on its columns or
+        values are raised by `collect`.
+
+    See Also
+    --------
+    fit_calibration : Fit the function that converts scores to probabilities.
+
+    Notes
+    -----
+    The calibrated scores of a group are in the same order as the scores, except that different
+    scores can be tied after isotonic regression, or if their probabilities are equal in Float64.
+    The AUC of the calibrated scores is therefore that of the scores if no new ties occur.
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {
+    ...         "fold": [1, 1, 1, 1, 2, 2, 2, 2],
+    ...         "label": [0, 1, 0, 1, 0, 0, 1, 1],
+    ...         "score": [0.1, 0.3, 0.5, 0.9, 0.2, 0.4, 0.6, 0.7],
+    ...     }
+    ... )
+
+    Cross-fitting: each fold is calibrated by the fit on the other fold.
+
+    >>> fit = rf.fit_calibration(predictions, "label", "score", over="fold")
+    >>> predictions.roc.apply_calibration("score", fit)
+    shape: (8, 4)
+    ┌──────┬───────┬───────┬──────────────────┐
+    │ fold ┆ label ┆ score ┆ calibrated_score │
+    │ ---  ┆ ---   ┆ ---   ┆ ---              │
+    │ i64  ┆ i64   ┆ f64   ┆ f64              │
+    ╞══════╪═══════╪═══════╪══════════════════╡
+    │ 1    ┆ 0     ┆ 0.1   ┆ 0.0              │
+    │ 1    ┆ 1     ┆ 0.3   ┆ 0.0              │
+    │ 1    ┆ 0     ┆ 0.5   ┆ 0.5              │
+    │ 1    ┆ 1     ┆ 0.9   ┆ 1.0              │
+    │ 2    ┆ 0     ┆ 0.2   ┆ 0.25             │
+    │ 2    ┆ 0     ┆ 0.4   ┆ 0.5              │
+    │ 2    ┆ 1     ┆ 0.6   ┆ 0.625            │
+    │ 2    ┆ 1     ┆ 0.7   ┆ 0.75             │
+    └──────┴───────┴───────┴──────────────────┘
+    """
+    by = parse_fit(fit)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        scores, models = parse_scores(plan, schema, score, by)
+        keys = [name for name in by if models is None or name != MODEL]
+        _check_keys(fit, keys, schema)
+        if models is not None:
+            _check_models(fit, by, models)
+        results = [CALIBRATED_SCORE] if models is None else [f"calibrated_{m}" for m in models]
+        for name in results:
+            if name in schema:
+                hint = "Rename or drop this column of the predictions first."
+                raise RepeatedNameError.in_result("predictions", name, [*schema, *results], hint)
+        distinct, group = number_keys(fit, keys)
+        names = private_names(["group", *results], [*schema, *results])
+        number = pl.lit(0, pl.Int64).alias(names["group"])
+        columns, functions = [], []
+        for source, result, model in zip(scores, results, models or [None], strict=True):
+            score_name, expr, dtype = resolve_column(plan, schema, "score", source)
+            TYPE_CHECKS["score"](score_name, dtype)
+            columns.append(expr.cast(pl.Float64).alias(names[result]))
+            selected = np.ones(fit.height, bool)
+            if model is not None:
+                selected = (
+                    (fit.get_column(MODEL).cast(pl.String) == model).fill_null(False).to_numpy()
+                )
+            functions.append(ScoreFunctions.from_table(fit, group, selected, score_name))
+        rows = plan.with_columns(columns)
+        if keys:
+            numbered = distinct.with_columns(pl.int_range(pl.len()).alias(names["group"]))
+            rows = join_keys(rows, schema, numbered, keys)
+            number = column(names["group"]).fill_null(-1)
+        calibrated = [
+            pl.struct(column(names[result]), number)
+            .map_batches(function.apply, return_dtype=pl.Float64, is_elementwise=True)
+            .alias(result)
+            for result, function in zip(results, functions, strict=True)
+        ]
+        return rows.select(*(column(name) for name in schema), *calibrated)
+
+    plan = lazy_plan("predictions", predictions)
+    return as_input_frame(predictions, plan.pipe_with_schema(resolve))
+
+
+FIT_HINT = "Pass a collected table of fit_calibration."
+
+
+def parse_fit(fit: object) -> tuple[str, ...]:
+    """Return the group columns of a table of `fit_calibration`; raise an error for other objects.
+
+    Also raise an error if the table has several fits for the same group.
+    """
+    recognized = None
+    if isinstance(fit, pl.DataFrame):
+        recognized = FIT.recognize(fit.columns)
+    if not isinstance(fit, pl.DataFrame) or recognized is None:
+        expected = "a table of fit_calibration"
+        raise OptionValueError.unexpected_type("fit", fit, expected, FIT_HINT)
+    by = recognized[0]
+    _, group = number_keys(fit, by)
+    knots = fit.select(
+        pl.col("score", "probability").cast(pl.Float64), group=pl.Series(group)
+    ).sort("group", "score")
+    same = pl.col("group") == pl.col("group").shift()
+    falls = same & ~(
+        (pl.col("score") > pl.col("score").shift())
+        & (pl.col("probability") >= pl.col("probability").shift())
+    ).fill_null(False)
+    methods = select_keys(fit, [*by, "method", "n_folds", "n_pos", "n_neg"]).unique()
+    if knots.select(falls.any()).item() or methods.height > len(np.unique(group)):
+        problem = "fit: the table has several fits of the same group"
+        raise OptionValueError(f"{problem}.\nSelect one fit for each group with .filter().")
+    return by
+
+
+def _check_keys(fit: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> None:
+    """Raise an error if a group column of the fit is missing, or has another dtype."""
+    for name in keys:
+        if name not in schema:
+            error = MissingColumnError.compose("fit", name, schema)
+            hint = ""
+            if name == MODEL:
+                hint = "\nFor several columns of scores, use score=[…], as in fit_calibration."
+            raise MissingColumnError(f"{error}{hint}")
+        if fit.schema[name] != schema[name]:
+            hint = f"The predictions have {schema[name]}. Cast one of the two columns."
+            raise ColumnTypeError.compose("fit", name, fit.schema[name], hint)
+
+
+def _check_models(fit: pl.DataFrame, by: Sequence[str], models: Sequence[str]) -> None:
+    """Raise an error if the fit has no row for a model."""
+    available: list[str] = []
+    if MODEL in by:
+        available = fit.get_column(MODEL).cast(pl.String).drop_nulls().unique().sort().to_list()
+    for model in models:
+        if model not in available:
+            found = (
+                f"Its models are: {format_list(available)}."
+                if available
+                else ("The table has no column 'model'. Pass one column as score=.")
+            )
+            raise OptionValueError.compose("score", model, "fit= has no model of this name", found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreFunctions:
+    """The functions of a table of `fit_calibration` that convert scores to probabilities.
+
+    `method` is the method of each group, or None if the group has no fit. `parameters` has the
+    intercept and the slopes of each group. The knots of group i are those from `starts[i]` to
+    `starts[i + 1] - 1`, with rising scores. `score_name` is the name of the scores in errors.
+    """
+
+    method: NDArray[np.object_]
+    parameters: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    score: NDArray[np.float64]
+    probability: NDArray[np.float64]
+    score_name: str
+
+    @classmethod
+    def from_table(
+        cls,
+        fit: pl.DataFrame,
+        group: NDArray[np.int64],
+        selected: NDArray[np.bool_],
+        score_name: str,
+    ) -> ScoreFunctions:
+        """Return the functions of the selected rows; `group` is the group number of each row."""
+        n_groups = int(group.max(initial=-1)) + 1
+        score, probability, *parameters = (
+            fit.get_column(name).cast(pl.Float64).fill_null(np.nan).to_numpy()
+            for name in ("score", "probability", *PARAMETERS)
+        )
+        is_knot = selected & ~np.isnan(probability)
+        has_parameters = selected & ~np.isnan(parameters[1])
+        method = np.full(n_groups, None, object)
+        rows = is_knot | has_parameters
+        method[group[rows]] = np.array(fit.get_column("method").to_list(), object)[rows]
+        values = np.full((n_groups, len(PARAMETERS)), np.nan)
+        values[group[has_parameters]] = np.transpose(parameters)[has_parameters]
+        knots = np.flatnonzero(is_knot)
+        knots = knots[np.lexsort((score[knots], group[knots]))]
+        return cls(
+            method=method,
+            parameters=values,
+            starts=np.searchsorted(group[knots], np.arange(n_groups + 1)),
+            score=score[knots],
+            probability=probability[knots],
+            score_name=score_name,
+        )
+
+    def apply(self, values: pl.Series) -> pl.Series:
+        """Return the probabilities of scores; `values` has pairs of a score and a group number."""
+        scores, groups = values.struct.unnest().get_columns()
+        score = scores.fill_null(np.nan).to_numpy()
+        group = groups.to_numpy()
+        result = np.full(len(score), np.nan)
+        for method in {method for method in self.method if method is not None}:
+            has_method = np.append(self.method == method, False)  # group -1 has no fit
+            rows = np.flatnonzero(has_method[group] & ~np.isnan(score))
+            if method == "isotonic":
+                result[rows] = self._interpolate(score[rows], group[rows])
+            else:
+                result[rows] = self._logistic(method, score[rows], group[rows])
+        return pl.Series(values.name, result, nan_to_null=True)
+
+    def _interpolate(
+        self, score: NDArray[np.float64], group: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of scores by linear interpolation between knots."""
+        first, last = self.starts[group], self.starts[group + 1] - 1
+        after = grouped_bisect(lambda i: self.score[i] <= score, first, last)
+        low, high = np.clip(after - 1, first, last), np.clip(after, first, last)
+        x0, x1 = self.score[low], self.score[high]
+        y0, y1 = self.probability[low], self.probability[high]
+        # Halves of finite scores do not overflow. Between an infinite and a finite knot, the
+        # probability is that of the finite knot, and between two infinite knots the mean.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = (score / 2 - x0 / 2) / (x1 / 2 - x0 / 2)
+        share = np.where(np.isinf(x0), np.where(np.isinf(x1), 0.5, 1.0), share)
+        share = np.where((low == high) | (score == x0), 0.0, share)
+        return np.clip(y0 + share * (y1 - y0), y0, y1)
+
+    def _logistic(
+        self, method: str, score: NDArray[np.float64], group: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of scores by a logistic function with fitted parameters."""
+        from scipy.special import expit
+
+        if method in PROBABILITY_METHODS:
+            check_range(score, self.score_name, " ".join(probability_hint(method)))
+        intercept, slope, complement = self.parameters[group].T
+        if method == "platt":
+            logits = intercept + slope * score
+        elif method == "beta":
+            clipped = np.clip(score, EPSILON, 1 - EPSILON)
+            logits = intercept + slope * np.log(clipped) - complement * np.log1p(-clipped)
+        else:
+            logits = intercept + slope * log_odds(score)
+        probability: NDArray[np.float64] = expit(logits)
+        return probability

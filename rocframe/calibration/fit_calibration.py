@@ -1,0 +1,567 @@
+"""The function `fit_calibration`: fit functions that convert scores to probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from rocframe.calibration.bins import (
+    check_missing,
+    check_probabilities,
+    probability_bins,
+)
+from rocframe.calibration.logistic import LogisticRows, fit_logistic, log_likelihood
+from rocframe.calibration.losses import EPSILON, log_odds
+from rocframe.calibration_tables import fit_columns
+from rocframe.curves.table import number_keys
+from rocframe.errors import (
+    OptionValueError,
+    ScoreError,
+)
+from rocframe.frames import (
+    as_input_frame,
+    build_table,
+    number_distinct_rows,
+)
+from rocframe.inference.notes import absent_classes, first_notes
+from rocframe.inputs.cases import RowState
+from rocframe.inputs.node import plan_table
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import scale_weights
+from rocframe.kernel.scan import Scan
+from rocframe.options import (
+    NOT_GIVEN,
+    check_choice,
+    check_flag,
+    check_supported,
+    parse_names,
+    public,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rocframe.frames import FrameT
+    from rocframe.inputs.cases import Cases
+    from rocframe.inputs.roles import By, Column, Count, Scores
+    from rocframe.kernel.scan import Block
+
+
+FitMethod: TypeAlias = Literal["isotonic", "platt", "logistic", "beta", "temperature"]
+# Methods whose scores must be in [0, 1].
+PROBABILITY_METHODS = ("logistic", "beta", "temperature")
+Columns: TypeAlias = "tuple[NDArray[np.float64], ...]"
+PARAMETERS = ("intercept", "slope", "slope_complement")
+
+
+@public
+def fit_calibration(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    method: FitMethod = "isotonic",
+    smooth_targets: bool | None = None,
+    over: str | None = None,
+    by: By = None,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Literal["raise", "drop"] = "raise",
+) -> FrameT:
+    """Fit a function that converts the scores of each group to probabilities.
+
+    `apply_calibration` applies the fit to other predictions. The function never decreases with the
+    score, so it does not change the order of scores, except that different scores can become tied.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Methods
+        `"isotonic"` and `"platt"` allow any real number, the other methods probabilities in
+        [0, 1]. A list, a selector or a mapping from names to columns fits several models side by
+        side. The result then has the group column `model` (String) after `by`.
+    method : {"isotonic", "platt", "logistic", "beta", "temperature"}, default "isotonic"
+        Type of the function. With a, b and c for parameters, p for a score that is a probability,
+        and logit(p) = ln(p / (1 - p)):
+
+        - `"isotonic"`: isotonic regression of the labels on the score. Between the fitted scores,
+          the function is linear; below the lowest and above the highest score, it is constant.
+        - `"platt"`: logit(probability) = c + a·score.
+        - `"logistic"`: logit(probability) = c + a·logit(p).
+        - `"beta"`: logit(probability) = c + a·ln(p) - b·ln(1 - p), with a >= 0 and b >= 0.
+        - `"temperature"`: logit(probability) = a·logit(p). The temperature is 1 / a.
+    smooth_targets : bool, default None
+        If True, the labels are replaced by Platt's targets, (n_pos + 1) / (n_pos + 2) for positives
+        and 1 / (n_neg + 2) for negatives. The parameters are then finite even if a threshold
+        separates the classes. By default True for `"platt"`, otherwise False. Not supported by
+        `"isotonic"`.
+    over : str, default None
+        Column of the folds for cross-fitting. The result then has this column after `by`, and the
+        row of a fold has the fit on all other folds of the group. `apply_calibration` then
+        calibrates each fold with the fit on the other folds.
+    by : str or sequence of str, default None
+        Group columns. Rows with a null key are a separate group.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times. If the table has a column named
+        `count`, pass `count="count"` or `count=None`.
+    missing : {"raise", "drop"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out, and counted in the column `n_missing`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        A small table, sorted by group: `*by`, (`over`,) (`model`,) `score, probability, intercept,
+        slope, slope_complement, method, n_folds, n_pos, n_neg, n_missing, note`. `"isotonic"`
+        returns one row per group and knot, with rising scores. All other methods return one row per
+        group. `write` and `read` store the table.
+
+        `score` and `probability` (Float64) are a knot of the isotonic regression: the lowest or the
+        highest score with this probability. They are null for all other methods. `intercept`,
+        `slope` and `slope_complement` (Float64) are the parameters c, a and b. The slopes are >= 0,
+        and at least one of them is > 0. The parameters are null for `"isotonic"`, and
+        `slope_complement` is null unless the method is `"beta"`. The intercept of `"temperature"`
+        is 0. `method` (String) is the method. `n_folds` (Int64) is the number of other folds on
+        which the function was fitted; null without `over`. `n_pos`, `n_neg` and `n_missing` (Int64)
+        are numbers of these rows, multiplied by `count` but not by `weight`.
+
+        A group without a fit has one row, whose knot and parameters are null. `note` (String) is
+        null, or the reason: `no_rows`, `no_positives`, `no_negatives`, `zero_variance` if all
+        scores are equal, `no_solution` if the parameters are not finite or not unique, or
+        `negative_slope` if the probability would decrease with the score.
+
+    Raises
+    ------
+    RocframeError
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. Also if a score is
+        outside [0, 1] for a method that needs probabilities, or infinite for `"platt"`. For a
+        LazyFrame, errors that depend on its columns or values are raised by `collect`.
+
+    See Also
+    --------
+    apply_calibration : Add the calibrated scores to predictions.
+
+    Notes
+    -----
+    Fit the function on other rows than the model. The scores of a model are usually too extreme on
+    its own training data.
+
+    The parameters maximize the likelihood. For methods that need probabilities, scores are first
+    clipped to [ε, 1 - ε] with ε = 2⁻⁵², because the logarithm of 0 is infinite. `"beta"` needs at
+    least three different scores. If one of its slopes would be negative, this slope is 0.
+
+    With weights, `n_pos` and `n_neg` in Platt's targets are sums of weights, as in scikit-learn.
+
+    References
+    ----------
+    B. Zadrozny, C. Elkan (2002), "Transforming classifier scores into accurate multiclass
+    probability estimates", Proceedings of the 8th ACM SIGKDD International Conference on Knowledge
+    Discovery and Data Mining, 694-699. doi:10.1145/775047.775151
+
+    J. C. Platt (1999), "Probabilistic outputs for support vector machines and comparisons to
+    regularized likelihood methods", Advances in Large Margin Classifiers, 61-74.
+
+    D. R. Cox (1958), "Two further applications of a model for binary regression", Biometrika
+    45(3/4), 562-565. doi:10.1093/biomet/45.3-4.562
+
+    M. Kull, T. M. Silva Filho, P. Flach (2017), "Beyond sigmoids: how to obtain well-calibrated
+    probabilities from binary classifiers with beta calibration", Electronic Journal of Statistics
+    11(2), 5052-5080. doi:10.1214/17-EJS1338SI
+
+    C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017), "On calibration of modern neural networks",
+    Proceedings of the 34th International Conference on Machine Learning, 1321-1330.
+    doi:10.48550/arXiv.1706.04599
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> validation = pl.DataFrame(
+    ...     {"label": [0, 1, 0, 1, 0, 1, 1], "score": [-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0]}
+    ... )
+    >>> rf.fit_calibration(validation, "label", "score").select("score", "probability", "n_pos")
+    shape: (5, 3)
+    ┌───────┬─────────────┬───────┐
+    │ score ┆ probability ┆ n_pos │
+    │ ---   ┆ ---         ┆ ---   │
+    │ f64   ┆ f64         ┆ i64   │
+    ╞═══════╪═════════════╪═══════╡
+    │ -2.0  ┆ 0.0         ┆ 4     │
+    │ -1.0  ┆ 0.5         ┆ 4     │
+    │ 2.0   ┆ 0.5         ┆ 4     │
+    │ 3.0   ┆ 1.0         ┆ 4     │
+    │ 4.0   ┆ 1.0         ┆ 4     │
+    └───────┴─────────────┴───────┘
+    >>> platt = rf.fit_calibration(validation, "label", "score", method="platt")
+    >>> platt.select("intercept", "slope", "method", "n_pos", "n_neg")
+    shape: (1, 5)
+    ┌───────────┬──────────┬────────┬───────┬───────┐
+    │ intercept ┆ slope    ┆ method ┆ n_pos ┆ n_neg │
+    │ ---       ┆ ---      ┆ ---    ┆ ---   ┆ ---   │
+    │ f64       ┆ f64      ┆ str    ┆ i64   ┆ i64   │
+    ╞═══════════╪══════════╪════════╪═══════╪═══════╡
+    │ -0.019641 ┆ 0.288914 ┆ platt  ┆ 4     ┆ 3     │
+    └───────────┴──────────┴────────┴───────┴───────┘
+
+    Fit on one part of the predictions, and apply the fit to another part:
+
+    >>> test = pl.DataFrame({"score": [-1.5, 0.5, 9.0]})
+    >>> test.roc.apply_calibration("score", platt)
+    shape: (3, 2)
+    ┌───────┬──────────────────┐
+    │ score ┆ calibrated_score │
+    │ ---   ┆ ---              │
+    │ f64   ┆ f64              │
+    ╞═══════╪══════════════════╡
+    │ -1.5  ┆ 0.388645         │
+    │ 0.5   ┆ 0.531163         │
+    │ 9.0   ┆ 0.929602         │
+    └───────┴──────────────────┘
+    """
+    check_choice("method", method, get_args(FitMethod))
+    check_missing(missing)
+    if smooth_targets is not None:
+        check_flag("smooth_targets", smooth_targets)
+    isotonic = method == "isotonic"
+    check_supported("smooth_targets", smooth_targets, f"method={method!r}", supported=not isotonic)
+    smooth = method == "platt" if smooth_targets is None else smooth_targets
+    _check_fold_column(over)
+    roles = Roles(
+        label=label,
+        score=score,
+        by=by if over is None else (*parse_names(by), over),
+        positive=positive,
+        weight=weight,
+        count=count,
+        missing=missing,
+    )
+
+    def fit(cases: Cases) -> Fit:
+        return _fit_isotonic(cases) if isotonic else _fit_parameters(cases, method, smooth=smooth)
+
+    def compute(cases: Cases) -> pl.DataFrame:
+        if method in PROBABILITY_METHODS:
+            check_probabilities(cases, *probability_hint(method))
+        if over is not None:
+            return _fit_other_folds(cases, fit, method)
+        result = fit(cases)
+        return _fit_table(result.keys, result.group, result.all_columns, method)
+
+    table = plan_table(
+        predictions,
+        roles,
+        compute,
+        columns=fit_columns(),
+        anchor="n_pos",
+        over=0 if over is None else 1,
+        keep_over=over is not None,
+    )
+    return as_input_frame(predictions, table)
+
+
+def _check_fold_column(over: object) -> None:
+    """Raise an error if `over` is neither None nor a string."""
+    if not (over is None or isinstance(over, str)):
+        problem = "expected the name of one column"
+        raise OptionValueError.compose("over", over, problem, 'Use, for example, over="fold".')
+
+
+class Fit(NamedTuple):
+    """The rows of the table of `fit_calibration`, sorted by group.
+
+    `keys` are the keys of the groups, and `group` is the number of the group of each row. `columns`
+    has the knots or the parameters of each row. `totals` has the columns that are equal for all
+    rows of a group, with one value for each group.
+    """
+
+    keys: pl.DataFrame
+    group: NDArray[np.int64]
+    columns: dict[str, NDArray[np.float64]]
+    totals: dict[str, NDArray[Any]]
+
+    @property
+    def all_columns(self) -> dict[str, NDArray[Any]]:
+        """The values of all columns in each row."""
+        return self.columns | {name: values[self.group] for name, values in self.totals.items()}
+
+
+def probability_hint(method: str) -> tuple[str, str]:
+    """Return why a method needs probabilities, and what to do if the scores are others."""
+    remedy = 'method="isotonic" and method="platt" accept any real score.'
+    return f'method="{method}" needs probabilities.', remedy
+
+
+def _fit_isotonic(cases: Cases) -> Fit:
+    """Return the knots of the isotonic regression of each group.
+
+    A group without both classes has one row without a knot.
+    """
+    scan = Scan.from_cases(scale_weights(cases))
+    bins = probability_bins(scan, "isotonic", 1)
+    notes = first_notes(absent_classes(scan.totals.pos_rows, scan.totals.neg_rows))
+    undefined = np.array([note is not None for note in notes], bool)
+    # With weights, a rounding error can change the order of two event rates.
+    rate = bins.event_rate[np.lexsort((bins.event_rate, bins.group))]
+    # A level with several scores has two knots.
+    known = ~undefined[bins.group]
+    index = np.repeat(np.flatnonzero(known), 1 + (bins.score_min < bins.score_max)[known])
+    is_second = np.diff(index, prepend=-1) == 0
+    knots = {
+        "score": np.where(is_second, bins.score_max[index], bins.score_min[index]),
+        "probability": rate[index],
+    }
+    missing = np.flatnonzero(undefined)
+    group = np.append(bins.group[index], missing)
+    order = np.argsort(group, kind="stable")
+    nulls = np.full(len(missing), np.nan)
+    columns = {name: np.append(values, nulls)[order] for name, values in knots.items()}
+    group = group[order]
+    return Fit(scan.rows.keys, group, columns, _totals(scan, notes))
+
+
+def _totals(scan: Scan, notes: NDArray[np.object_]) -> dict[str, NDArray[Any]]:
+    """Return the numbers of rows and the note of each group."""
+    return {
+        "n_pos": scan.totals.pos_rows,
+        "n_neg": scan.totals.neg_rows,
+        "n_missing": scan.rows.unscored.n_missing,
+        "note": notes,
+    }
+
+
+def _fit_parameters(cases: Cases, method: FitMethod, *, smooth: bool) -> Fit:
+    """Return the parameters of each group, with one row for each group."""
+    scaled = scale_weights(cases)
+    scan = Scan.from_cases(scaled)
+    low, high = _score_ranges(scan)
+    infinite = np.isinf(low) | np.isinf(high)
+    if method == "platt" and infinite.any():
+        raise ScoreError.infinite(cases.score_name, 'method="platt"', 'Use method="isotonic".')
+    unit = 1.0
+    if cases.weight is not None and scaled.weight is not None and scaled.weight.any():
+        unit = cases.weight.max() / scaled.weight.max()
+    regression = Regression(scan=scan, targets=_platt_targets(scan, unit) if smooth else None)
+    if method == "platt":
+        parameters = _platt_parameters(regression, low, high)
+    elif method == "beta":
+        parameters = _beta_parameters(regression)
+    else:
+        parameters = _logit_parameters(regression, with_intercept=method == "logistic")
+    slopes = np.nan_to_num(parameters[:, 1:], nan=0.0)
+    undefined = ~np.isfinite(parameters[:, 0] + parameters[:, 1])
+    falls = (slopes.min(axis=1) < 0) | (slopes.max(axis=1) == 0)
+    notes = first_notes(
+        {
+            **absent_classes(scan.totals.pos_rows, scan.totals.neg_rows),
+            "zero_variance": undefined & (low == high),
+            "no_solution": undefined,
+            "negative_slope": falls,
+        }
+    )
+    parameters[np.array([note is not None for note in notes], bool)] = np.nan
+    columns = dict(zip(PARAMETERS, parameters.T, strict=True))
+    return Fit(scan.rows.keys, np.arange(len(notes)), columns, _totals(scan, notes))
+
+
+def _score_ranges(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the lowest and the highest score of each group; NaN for groups without rows."""
+    low, high = np.full((2, len(scan.totals.pos)), np.nan)
+
+    def block_range(block: Block) -> tuple[NDArray[np.int64], Any, Any]:
+        lowest, highest = block.codes[block.starts[1:] - 1], block.codes[block.starts[:-1]]
+        return block.groups, scan.codec.decode(lowest), scan.codec.decode(highest)
+
+    for groups, lowest, highest in scan.map(block_range):
+        low[groups] = np.fmin(low[groups], lowest)
+        high[groups] = np.fmax(high[groups], highest)
+    return low, high
+
+
+def _platt_targets(scan: Scan, unit: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return Platt's targets of positives and of negatives for each group.
+
+    The sums of weights in the scan are in multiples of `unit`.
+    """
+    pos, neg = (
+        np.asarray(total, np.float64) * unit for total in (scan.totals.pos, scan.totals.neg)
+    )
+    return (pos + 1) / (pos + 2), 1 / (neg + 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Regression:
+    """Logistic regressions of the labels of all groups.
+
+    `targets` are the probabilities that replace the labels of positives and of negatives in each
+    group, or None if labels are not replaced.
+    """
+
+    scan: Scan
+    targets: tuple[NDArray[np.float64], NDArray[np.float64]] | None
+
+    @property
+    def has_classes(self) -> NDArray[np.bool_]:
+        """Whether each group has rows of both classes."""
+        result: NDArray[np.bool_] = (self.scan.totals.pos > 0) & (self.scan.totals.neg > 0)
+        return result
+
+    def parts(
+        self, regressors: Callable[[Block, NDArray[np.float64]], Columns]
+    ) -> list[LogisticRows]:
+        """Return the rows of the regressions.
+
+        `regressors` returns the columns of a block and its scores.
+        """
+
+        def block_rows(block: Block) -> LogisticRows:
+            pos, neg = block.pos, block.neg
+            if self.targets is not None:
+                high, low = (block.of_steps(target) for target in self.targets)
+                pos, neg = pos * high + neg * low, pos * (1 - high) + neg * (1 - low)
+            scores = self.scan.codec.decode(block.codes).astype(np.float64)
+            return LogisticRows(
+                groups=block.groups,
+                starts=block.starts,
+                pos=pos,
+                neg=neg,
+                columns=regressors(block, scores),
+            )
+
+        return self.scan.map(block_rows)
+
+    def fit(self, parts: Sequence[LogisticRows], n_columns: int) -> NDArray[np.float64]:
+        """Return the parameters of each group; NaN if there is no unique finite solution."""
+        return fit_logistic(parts, n_columns, self.has_classes)
+
+
+def _ones(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the regressor of the intercept, without a copy for each score."""
+    return np.broadcast_to(1.0, scores.shape)
+
+
+def _platt_parameters(
+    regression: Regression, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return intercept, slope and NaN for each group, with the score as the regressor."""
+    # The regressor is the score as a number from -1 to 1, so that scores of any unit are accurate.
+    center, half = low / 2 + high / 2, high / 2 - low / 2
+    half = np.where(half > 0, half, 1.0)
+
+    def regressors(block: Block, scores: NDArray[np.float64]) -> Columns:
+        return _ones(scores), (scores - block.of_steps(center)) / block.of_steps(half)
+
+    result = np.full((len(center), 3), np.nan)
+    intercept, slope = regression.fit(regression.parts(regressors), 2).T
+    with np.errstate(over="ignore", invalid="ignore"):
+        result[:, 1] = slope / half
+        result[:, 0] = intercept - result[:, 1] * center
+    return result
+
+
+def _logit_parameters(regression: Regression, *, with_intercept: bool) -> NDArray[np.float64]:
+    """Return intercept, slope and NaN for each group, with the logit of the score as the regressor.
+
+    Without an intercept, the intercept is 0.
+    """
+    result = np.full((len(regression.has_classes), 3), np.nan)
+    if with_intercept:
+        parts = regression.parts(lambda _, scores: (_ones(scores), log_odds(scores)))
+        result[:, :2] = regression.fit(parts, 2)
+    else:
+        parts = regression.parts(lambda _, scores: (log_odds(scores),))
+        result[:, 1:2] = regression.fit(parts, 1)
+        result[:, 0] = np.where(np.isnan(result[:, 1]), np.nan, 0.0)
+    return result
+
+
+def _beta_parameters(regression: Regression) -> NDArray[np.float64]:
+    """Return intercept, slope and complementary slope of beta calibration for each group.
+
+    The likelihood has one maximum. If one slope is negative there, the maximum for slopes of at
+    least 0 has one slope that is 0. The slopes are NaN and the intercept is 0 if neither maximum
+    with one slope has a positive slope.
+    """
+
+    def regressors(_: Block, scores: NDArray[np.float64]) -> Columns:
+        clipped = np.clip(scores, EPSILON, 1 - EPSILON)
+        return _ones(scores), np.log(clipped), -np.log1p(-clipped)
+
+    parts = regression.parts(regressors)
+    result = regression.fit(parts, 3)
+    outside = result[:, 1:].min(axis=1) < 0
+    if not outside.any():
+        return result
+    result[outside] = [0, -1, -1]
+    best = np.full(len(result), -np.inf)
+    for slope in (1, 2):
+        reduced = [replace(part, columns=(part.columns[0], part.columns[slope])) for part in parts]
+        parameters = fit_logistic(reduced, 2, outside)
+        value = log_likelihood(reduced, np.nan_to_num(parameters))
+        better = outside & (parameters[:, 1] > 0) & (value > best)
+        best[better] = value[better]
+        result[better] = 0
+        result[better, 0], result[better, slope] = parameters[better].T
+    return result
+
+
+def _fit_other_folds(cases: Cases, fit: Callable[[Cases], Fit], method: FitMethod) -> pl.DataFrame:
+    """Return the table of the fits on all other folds of the group, for each fold.
+
+    The last column of `cases.keys` has the folds.
+    """
+    folds, fold = number_distinct_rows(cases.keys)
+    _, group = number_keys(folds, folds.columns[:-1])
+    starts = np.searchsorted(group, np.arange(group.max(initial=-1) + 2))
+    n_folds = np.diff(starts)
+    # `position` is the number of the fold of each row within its group.
+    position = (np.arange(len(group)) - starts[group])[fold.to_numpy()]
+    state = np.zeros(len(position), np.uint8) if cases.state is None else cases.state
+    keys = cases.keys.drop(cases.keys.columns[-1])
+    numbers: list[NDArray[np.int64]] = []
+    parts: list[dict[str, NDArray[Any]]] = []
+    # Each pass fits all groups without their fold number i.
+    for i in range(int(n_folds.max(initial=0))):
+        left_out = np.where(position == i, RowState.ABSENT, state).astype(np.uint8)
+        result = fit(replace(cases, keys=keys, state=left_out))
+        exists = n_folds[result.group] > i
+        numbers.append(starts[result.group[exists]] + i)
+        parts.append({name: values[exists] for name, values in result.all_columns.items()})
+    if not parts:
+        return _fit_table(folds, np.zeros(0, np.int64), {}, method)
+    number = np.concatenate(numbers)
+    order = np.argsort(number, kind="stable")
+    columns = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
+    columns["n_folds"] = n_folds[group[number[order]]] - 1
+    return _fit_table(folds, number[order], columns, method)
+
+
+def _fit_table(
+    keys: pl.DataFrame,
+    group: NDArray[np.int64],
+    columns: Mapping[str, NDArray[Any]],
+    method: FitMethod,
+) -> pl.DataFrame:
+    """Return the table of `fit_calibration`; `group` is the number of the key of each row."""
+    values = {
+        name: column.tolist() if name == "note" else column for name, column in columns.items()
+    }
+    return build_table(keys, {**values, "method": method}, fit_columns(), rows=group)
