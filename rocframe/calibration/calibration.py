@@ -69,6 +69,7 @@ def calibration(
     empty_bins: bool = False,
     grid: int = 101,
     span: float = 2 / 3,
+    degree: Literal[1, 2] = 1,
     bandwidth: float | None = None,
     consistency: bool = False,
     ci: CalibrationInterval | NotGiven | None = NOT_GIVEN,
@@ -107,7 +108,7 @@ def calibration(
         - `"uniform"`: bin i is [i / `bins`, (i + 1) / `bins`); the last bin includes 1.
         - `"isotonic"`: the levels of the isotonic regression of the labels on the score, which are
           found by the pool-adjacent-violators algorithm (CORP).
-        - `"loess"`: local linear regression with tricube weights, at points of a grid.
+        - `"loess"`: local regression with tricube weights, at points of a grid.
         - `"kernel"`: mean of the labels, weighted by a normal kernel reflected at 0 and 1, at
           points of a grid.
     bins : int, default 10
@@ -121,6 +122,9 @@ def calibration(
         the group.
     span : float, default 2/3
         For `"loess"`: the share of the rows that each local regression uses.
+    degree : {1, 2}, default 1
+        For `"loess"`: 1 for local lines, as R's `lowess` fits them, and 2 for local parabolas, as
+        R's `loess` fits them with a span of 0.75.
     bandwidth : float, default None
         For `"kernel"`: the standard deviation of the normal kernel. By default, the smooth
         calibration error of the group (Błasiok and Nakkiran 2023), but at least 0.001.
@@ -297,6 +301,7 @@ def calibration(
         empty_bins=empty_bins,
         grid=grid,
         span=span,
+        degree=degree,
         bandwidth=bandwidth,
         consistency=consistency,
         confidence=(ci, level, n_boot, seed),
@@ -330,6 +335,7 @@ class CalibrationOptions:
     empty_bins: bool
     grid: int
     span: float
+    degree: int
     bandwidth: float | None
     consistency: bool
     confidence: Confidence
@@ -341,6 +347,7 @@ METHODS_OF_OPTIONS = {
     "empty_bins": ("quantile", "uniform"),
     "grid": ("loess", "kernel"),
     "span": ("loess",),
+    "degree": ("loess",),
     "bandwidth": ("kernel",),
 }
 
@@ -367,6 +374,7 @@ def _parse_options(
     bins = parse_integer("bins", options["bins"], high=MAX_BINS, example=10)
     grid = parse_integer("grid", options["grid"], low=2, high=MAX_BINS, example=101)
     span = parse_number("span", options["span"], low=0, high=1, example=0.75)
+    degree = parse_integer("degree", options["degree"], low=1, high=2, example=2)
     bandwidth = options["bandwidth"]
     if bandwidth is not None:
         bandwidth = parse_number("bandwidth", bandwidth, low=0, high=1, example=0.05)
@@ -387,6 +395,7 @@ def _parse_options(
         empty_bins=options["empty_bins"],
         grid=grid,
         span=span,
+        degree=degree,
         bandwidth=bandwidth,
         consistency=options["consistency"],
         confidence=parsed,
@@ -475,7 +484,7 @@ def _smooth_rates(scan: Scan, options: CalibrationOptions) -> EventRates:
     def estimate(scan: Scannable, bandwidth: float | None) -> SmoothCurve:
         points = find_points(scan)
         if options.method == "loess":
-            return loess(points, span=options.span)
+            return loess(points, span=options.span, degree=options.degree)
         return kernel(points, size=options.grid, bandwidth=bandwidth)
 
     curve = estimate(scan, options.bandwidth)

@@ -15,7 +15,7 @@ arXiv:2309.12236. doi:10.48550/arXiv.2309.12236
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.fft import dct
@@ -219,7 +219,7 @@ def _reduce(sums: _Sums, weight: NDArray[Any]) -> _Sums:
     )
 
 
-def loess(points: Points, *, span: float = 2 / 3, degree: Literal[1, 2] = 1) -> SmoothCurve:
+def loess(points: Points, *, span: float = 2 / 3, degree: int = 1) -> SmoothCurve:
     """Return the local regression of the labels on the score in each group.
 
     The event rate at a score is the value of a line (`degree=1`) or a parabola (`degree=2`), fitted

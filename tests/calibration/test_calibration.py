@@ -323,6 +323,8 @@ def test_invalid_options_name_the_argument_and_the_reason():
     assert error(grid=5).startswith("grid=5: method='quantile' does not support this option.")
     assert error(method="kernel", span=0.5).startswith("span=0.5: method='kernel' does not")
     assert error(method="loess", span=1.5).startswith("span=1.5: expected a number above 0")
+    assert error(method="loess", degree=3).startswith("degree=3: expected")
+    assert error(method="kernel", degree=2).startswith("degree=2: method='kernel' does not")
     assert error(method="kernel", bandwidth=0).startswith("bandwidth=0: expected a number above 0")
     assert error(method="isotonic", ci="wilson") == (
         "ci='wilson': this method is for quantile and uniform bins, not for method='isotonic'.\n"

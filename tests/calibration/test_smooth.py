@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+import rocframe as rf
 from rocframe.calibration import smooth
 from rocframe.inputs.cases import Cases
 from rocframe.kernel.scan import Scan
@@ -75,15 +76,15 @@ def test_local_regression_is_the_weighted_least_squares_fit_at_each_score(degree
     ]
 
 
-def test_local_regression_agrees_with_statsmodels_and_scikit_misc():
-    score, label = (np.array(REFERENCE[name]) for name in ("score", "label"))
-    points = points_of(np.zeros(len(score), int), score, label)
-    for curve, name in [
-        (smooth.loess(points), "lowess"),
-        (smooth.loess(points, span=0.75, degree=2), "loess"),
-    ]:
-        expected = np.clip(REFERENCE[name], 0, 1)
-        assert np.allclose(curve.event_rate, expected, atol=1e-7, rtol=0)
+@pytest.mark.parametrize(
+    ("name", "options"), [("lowess", {}), ("loess", {"span": 0.75, "degree": 2})]
+)
+def test_local_regression_agrees_with_statsmodels_and_scikit_misc(name, options):
+    frame = pl.DataFrame({"score": REFERENCE["score"], "label": REFERENCE["label"]})
+    curve = rf.calibration(frame, "label", "score", method="loess", **options)
+    at_scores = np.clip(REFERENCE[name], 0, 1)
+    expected = np.interp(curve["score_mean"], REFERENCE["score"], at_scores)
+    assert np.allclose(curve["event_rate"], expected, atol=1e-7, rtol=0)
 
 
 def test_the_smooth_error_agrees_with_relplot():
