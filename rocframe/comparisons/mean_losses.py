@@ -1,15 +1,14 @@
 """Tests of the difference of two mean losses: the Brier score and the logarithmic loss.
 
-The loss of a row is a number that depends on this row only. The tests are therefore t tests of
-means: the paired t test and, for models that scored different rows, Welch's t test. For independent
-rows, the paired test is that of Diebold and Mariano.
+The loss of a row is a number that depends on this row only, so t tests of means apply. The paired
+t test is for models that scored the same rows. If the losses are not autocorrelated, it is the test
+of Diebold and Mariano. For Welch's t test of models that scored different rows, this module
+estimates the mean loss of one model and its variance.
 
 References
 ----------
 F. X. Diebold, R. S. Mariano (1995), "Comparing predictive accuracy", Journal of Business and
 Economic Statistics 13(3), 253-263. doi:10.1080/07350015.1995.10524599
-B. L. Welch (1947), "The generalization of 'Student's' problem when several different population
-variances are involved", Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
 """
 
 from __future__ import annotations
