@@ -203,7 +203,7 @@ class OptionValueError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls, argument: str, value: object, problem: str, hint: str) -> OptionValueError:
-        """Return an error with a problem, and with a hint what to pass instead."""
+        """Return an error: what is wrong with the value of an argument, and what to pass instead."""
         return cls(f"{argument}={format_value(value)}: {problem}.\n{hint}")
 
     @classmethod
@@ -224,7 +224,7 @@ class ColumnTypeError(RocframeError, TypeError):
 
     @classmethod
     def compose(cls, argument: str, column: str, dtype: object, hint: str) -> ColumnTypeError:
-        """Return an error that names the type of the column, and what to do."""
+        """Return an error that names the type of the column and states what to do."""
         return cls(f"{argument}={column!r}: the column has type {dtype}.\n{hint}")
 
 
@@ -365,7 +365,7 @@ class MissingValuesError(RocframeError, ValueError):
     def compose(
         cls, argument: str, column: str, rows: int, where: str, *, worst: bool = False
     ) -> MissingValuesError:
-        """Return an error with the number of rows with missing values, and a hint what to do.
+        """Return an error that states how many rows have missing values, and what to do.
 
         `where` is a text that names the first group with missing values. `worst` is true if the
         caller passed `missing="worst"`.
@@ -392,7 +392,7 @@ class PairingError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls, argument: str, value: object, problem: str, hint: str) -> PairingError:
-        """Return an error with a problem of `id`, which pairs the rows of models, and a hint."""
+        """Return an error about the pairing of rows: what is wrong, and what to do."""
         return cls(f"{argument}={format_value(value)}: {problem}.\n{hint}")
 
 
@@ -401,7 +401,7 @@ class BrokenCurveError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls, problem: str, hint: str) -> BrokenCurveError:
-        """Return an error with a problem of a curve table, and what to do."""
+        """Return an error about a curve table: what is wrong, and what to do."""
         return cls(f"{problem}.\n{hint}")
 
 
@@ -422,7 +422,7 @@ class LogError(RocframeError, OSError):
 
     @classmethod
     def compose(cls, path: object, problem: str, hint: str) -> LogError:
-        """Return an error with the file, the problem, and what to do."""
+        """Return an error about a log file: what is wrong, and what to do."""
         return cls(f"{path}: {problem}.\n{hint}")
 
 
@@ -431,7 +431,7 @@ class StorageError(RocframeError, OSError):
 
     @classmethod
     def compose(cls, path: object, problem: str, hint: str) -> StorageError:
-        """Return an error with the path, the problem, and what to do."""
+        """Return an error about a file: what is wrong, and what to do."""
         return cls(f"path={str(path)!r}: {problem}.\n{hint}")
 
 

@@ -213,8 +213,8 @@ class DisplayAxes:
         """Return two counts of one curve, each with its levels, for the function `rows_at_levels`.
 
         Levels are rising values of a count. While both counts stay between neighboring levels, the
-        curve moves by at most `step` on the axes (on the y axis for precision and lift). This does
-        not apply below the lowest level of a weighted count.
+        curve moves by at most `step` on both axes. For precision and lift, this applies to the y
+        axis only. It does not apply below the lowest level of a weighted count.
         """
         pos, neg = self.pos[curve], self.neg[curve]
         if self.kind.y == "skill":  # each error has the same effect on the skill

@@ -188,7 +188,7 @@ EXPANDED = {"label": pl.Boolean(), "decision": pl.Boolean(), "count": pl.Int64()
 
 @public
 def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
-    """Return predictions that have given confusion matrices.
+    """Return predictions whose confusion matrices are the rows of a table.
 
     All functions of predictions that have the argument `count` accept the result. Curves of the
     result have three rows: all negative, the decisions, and all positive.

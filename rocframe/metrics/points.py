@@ -107,7 +107,7 @@ class PointSearch:
         return self._curve_points(scan, tp, fp, code, exists)
 
     def _block_points(self, scan: Scannable, block: Block, *, scores: bool) -> list[_BlockPoints]:
-        """Return, for each value, the points of the groups in a block of scores."""
+        """Return, for each of `self.values`, the point of each group of a block."""
         starts, ends = block.starts[:-1], block.starts[1:]
         result = []
         for index in range(len(self.values)):

@@ -98,9 +98,9 @@ def curve_figures(
 ) -> list[Figure]:
     """Return the figures of one kind of curve.
 
-    Without `averages`, there is a figure per panel, in which the rows `points` are marked. With
-    `averages`, there is a figure per mean curve with the averaged curves, or a figure of all means
-    of a panel, or both.
+    Without `averages`, each panel has a figure in which the rows `points` are marked. With
+    `averages`, each mean curve has a figure that also shows its folds, or each panel has a figure
+    of all its mean curves, or both.
     """
     figures: list[Figure] = []
     color = selection.color
