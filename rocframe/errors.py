@@ -203,7 +203,7 @@ class OptionValueError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls, argument: str, value: object, problem: str, hint: str) -> OptionValueError:
-        """Return an error: what is wrong with the value of an argument, and what to pass instead."""
+        """Return an error about an argument: what is wrong, and what to pass instead."""
         return cls(f"{argument}={format_value(value)}: {problem}.\n{hint}")
 
     @classmethod

@@ -99,8 +99,8 @@ def curve_figures(
     """Return the figures of one kind of curve.
 
     Without `averages`, each panel has a figure in which the rows `points` are marked. With
-    `averages`, each mean curve has a figure that also shows its folds, or each panel has a figure
-    of all its mean curves, or both.
+    `averages`, each mean curve has a figure that also shows the averaged curves, or each panel has
+    a figure of all its mean curves, or both.
     """
     figures: list[Figure] = []
     color = selection.color
