@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from rocframe.bands.smooth import smooth, theoretical_curve
     from rocframe.calibration.apply_calibration import apply_calibration
     from rocframe.calibration.calibration import calibration
+    from rocframe.calibration.calibration_summary import calibration_summary
     from rocframe.calibration.conversion import curve_from_calibration
     from rocframe.calibration.fit_calibration import fit_calibration
     from rocframe.charts.chart import chart
@@ -129,6 +130,7 @@ __all__ = [
     "average",
     "band",
     "calibration",
+    "calibration_summary",
     "chain",
     "chart",
     "chart_bundle",

@@ -6,7 +6,9 @@ from rocframe.table_types import (
     CHANNELS,
     DOMAINS,
     HIDDEN_PARTS,
+    INTERVAL_CHART,
     ROW_TIES,
+    DotStyle,
     Schema,
     TableType,
     floats,
@@ -60,5 +62,33 @@ FIT = TableType(
     chart_hint=(
         "Apply the fit with apply_calibration, and draw the calibration curve of the new scores: "
         '.roc.calibration(label, "calibrated_score").roc.chart().'
+    ),
+)
+
+
+def calibration_summary_columns() -> Schema:
+    """Return the columns of a table of `calibration_summary`."""
+    return (
+        floats("brier", "brier_skill", "log_loss", "miscalibration", "discrimination")
+        | floats("uncertainty", "ece", "mce", "calibration_intercept", "calibration_slope")
+        | floats("spiegelhalter_z", "spiegelhalter_p", "hosmer_lemeshow")
+        | integers("hosmer_lemeshow_df")
+        | floats("hosmer_lemeshow_p", "ici", "e50", "e90", "e_max", "cllr", "cllr_min")
+        | integers("n_pos", "n_neg", "n_missing")
+        | strings("note")
+        | floats("calibration_in_the_large", "smooth_ece", "reliability", "resolution")
+        | floats("within_bin_variance", "within_bin_covariance")
+    )
+
+
+CALIBRATION_SUMMARY = TableType(
+    name="calibration_summary",
+    functions=("calibration_summary",),
+    columns=calibration_summary_columns,
+    recognize=has_columns(*calibration_summary_columns(), adjacent=6),
+    ties=ROW_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title="Calibration", axis="Value", marks=("brier", "miscalibration", "ece", "ici")
     ),
 )

@@ -147,6 +147,7 @@ class RocFrame(Namespace):
     calibration = LazyMethod("rocframe.calibration.calibration")
     fit_calibration = LazyMethod("rocframe.calibration.fit_calibration")
     apply_calibration = LazyMethod("rocframe.calibration.apply_calibration")
+    calibration_summary = LazyMethod("rocframe.calibration.calibration_summary")
     compare = LazyMethod("rocframe.comparisons.compare")
     contrast = LazyMethod("rocframe.comparisons.contrast")
     hull_shares = LazyMethod("rocframe.comparisons.hull_shares")

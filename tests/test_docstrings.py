@@ -137,6 +137,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "calibration",
         "curve_from_calibration",
         "fit_calibration",
+        "calibration_summary",
         "smooth",
         "at",
         "operating_point",
@@ -178,7 +179,9 @@ READ_PREDICTIONS = [
     "summary",
     *COMPARE,
 ]
-READ_PROBABILITIES = ["calibration", "fit_calibration", "apply_calibration"]
+READ_PROBABILITIES = [
+    *("calibration", "calibration_summary", "fit_calibration", "apply_calibration")
+]
 MANY_CLASSES = ["one_vs_rest", "one_vs_one", "multiclass_auc"]
 READ_CURVES = [
     "at",

@@ -85,6 +85,12 @@ VERBS = {
     "h measure of models": lambda frame, by: rf.h_measure(
         frame, "label", ["score", "other"], by=by, prior="prevalence"
     ),
+    "calibration_summary": lambda frame, by: rf.calibration_summary(
+        frame, "label", pl.col("score") / 2, by=by, bins=3, method="uniform"
+    ),
+    "calibration_summary, weighted": lambda frame, by: rf.calibration_summary(
+        frame, "label", pl.col("score") / 2, by=by, weight="w"
+    ),
     "calibration": lambda frame, by: rf.calibration(
         frame, "label", pl.col("score") / 2, by=by, bins=3, empty_bins=True
     ),

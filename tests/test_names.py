@@ -59,6 +59,7 @@ VERBS = {
     "fit of calibration over folds": lambda frame, **roles: rf.fit_calibration(
         frame, over="pp", **roles
     ),
+    "calibration_summary": rf.calibration_summary,
     "band": lambda frame, **roles: rf.band(frame, method="fixed_width", n_boot=5, seed=1, **roles),
     "compare": lambda frame, score, **roles: rf.compare(
         frame, score={"a": score, "b": "pp"}, **roles

@@ -21,6 +21,7 @@ VERBS = [
     "average",
     "band",
     "calibration",
+    "calibration_summary",
     "chain",
     "chart",
     "class_metrics",

@@ -32,6 +32,7 @@ BinMethod: TypeAlias = Literal["quantile", "uniform", "isotonic"]
 # A product of a share and the number of bins that is below an integer by less than this is that
 # integer. The difference is a rounding error of sums of weights.
 BIN_ROUNDING = 1e-9
+MAX_BINS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

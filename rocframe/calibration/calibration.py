@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
-from rocframe.calibration.bins import check_missing, check_probabilities, probability_bins
+from rocframe.calibration.bins import (
+    MAX_BINS,
+    check_missing,
+    check_probabilities,
+    probability_bins,
+)
 from rocframe.calibration.limits import (
     EventRates,
     bin_rates,
@@ -53,7 +58,6 @@ if TYPE_CHECKING:
 
 CalibrationInterval: TypeAlias = Literal["wilson", "clopper_pearson", "bootstrap"]
 CalibrationMethod: TypeAlias = Literal["quantile", "uniform", "isotonic", "loess", "kernel"]
-MAX_BINS = 1_000_000
 
 
 @public

@@ -31,7 +31,7 @@ HALVINGS = 60  # a step of at most 2^60 is reduced to a step of at most 1
 # The last Newton step changes no linear predictor by more than this. Errors are squared by a step.
 LAST_STEP = 1e-7
 PART_ROWS = 1 << 15  # the arrays of a part of this size fit into the cache of a processor
-ROUNDING = 1e-12  # larger than the relative rounding error of a sum of logarithms
+LIKELIHOOD_ROUNDING = 1e-12  # larger than the relative rounding error of a sum of logarithms
 # Regressors are linearly dependent if the smallest eigenvalue of their information matrix, scaled
 # to a diagonal of 1, is below this.
 DEPENDENT = 1e-13
@@ -175,7 +175,9 @@ def _climb(
     """
     after = _likelihood(parts, parameters + steps, steps.shape[1])
     for _ in range(HALVINGS):
-        decreases = active & ~(after.value >= before.value - ROUNDING * abs(before.value))
+        decreases = active & ~(
+            after.value >= before.value - LIKELIHOOD_ROUNDING * abs(before.value)
+        )
         if not decreases.any():
             break
         steps = np.where(decreases[:, None], steps / 2, steps)

@@ -56,6 +56,9 @@ TABLE_FUNCTIONS = {
     "auc": lambda table, by: rf.auc(table, "label", "score", by=[by, "m"]),
     "partial auc": lambda table, by: rf.auc(table, "label", "score", by=by, fpr=(0, 0.5)),
     "summary": lambda table, by: rf.summary(table, "label", "score", by=by),
+    "calibration summary": lambda table, by: rf.calibration_summary(
+        table, "label", pl.col("score") / 10, by=by
+    ),
     "h measure": lambda table, by: rf.h_measure(table, "label", "score", by=by),
     "combined decisions": lambda table, by: rf.combine(
         table, "label", "score", between="m", id="id", by=by, threshold=0.5
@@ -266,6 +269,6 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
         "combine_points, chain, hull, cost_curve, relative_superiority, lc_index, "
         "decision_curve, decision_intervals, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
-        "sample_size, detectable_difference, calibration, compare, auc_covariance, hull_shares, "
-        "band, smooth, theoretical_curve or area."
+        "sample_size, detectable_difference, calibration, calibration_summary, compare, "
+        "auc_covariance, hull_shares, band, smooth, theoretical_curve or area."
     )

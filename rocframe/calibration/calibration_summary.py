@@ -1,0 +1,312 @@
+"""The function `calibration_summary`: measures of the calibration of each group in one row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from rocframe.calibration.bins import (
+    MAX_BINS,
+    check_missing,
+    check_probabilities,
+    probability_bins,
+)
+from rocframe.calibration.logistic import logistic_recalibration, unit_slope_intercept
+from rocframe.calibration.losses import (
+    binned_decomposition,
+    brier_skill,
+    corp_decomposition,
+    isotonic_losses,
+    probability_losses,
+)
+from rocframe.calibration.measures import (
+    curve_errors,
+    ece,
+    hosmer_lemeshow,
+    mce,
+    smooth_ece,
+    spiegelhalter,
+)
+from rocframe.calibration.smooth import find_points
+from rocframe.calibration_tables import calibration_summary_columns
+from rocframe.frames import as_input_frame, build_table
+from rocframe.inference.notes import class_notes
+from rocframe.inputs.node import plan_table
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import scale_weights
+from rocframe.kernel.scan import Scan
+from rocframe.options import NOT_GIVEN, check_choice, parse_integer, public
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rocframe.frames import FrameT
+    from rocframe.inputs.cases import Cases
+    from rocframe.inputs.roles import By, Column, Count, Scores
+
+
+FixedBinMethod: TypeAlias = Literal["quantile", "uniform"]
+
+
+@public
+def calibration_summary(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    by: By = None,
+    method: FixedBinMethod = "quantile",
+    bins: int = 10,
+    n_fitted: int = 0,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Literal["raise", "drop"] = "raise",
+) -> FrameT:
+    """Compute measures of the calibration of probabilities, with one row for each group.
+
+    The scores must be probabilities. They are calibrated if the event rate of the rows with a score
+    p is p. The event rate is the share of positives.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score, a probability of the positive class in [0, 1]. A list,
+        a selector or a mapping from names to columns compares several models side by side. The
+        result then has the group column `model` (String) after `by`.
+    by : str or sequence of str, default None
+        Group columns. Rows with a null key are a separate group.
+    method : {"quantile", "uniform"}, default "quantile"
+        Bins of `ece`, `mce`, the Hosmer-Lemeshow test, and the parts of the Brier score by bins, as
+        in `calibration`. `"quantile"`: bins with about the same number of rows. `"uniform"`: bins
+        of equal width. Rows with equal scores are in the same bin.
+    bins : int, default 10
+        Number of bins.
+    n_fitted : int, default 0
+        Number of parameters of the model that were fitted to the rows of a group. It is subtracted
+        from the degrees of freedom of the Hosmer-Lemeshow test: 0 for rows that were not used to
+        fit the model; usually 2 for the rows that were used to fit a logistic regression.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times. If the table has a column named
+        `count`, pass `count="count"` or `count=None`.
+    missing : {"raise", "drop"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per group, sorted by group: `*by`, (`model`,) `brier, brier_skill, log_loss,
+        miscalibration, discrimination, uncertainty, ece, mce, calibration_intercept,
+        calibration_slope, spiegelhalter_z, spiegelhalter_p, hosmer_lemeshow, hosmer_lemeshow_df,
+        hosmer_lemeshow_p, ici, e50, e90, e_max, cllr, cllr_min, n_pos, n_neg, n_missing, note,
+        calibration_in_the_large, smooth_ece, reliability, resolution, within_bin_variance,
+        within_bin_covariance`. All statistics are Float64, except `hosmer_lemeshow_df` (Int64).
+        Means and sums over rows are weighted if rows have weights.
+
+        Losses. `brier` is the mean of (score - outcome)², with the outcome 1 for a positive and 0
+        for a negative. `brier_skill` is 1 - `brier` / `uncertainty`. `log_loss` is the mean of
+        -log(probability of the outcome), with the natural logarithm. `cllr` is the mean of
+        -log2(probability of the outcome) over the positives, averaged with this mean over the
+        negatives. `cllr_min` is the lowest Cllr of all increasing functions of the score.
+
+        Parts of the Brier score. `brier` = `miscalibration` - `discrimination` + `uncertainty`.
+        `miscalibration` is the decrease of the Brier score by isotonic regression of the labels on
+        the score (CORP). `uncertainty` is π·(1 - π) for an event rate of π. With bins, `brier` =
+        `reliability` - `resolution` + `uncertainty` + `within_bin_variance` -
+        `within_bin_covariance`.
+
+        Differences between score and event rate. `ece` is the mean of |event rate - mean score|
+        over the rows, with the event rate and the mean score of the bin of the row; `mce` is the
+        maximum over the bins. `smooth_ece` is the same mean with a kernel instead of bins. `ici`,
+        `e50`, `e90` and `e_max` are the mean, median, 90th percentile and maximum of |event rate -
+        score| over the rows, with the event rate of a local regression.
+
+        Logistic recalibration. `calibration_intercept` and `calibration_slope` are the parameters a
+        and b of logit(P) = a + b·logit(score), fitted by maximum likelihood. Calibrated scores have
+        a = 0 and b = 1. `calibration_in_the_large` is a if b is fixed at 1.
+
+        Tests of calibration. `spiegelhalter_z` has a standard normal distribution for calibrated
+        scores, and `hosmer_lemeshow` a chi-squared distribution with `hosmer_lemeshow_df` degrees
+        of freedom. `spiegelhalter_p` (two-sided) and `hosmer_lemeshow_p` are the p-values.
+
+        `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but not
+        by `weight`. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
+        `one_positive` or `one_negative`.
+
+        All statistics are null without rows. `brier_skill`, `cllr`, `cllr_min` and the logistic
+        parameters are null without positives or without negatives. `calibration_intercept` and
+        `calibration_slope` are also null if all scores are equal, or if a threshold separates the
+        positives from the negatives. `spiegelhalter_z` is null if all scores are 0, 1/2 or 1 and no
+        score is 0 for a positive or 1 for a negative. `hosmer_lemeshow_p` is null without degrees
+        of freedom.
+
+    Raises
+    ------
+    RocframeError
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, a weight is negative or not finite, or a score is outside
+        [0, 1]. For a LazyFrame, errors that depend on its columns or values are raised by
+        `collect`.
+
+    See Also
+    --------
+    calibration : The event rate of each bin.
+    intervals : Confidence intervals of these measures.
+    summary : Brier score and log loss with measures of discrimination.
+
+    Notes
+    -----
+    In logarithms, scores of 0 and 1 are replaced by 2⁻⁵² and 1 - 2⁻⁵². R's `rms::val.prob` leaves
+    such rows out of the logistic recalibration instead.
+
+    `cllr` uses the odds of the score as likelihood ratio, so the score has to be the probability of
+    a positive for a prevalence of 1/2. The function `at_prevalence` converts scores to this
+    prevalence. `cllr_min` does not depend on the prevalence.
+
+    References
+    ----------
+    T. Dimitriadis, T. Gneiting, A. I. Jordan (2021), "Stable reliability diagrams for probabilistic
+    classifiers", Proceedings of the National Academy of Sciences 118(8), e2016191118.
+    doi:10.1073/pnas.2016191118
+
+    D. B. Stephenson, C. A. S. Coelho, I. T. Jolliffe (2008), "Two extra components in the Brier
+    score decomposition", Weather and Forecasting 23(4), 752-757. doi:10.1175/2007WAF2006116.1
+
+    D. R. Cox (1958), "Two further applications of a model for binary regression", Biometrika
+    45(3/4), 562-565. doi:10.1093/biomet/45.3-4.562
+
+    D. J. Spiegelhalter (1986), "Probabilistic prediction in patient management and clinical
+    trials", Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
+
+    D. W. Hosmer, S. Lemeshow (1980), "Goodness of fit tests for the multiple logistic regression
+    model", Communications in Statistics - Theory and Methods 9(10), 1043-1069.
+    doi:10.1080/03610928008827941
+
+    P. C. Austin, E. W. Steyerberg (2019), "The Integrated Calibration Index (ICI) and related
+    metrics for quantifying the calibration of logistic regression models", Statistics in Medicine
+    38(21), 4051-4065. doi:10.1002/sim.8281
+
+    N. Brümmer, J. du Preez (2006), "Application-independent evaluation of speaker detection",
+    Computer Speech and Language 20(2-3), 230-275. doi:10.1016/j.csl.2005.08.001
+
+    J. Błasiok, P. Nakkiran (2023), "Smooth ECE: principled reliability diagrams via kernel
+    smoothing", arXiv:2309.12236. doi:10.48550/arXiv.2309.12236
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [0, 0, 1, 0, 1, 1, 0, 1], "score": [0.1, 0.2, 0.3, 0.3, 0.6, 0.7, 0.8, 0.9]}
+    ... )
+    >>> table = rf.calibration_summary(predictions, "label", "score", bins=2)
+    >>> table.select("brier", "miscalibration", "discrimination", "uncertainty")
+    shape: (1, 4)
+    ┌─────────┬────────────────┬────────────────┬─────────────┐
+    │ brier   ┆ miscalibration ┆ discrimination ┆ uncertainty │
+    │ ---     ┆ ---            ┆ ---            ┆ ---         │
+    │ f64     ┆ f64            ┆ f64            ┆ f64         │
+    ╞═════════╪════════════════╪════════════════╪═════════════╡
+    │ 0.19125 ┆ 0.045417       ┆ 0.104167       ┆ 0.25        │
+    └─────────┴────────────────┴────────────────┴─────────────┘
+    >>> table.select("ece", "ici", "calibration_intercept", "calibration_slope", "cllr", "cllr_min")
+    shape: (1, 6)
+    ┌────────┬──────────┬───────────────────────┬───────────────────┬──────────┬──────────┐
+    │ ece    ┆ ici      ┆ calibration_intercept ┆ calibration_slope ┆ cllr     ┆ cllr_min │
+    │ ---    ┆ ---      ┆ ---                   ┆ ---               ┆ ---      ┆ ---      │
+    │ f64    ┆ f64      ┆ f64                   ┆ f64               ┆ f64      ┆ f64      │
+    ╞════════╪══════════╪═══════════════════════╪═══════════════════╪══════════╪══════════╡
+    │ 0.0125 ┆ 0.155584 ┆ 0.058933              ┆ 0.855975          ┆ 0.806367 ┆ 0.594361 │
+    └────────┴──────────┴───────────────────────┴───────────────────┴──────────┴──────────┘
+    """
+    check_choice("method", method, get_args(FixedBinMethod))
+    check_missing(missing)
+    options = SummaryOptions(
+        method=method,
+        bins=parse_integer("bins", bins, high=MAX_BINS, example=10),
+        n_fitted=parse_integer("n_fitted", n_fitted, low=0, example=2),
+    )
+    roles = Roles(
+        label=label,
+        score=score,
+        by=by,
+        positive=positive,
+        weight=weight,
+        count=count,
+        missing=missing,
+    )
+    table = plan_table(
+        predictions,
+        roles,
+        lambda cases: _summary_table(cases, options),
+        columns=calibration_summary_columns(),
+        anchor="n_pos",
+    )
+    return as_input_frame(predictions, table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryOptions:
+    """The checked options of `calibration_summary`."""
+
+    method: FixedBinMethod
+    bins: int
+    n_fitted: int
+
+
+def _summary_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
+    """Return the measures of one model, with one row per group."""
+    check_probabilities(cases)
+    scan = Scan.from_cases(scale_weights(cases))
+    totals = scan.totals
+    losses, best = probability_losses(scan), isotonic_losses(scan)
+    bins, points = probability_bins(scan, options.method, options.bins), find_points(scan)
+    intercept, slope = logistic_recalibration(scan)
+    z, z_p_value = spiegelhalter(scan)
+    test = hosmer_lemeshow(scan, bins, n_fitted=options.n_fitted)
+    parts = binned_decomposition(scan, bins)
+    has_rows = totals.pos_rows + totals.neg_rows > 0
+    columns: dict[str, Any] = {
+        "brier": losses.brier,
+        "brier_skill": brier_skill(scan, losses.brier),
+        "log_loss": losses.log_loss,
+        **corp_decomposition(scan, losses.brier, best.brier)._asdict(),
+        "ece": ece(scan, bins),
+        "mce": mce(scan, bins),
+        "calibration_intercept": intercept,
+        "calibration_slope": slope,
+        "spiegelhalter_z": z,
+        "spiegelhalter_p": z_p_value,
+        "hosmer_lemeshow": test.statistic,
+        "hosmer_lemeshow_df": [
+            df if used else None for df, used in zip(test.df.tolist(), has_rows, strict=True)
+        ],
+        "hosmer_lemeshow_p": test.p_value,
+        **curve_errors(points)._asdict(),
+        "cllr": losses.cllr,
+        "cllr_min": best.cllr,
+        "n_pos": totals.pos_rows,
+        "n_neg": totals.neg_rows,
+        "n_missing": scan.rows.unscored.n_missing,
+        "note": class_notes(totals.pos_rows, totals.neg_rows).tolist(),
+        "calibration_in_the_large": unit_slope_intercept(scan),
+        "smooth_ece": smooth_ece(points),
+        "reliability": parts.reliability,
+        "resolution": parts.resolution,
+        "within_bin_variance": parts.within_bin_variance,
+        "within_bin_covariance": parts.within_bin_covariance,
+    }
+    return build_table(scan.rows.keys, columns, calibration_summary_columns())
