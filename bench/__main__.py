@@ -1,7 +1,7 @@
 """Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [part]`.
 
-The parts are `--uncertainty`, `--decisions`, `--drawing` and `--pages`; without one of them all
-benchmarks run.
+The parts are `--uncertainty`, `--decisions`, `--calibration`, `--drawing` and `--pages`; without
+one of them all benchmarks run.
 
 Each line has the time of the fastest of N repetitions, in seconds and as a multiple of the time of
 one single-threaded `np.sort` of the float64 scores. Peak memory is measured in a new process, in
@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from bench import pages
+from bench.calibration import benchmarks as calibration_benchmarks
 from bench.cases import benchmarks
 from bench.data import predictions
 from bench.decisions import benchmarks as decision_benchmarks
@@ -28,7 +29,9 @@ from bench.drawing import benchmarks as drawing_benchmarks
 from bench.uncertainty import benchmarks as uncertainty_benchmarks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    from bench.decisions import Decision
 
 TIMED = "{what:36} {table:28} {seconds:>9} {goal:>7} {proc:>7}"
 LINE = "{what:36} {table:28} {seconds:>9} {ratio:>8} {goal:>7}"
@@ -54,6 +57,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--uncertainty", action="store_true", help="run intervals and tests only")
     parser.add_argument("--decisions", action="store_true", help="run decisions only")
+    parser.add_argument("--calibration", action="store_true", help="run calibration only")
     parser.add_argument("--drawing", action="store_true", help="run charts only")
     parser.add_argument("--pages", action="store_true", help="run reports only")
     options = parser.parse_args(arguments)
@@ -61,7 +65,10 @@ def main(arguments: list[str] | None = None) -> None:
         drawing(options.repeat)
         return
     if options.decisions:
-        decisions(options.repeat, peers=not options.no_peers)
+        decisions(decision_benchmarks(peers=not options.no_peers), options.repeat)
+        return
+    if options.calibration:
+        decisions(calibration_benchmarks(), options.repeat)
         return
     if options.pages:
         pages.main()
@@ -92,7 +99,9 @@ def main(arguments: list[str] | None = None) -> None:
     print()
     uncertainty(options.repeat)
     print()
-    decisions(options.repeat, peers=not options.no_peers)
+    decisions(decision_benchmarks(peers=not options.no_peers), options.repeat)
+    print()
+    decisions(calibration_benchmarks(), options.repeat)
     print()
     drawing(options.repeat)
     print()
@@ -122,9 +131,9 @@ def uncertainty(repeat: int) -> None:
         )
 
 
-def decisions(repeat: int, *, peers: bool) -> None:
-    """Print the run times of decisions in seconds, and as multiples of those of other functions."""
-    for benchmark in decision_benchmarks(peers=peers):
+def decisions(benchmarks: Iterable[Decision], repeat: int) -> None:
+    """Print the run times in seconds, and as multiples of the run times of other functions."""
+    for benchmark in benchmarks:
         seconds = best(benchmark.run, repeat)
         goal = "" if benchmark.goal is None else f" (≤ {benchmark.goal:g})"
         ratio = ""

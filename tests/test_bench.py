@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench import decisions, drawing, pages, uncertainty
+from bench import calibration, decisions, drawing, pages, uncertainty
 from bench.cases import benchmarks
 
 
@@ -31,6 +31,11 @@ def test_every_benchmark_of_decisions_runs():
     for case in cases:
         assert case.run().height > 0
         assert case.peer is None or case.peer[1]() is not None
+
+
+def test_every_benchmark_of_calibration_runs():
+    for case in calibration.benchmarks(0.0005):
+        assert case.run().height > 0
 
 
 def test_every_benchmark_of_drawing_runs():
