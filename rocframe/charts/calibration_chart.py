@@ -107,7 +107,8 @@ def calibration_chart(
     records = [*points, *_level_ends(points), *bars]
     groups.name(records)
     plot = CurvePlot(plane=plane, records=records, groups=groups)
-    interval = interval_caption(table)
+    has_limits = any(point["y_low"] is not None for point in points)
+    interval = interval_caption(table) if has_limits else ""
     is_drawn = {record["curve"] for record in points}
     missing = [name for i, name in enumerate(groups.names(len(curves))) if i not in is_drawn]
     return groups.with_titles(

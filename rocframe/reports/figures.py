@@ -48,6 +48,7 @@ CAPTIONS = {
 MAX_DRAWN_COLORS = 12  # more colors are hard to distinguish
 MAX_DRAWN_CURVES = 60  # more lines hide each other
 MAX_PANELS = 12
+MAX_CURVES_WITH_LIMITS = 3
 ALL_MEANS = "All means"  # the name of a chart of several mean curves, if it has no panel name
 EMPTY_DASHBOARD = "Nothing is shown: no group has both positives and negatives."
 
@@ -123,6 +124,42 @@ def curve_figures(
     if not figures:  # empty axes
         empty = _package_spec(chart(curves.clear(), kind=kind, color=None))
         figures = [_curve_figure(empty, None, selection)]
+    return figures
+
+
+def calibration_caption(calibration: pl.DataFrame, selection: CurveSelection) -> str:
+    """Return the caption of the calibration charts."""
+    keys = group_columns(calibration, "bin")
+    n_curves = calibration.select(map(column, keys)).n_unique() if keys else 1
+    sentences = [
+        "Share of positives in ten bins of the score.",
+        "Dashed diagonal: calibrated probabilities.",
+    ]
+    if selection.averaged is not None:
+        sentences.append(f"Rows are pooled over {format_name(selection.averaged)}.")
+    if n_curves < selection.n_curves:
+        sentences.append("Models with scores outside [0, 1] are not shown.")
+    return " ".join(sentences)
+
+
+def calibration_figures(
+    calibration: pl.DataFrame, curves: pl.DataFrame, selection: CurveSelection
+) -> list[Figure]:
+    """Return a figure for each panel with calibration curves.
+
+    `curves` are the curves of the same groups. Charts of more than MAX_CURVES_WITH_LIMITS curves
+    have no confidence limits, because overlapping limits are not readable.
+    """
+    figures = []
+    for name, groups in selection.panels:
+        rows = rows_of_groups(calibration, groups)
+        if not rows.get_column("event_rate").count():
+            continue
+        if groups.height > MAX_CURVES_WITH_LIMITS:
+            undefined = pl.lit(None, pl.Float64)
+            rows = rows.with_columns(undefined.alias("lower"), undefined.alias("upper"))
+        lines = chart(rows, color=selection.color, scores=rows_of_groups(curves, groups))
+        figures.append(_curve_figure(_package_spec(lines), name, selection))
     return figures
 
 

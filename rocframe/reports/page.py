@@ -15,6 +15,8 @@ from rocframe.reports.colors import PAGE_STYLE, style_sheets
 from rocframe.reports.export import json_for_html
 from rocframe.reports.figures import (
     areas_figure,
+    calibration_caption,
+    calibration_figures,
     curve_caption,
     curve_figures,
     dashboard_section,
@@ -37,6 +39,7 @@ from rocframe.text import format_count, format_name, format_values, join_names
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rocframe.reports.figures import CurveSelection
     from rocframe.reports.report import ReportOptions
     from rocframe.reports.report_tables import ReportTables
 
@@ -65,7 +68,7 @@ def report_page(
     from jinja2 import Environment, StrictUndefined  # a dependency of Altair
     from markupsafe import Markup
 
-    areas, averages = tables.areas, tables.averages
+    areas = tables.areas
     curves_file, areas_file = files or (None, None)
     selection = select_curves(areas, options.averaged)
     recommended = recommendations(tables, options)
@@ -89,18 +92,7 @@ def report_page(
         if tables.folds is None
         else folds_text(tables.areas, tables.folds, str(options.averaged)),
         selection_note=selection.note(curves_file),
-        sections=[
-            {
-                "title": kind_named(kind).title,
-                "caption": curve_caption(
-                    kind, averages.get(kind), options.averaged, marked=points is not None
-                ),
-                "figures": curve_figures(
-                    tables.curves, averages.get(kind), kind, selection, points
-                ),
-            }
-            for kind in options.kinds
-        ],
+        sections=_sections(tables, options, selection, points),
         dashboard=dashboard_section(
             tables.curves if tables.pooled is None else tables.pooled, selection
         ),
@@ -114,6 +106,35 @@ def report_page(
         offline_script=Markup(scripts[0]),
         page_script=Markup(scripts[1]),
     )
+
+
+def _sections(
+    tables: ReportTables,
+    options: ReportOptions,
+    selection: CurveSelection,
+    points: pl.DataFrame | None,
+) -> list[dict[str, Any]]:
+    """Return the title, the caption and the figures of each kind of curve, and of calibration.
+
+    `points` are the recommended thresholds, or None.
+    """
+    sections: list[dict[str, Any]] = []
+    for kind in options.kinds:
+        means = tables.averages.get(kind)
+        sections.append(
+            {
+                "title": kind_named(kind).title,
+                "caption": curve_caption(kind, means, options.averaged, marked=points is not None),
+                "figures": curve_figures(tables.curves, means, kind, selection, points),
+            }
+        )
+    if tables.calibration is not None:
+        curves = tables.curves if tables.pooled is None else tables.pooled
+        figures = calibration_figures(tables.calibration, curves, selection)
+        caption = calibration_caption(tables.calibration, selection)
+        if figures:
+            sections.append({"title": "Calibration", "caption": caption, "figures": figures})
+    return sections
 
 
 def _with_line_breaks(name: str) -> str:

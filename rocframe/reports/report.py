@@ -68,8 +68,9 @@ def report(
 
     The page is one file that needs no network. The page contains tables of the AUC and of other
     metrics, charts, an interactive dashboard, a comparison of models if their rows can be paired, a
-    list of rows and results that were left out, and the data and settings. The same predictions
-    give the same file, byte by byte; with bootstrap intervals, this requires the same `seed`.
+    list of rows and results that were left out, and the data and settings. Calibration charts show
+    the models whose scores are all between 0 and 1. The same predictions give the same file, byte
+    by byte; with bootstrap intervals, this requires the same `seed`.
 
     Parameters
     ----------

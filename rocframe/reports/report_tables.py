@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -10,17 +11,20 @@ import polars as pl
 from rocframe.areas.auc import auc
 from rocframe.averages.average import average
 from rocframe.averages.fold_auc import FoldIntervalMethod, fold_auc
+from rocframe.calibration.calibration import calibration
 from rocframe.comparisons.compare import compare
 from rocframe.curves.curve import curve
 from rocframe.errors import OptionValueError, RocframeError
 from rocframe.frames import column, private_names
 from rocframe.kinds import kind_named
 from rocframe.metrics.intervals import intervals
-from rocframe.schemas import MODEL
+from rocframe.options import NOT_GIVEN
+from rocframe.schemas import MODEL, THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable
 
+    from rocframe.inputs.roles import Column, Scores
     from rocframe.kinds import KindName
     from rocframe.reports.report import ReportOptions
 
@@ -49,6 +53,9 @@ class ReportTables:
         Mean curves over the averaged group column, by kind of curve.
     comparison
         Pairwise comparison of the models, or None.
+    calibration
+        Calibration curves of the models whose scores are probabilities, or None. With an averaged
+        group column, they are computed from the pooled rows of all its values.
     remarks
         Sentences that state which tables could not be computed, and why.
     """
@@ -60,6 +67,7 @@ class ReportTables:
     folds: pl.DataFrame | None
     averages: Mapping[str, pl.DataFrame]
     comparison: pl.DataFrame | None
+    calibration: pl.DataFrame | None
     remarks: tuple[str, ...]
 
 
@@ -89,7 +97,7 @@ def report_tables(
     remarks: list[str] = []
 
     def attempt(
-        title: str, compute: Callable[..., pl.DataFrame], *args: Any
+        title: str, compute: Callable[..., pl.DataFrame | None], *args: Any
     ) -> pl.DataFrame | None:
         try:
             return compute(*args)
@@ -119,6 +127,9 @@ def report_tables(
         folds=folds,
         averages=averages,
         comparison=comparison,
+        calibration=attempt(
+            "Calibration", _calibration, predictions, options, curves if pooled is None else pooled
+        ),
         remarks=tuple(dict.fromkeys(remarks)),
     )
 
@@ -162,6 +173,65 @@ def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFra
         level=options.level,
         unmatched=options.unmatched,
     )
+
+
+def _calibration(
+    predictions: pl.DataFrame, options: ReportOptions, curves: pl.DataFrame
+) -> pl.DataFrame | None:
+    """Return the calibration curves of the models whose scores are all in [0, 1].
+
+    `curves` has one curve per calibration curve. Without the group column `model`, all groups are
+    one model. Return None if there is no model with such scores.
+    """
+    score, rows = options.score, predictions
+    models = _models_with_probabilities(curves)
+    if models is None or models.is_empty():
+        return None
+    if MODEL in models.columns and MODEL in options.keys:
+        rows = rows.join(models, on=MODEL, how="semi", nulls_equal=True)
+    elif MODEL in models.columns:
+        names = models.get_column(MODEL).to_list()
+        scores = _score_columns(predictions, options.score)
+        private = private_names(names, predictions.columns)
+        rows = rows.with_columns(scores[name].alias(own) for name, own in private.items())
+        score = private
+    return calibration(
+        rows,
+        **options.roles
+        | {"score": score, "missing": "raise" if options.missing == "raise" else "drop"},
+        by=options.keys_without(options.averaged),
+        ci=None if options.ci is None else NOT_GIVEN,
+        level=options.level,
+    )
+
+
+def _models_with_probabilities(curves: pl.DataFrame) -> pl.DataFrame | None:
+    """Return the distinct values of the group column `model` whose scores are all in [0, 1].
+
+    Without this column, return a table with one row and no columns if all scores are in [0, 1].
+    """
+    keys = [MODEL] if MODEL in group_columns(curves, THRESHOLD) else []
+    # The first row of a curve has the threshold `inf`, which is not a score.
+    is_score = pl.col(THRESHOLD).is_finite() | (pl.col(THRESHOLD) < 0)
+    outside = curves.filter(is_score & ~pl.col(THRESHOLD).is_between(0, 1))
+    if not keys:
+        return pl.DataFrame(height=1) if outside.is_empty() else None
+    models = curves.select(keys).unique(maintain_order=True)
+    return models.join(outside, on=keys, how="anti", nulls_equal=True, maintain_order="left")
+
+
+def _score_columns(predictions: pl.DataFrame, score: Scores) -> dict[str, pl.Series]:
+    """Return the scores of each model of several score columns."""
+    if isinstance(score, Mapping):
+        named: Iterable[tuple[str | None, Column]] = score.items()
+    else:
+        parts = [score] if isinstance(score, str | pl.Expr) else list(score)
+        named = [(None, part) for part in parts]
+    result: dict[str, pl.Series] = {}
+    for name, part in named:
+        columns = predictions.select(column(part) if isinstance(part, str) else part)
+        result |= {name or values.name: values for values in columns}
+    return result
 
 
 def _curve_metrics(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:

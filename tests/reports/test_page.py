@@ -117,7 +117,11 @@ class Reader(HTMLParser):
         return [json.loads(text) for text in data]
 
     def curves(self):
-        return [spec for spec in self.specs() if spec["description"].split(" chart, ")[1:]]
+        charts = [spec for spec in self.specs() if spec["description"].split(" chart, ")[1:]]
+        return [spec for spec in charts if spec not in self.calibration()]
+
+    def calibration(self):
+        return [one for one in self.specs() if one["description"].startswith("Calibration chart")]
 
     def after(self, text, count, section=None):
         start = 0 if section is None else self.text.index(section)
@@ -246,7 +250,9 @@ def test_all_charts_of_a_page_share_one_script():
 def test_each_chart_has_a_text_alternative():
     read = Reader(write(kind=["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]))
     texts = [attrs["aria-label"] for _, attrs in read.tags if attrs.get("role") == "img"]
-    texts = [text for text in texts if " chart, " in text]
+    calibration = [text for text in texts if text.startswith("Calibration chart, 2 curves: ")]
+    assert len(calibration) == 1
+    texts = [text for text in texts if " chart, " in text and text not in calibration]
     assert len(texts) == 6
     assert all("2 curves" in text and ("a (A" in text or "a (ROC A" in text) for text in texts)
 
@@ -362,7 +368,7 @@ def test_each_value_of_the_second_group_column_has_a_chart_with_the_same_colors(
     read = Reader(write(rows, by=["model", "day"], kind="roc"))
     assert len(read.curves()) == 3
     names = [text for text in read.text if text.startswith("day = ")]
-    assert names == ["day = 1", "day = 2", "day = 3"]
+    assert names == ["day = 1", "day = 2", "day = 3"] * 2  # ROC curves, calibration
     scales = [spec["layer"][0]["encoding"]["color"]["scale"] for spec in read.curves()]
     assert all(scale == scales[0] and scale["domain"] == ["a", "b", "c"] for scale in scales)
     legends = [spec["layer"][0]["encoding"]["color"]["legend"] for spec in read.curves()]
@@ -396,6 +402,53 @@ def test_means_are_drawn_in_front_of_their_folds():
     plain = Reader(write(vote, by=["model", "fold"], kind="roc", over=None))
     assert "Mean over" not in plain.text
     assert len(plain.curves()) == 10
+
+
+def calibration_points(read):
+    """Return the model, the mean score, the event rate and n of the bins of all charts."""
+    return [
+        (one["f0"], one["x"], one["y"], one["n"])
+        for spec in read.calibration()
+        for data in spec["datasets"].values()
+        for one in (data if isinstance(data, list) else json.loads(data))
+        if one.get("part") == "bin"
+    ]
+
+
+def expected_points(predictions, score="score", **options):
+    table = rf.calibration(predictions, "label", score, **options).sort("model", "bin")
+    rows = table.select("model", "score_mean", "event_rate", "n").rows()
+    return [(row[0], *map(pytest.approx, row[1:3]), row[3]) for row in rows]
+
+
+def test_calibration_is_that_of_models_with_scores_between_0_and_1():
+    vote = rf.datasets.vote()
+    read = Reader(write(vote, by="model", missing="raise"))
+    probabilities = vote.filter(pl.col("model") != "linear_svm")
+    assert calibration_points(read) == expected_points(probabilities, by="model")
+    assert "Models with scores outside [0, 1] are not shown." in " ".join(read.text)
+    pooled = Reader(write(vote, by=["model", "fold"], kind="roc", missing="raise"))
+    assert calibration_points(pooled) == expected_points(probabilities, by="model")
+    assert "Rows are pooled over fold." in " ".join(pooled.text)
+
+
+def test_calibration_of_several_score_columns_leaves_out_scores_outside_0_to_1():
+    wide = rf.datasets.vote().pivot("model", index=["id", "label"], values="score")
+    scores = ["naive_bayes", "linear_svm", pl.col("random_forest")]
+    read = Reader(write(wide, score=scores, by=None, kind="roc"))
+    expected = expected_points(wide, ["naive_bayes", "random_forest"])
+    assert calibration_points(read) == expected
+    named = {"a": "linear_svm", "b": "naive_bayes"}
+    read = Reader(write(wide, score=named, by=None, kind="roc"))
+    assert calibration_points(read) == expected_points(wide, {"b": "naive_bayes"})
+    only = Reader(write(wide, score="linear_svm", by=None, kind="roc"))
+    assert only.calibration() == []
+
+
+def test_charts_of_many_calibration_curves_have_no_limits():
+    few, many = (Reader(write(log(names), kind="roc")).calibration() for names in ("abc", "abcd"))
+    assert "95 % pointwise intervals" in few[0]["description"]
+    assert "pointwise intervals" not in many[0]["description"]
 
 
 def test_folds_without_a_class_are_named_and_not_part_of_the_share_of_positives():
