@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import pairwise
 
@@ -199,3 +200,25 @@ def test_event_rates_are_converted_to_those_of_rows_with_class_weights(method):
     converted = rf.calibration(table, "label", "score", method=method, ci=None).with_columns(rate)
     columns = ["bin", "event_rate", "score_min", "score_max", "n"]
     assert_frame_equal(weighted.select(columns), converted.select(columns), rel_tol=1e-12)
+
+
+def test_class_weights_move_the_recalibration_line_by_the_ratio_of_the_odds():
+    rng = np.random.default_rng(4)
+    score = rng.uniform(0.05, 0.95, 600)
+    table = pl.DataFrame({"label": rng.random(600) < score, "score": score})
+    share = table["label"].mean()
+    rows = table.with_columns(
+        converted=pl.col("score").roc.at_prevalence("label", prevalence=0.1),
+        weight=pl.when("label").then(0.1 / share).otherwise(0.9 / (1 - share)),
+    )
+    found = rf.calibration_summary(rows, "label", ["score", "converted"], weight="weight")
+    converted, original = found.iter_rows(named=True)
+    plain = rf.calibration_summary(table, "label", "score").row(0, named=True)
+    ratio = math.log(0.1 / 0.9) - math.log(share / (1 - share))
+    slope = converted["calibration_slope"]
+    assert slope == pytest.approx(original["calibration_slope"], rel=1e-8)
+    shift = original["calibration_intercept"] - converted["calibration_intercept"]
+    assert shift == pytest.approx(slope * ratio, rel=1e-8)
+    assert slope == pytest.approx(plain["calibration_slope"], abs=0.2)
+    assert abs(converted["calibration_intercept"]) < 0.2
+    assert converted["brier"] < original["brier"]
