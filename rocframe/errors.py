@@ -60,12 +60,13 @@ __all__ = [
 ]
 
 
-# Names of metrics in other packages, and the name of the same metric in this package.
+# Names of metrics and methods in other packages, and the names in this package.
 VALUE_ALIASES = {
     **dict.fromkeys(("roc_auc", "roc_auc_score", "auroc"), "auc"),
     **dict.fromkeys(("ap", "average_precision_score"), "average_precision"),
     **dict.fromkeys(("best", "j", "youden_index"), "youden"),
     **dict.fromkeys(("closest.topleft", "roc01", "distance"), "closest_top_left"),
+    **dict.fromkeys(("sigmoid", "platt_scaling"), "platt"),
     **dict.fromkeys(("cost", "min_cost", "misclassification_cost"), "expected_cost"),
     **{
         f"{correct}_{predicted}{plural}": correct[0] + predicted[0]

@@ -38,6 +38,8 @@ NAME_ALIASES = {
         "operating_point": "best best_threshold optimal_threshold youden cutpoint cutpointr",
         "compare": "roc_test delong delong_test delong_roc_test",
         "average": "mean mean_curve",
+        "fit_calibration": "calibrate recalibrate calibratedclassifiercv isotonic platt "
+        "platt_scaling beta_calibration temperature_scaling",
         "average_precision": "average_precision_score ap",
         "brier": "brier_score brier_score_loss",
     }.items()

@@ -33,6 +33,8 @@ from rocframe.frames import (
     select_keys,
 )
 from rocframe.inputs.roles import TYPE_CHECKS, parse_scores, resolve_column
+from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.options import public
 from rocframe.schemas import MODEL
 from rocframe.text import format_list
@@ -281,15 +283,35 @@ class ScoreFunctions:
         scores, groups = values.struct.unnest().get_columns()
         score = scores.fill_null(np.nan).to_numpy()
         group = groups.to_numpy()
+        for method in PROBABILITY_METHODS:
+            if (self.method == method).any():
+                used = score[self._rows_of(method, score, group)]
+                check_range(used, self.score_name, " ".join(probability_hint(method)))
+        blocks = run_parallel(
+            lambda rows: self._probabilities(score[rows], group[rows]),
+            split_rows(len(score), BLOCK_ROWS),
+        )
+        return pl.Series(values.name, np.concatenate(blocks), nan_to_null=True)
+
+    def _rows_of(
+        self, method: str, score: NDArray[np.float64], group: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the positions of the scores whose group has a fit by a method."""
+        has_method = np.append(self.method == method, False)  # group -1 has no fit
+        return np.flatnonzero(has_method[group] & ~np.isnan(score))
+
+    def _probabilities(
+        self, score: NDArray[np.float64], group: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of scores; NaN for missing scores and groups without a fit."""
         result = np.full(len(score), np.nan)
         for method in {method for method in self.method if method is not None}:
-            has_method = np.append(self.method == method, False)  # group -1 has no fit
-            rows = np.flatnonzero(has_method[group] & ~np.isnan(score))
+            rows = self._rows_of(method, score, group)
             if method == "isotonic":
                 result[rows] = self._interpolate(score[rows], group[rows])
             else:
                 result[rows] = self._logistic(method, score[rows], group[rows])
-        return pl.Series(values.name, result, nan_to_null=True)
+        return result
 
     def _interpolate(
         self, score: NDArray[np.float64], group: NDArray[np.int64]
@@ -314,8 +336,6 @@ class ScoreFunctions:
         """Return the probabilities of scores by a logistic function with fitted parameters."""
         from scipy.special import expit
 
-        if method in PROBABILITY_METHODS:
-            check_range(score, self.score_name, " ".join(probability_hint(method)))
         intercept, slope, complement = self.parameters[group].T
         if method == "platt":
             logits = intercept + slope * score

@@ -504,7 +504,8 @@ ERRORS = {
         lambda: rf.fit_calibration(FIT, "label", "p", method="sigmoid"),
         (
             "method='sigmoid': unknown value.\n"
-            "Choose one of: 'isotonic', 'platt', 'logistic', 'beta', 'temperature'."
+            "Choose one of: 'isotonic', 'platt', 'logistic', 'beta', 'temperature'.\n"
+            "Did you mean method='platt'?"
         ),
     ),
     "missing": (
