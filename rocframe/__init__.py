@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from rocframe.calibration.calibration_summary import calibration_summary
     from rocframe.calibration.conversion import curve_from_calibration
     from rocframe.calibration.fit_calibration import fit_calibration
+    from rocframe.calibration.murphy import murphy_curve
     from rocframe.charts.chart import chart
     from rocframe.charts.dashboard.dashboard import dashboard
     from rocframe.classes.class_metrics import class_metrics
@@ -162,6 +163,7 @@ __all__ = [
     "lc_index",
     "mix",
     "multiclass_auc",
+    "murphy_curve",
     "one_vs_one",
     "one_vs_rest",
     "operating_point",

@@ -92,3 +92,27 @@ CALIBRATION_SUMMARY = TableType(
         title="Calibration", axis="Value", marks=("brier", "miscalibration", "ece", "ici")
     ),
 )
+
+
+def murphy_columns(*, sides: bool = False) -> Schema:
+    """Return the columns of a table of `murphy_curve`.
+
+    With `sides`, the table has the column `side`, for the two sides of a jump.
+    """
+    return (
+        floats("probability_threshold", "elementary_score")
+        | floats("miscalibration", "discrimination", "uncertainty")
+        | (strings("side") if sides else {})
+        | strings("note")
+    )
+
+
+MURPHY_CURVES = TableType(
+    name="murphy_curve",
+    functions=("murphy_curve",),
+    columns=murphy_columns,
+    recognize=has_columns(*murphy_columns(), adjacent=5),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.decision_chart:murphy_chart",
+    chart_options=(*CHANNELS, *DOMAINS, "y"),
+)

@@ -41,6 +41,8 @@ NAME_ALIASES = {
         "fit_calibration": "calibrate recalibrate calibratedclassifiercv isotonic platt "
         "platt_scaling beta_calibration temperature_scaling",
         "average_precision": "average_precision_score ap",
+        "calibration": "calibration_curve reliability_diagram reliability",
+        "murphy_curve": "murphy murphy_diagram plot_murphy_diagram",
         "brier": "brier_score brier_score_loss",
     }.items()
     for alias in aliases.split()
@@ -183,6 +185,7 @@ class RocFrame(Namespace):
     relative_superiority = LazyMethod("rocframe.decisions.relative_superiority")
     lc_index = LazyMethod("rocframe.decisions.relative_superiority")
     decision_curve = LazyMethod("rocframe.decisions.decision_curve")
+    murphy_curve = LazyMethod("rocframe.calibration.murphy")
     decision_intervals = LazyMethod("rocframe.comparisons.decision_intervals")
     simplify = LazyMethod("rocframe.curves.simplify")
     area = LazyMethod("rocframe.areas.area")

@@ -209,6 +209,9 @@ VERBS = {
     "decision curve": lambda frame, by: rf.curve(
         frame, "label", pl.col("score") / 2, by=by
     ).roc.decision_curve(thresholds=[0.1, 0.3]),
+    "murphy curve": lambda frame, by: rf.curve(
+        frame, "label", pl.col("score") / 2, by=by
+    ).roc.murphy_curve(grid="vertices"),
     "simplify": lambda frame, by: curve(frame, by).roc.simplify(max_error=0.1, keep=0.5),
     "simplify precision-recall, weighted": lambda frame, by: curve(
         frame, by, weight="w", kind="pr"

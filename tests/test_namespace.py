@@ -49,6 +49,7 @@ VERBS = [
     "lc_index",
     "mix",
     "multiclass_auc",
+    "murphy_curve",
     "one_vs_one",
     "one_vs_rest",
     "operating_point",

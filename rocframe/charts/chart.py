@@ -135,6 +135,8 @@ def chart(
         metric has a color, or a panel if other groups have colors. The group column of the metrics
         is named `metric`.
         For tables of `decision_intervals`, `y="difference"` draws the differences to the baseline.
+        For tables of `murphy_curve`, `y` is `"elementary_score"` (the default), `"miscalibration"`
+        or `"discrimination"`.
     color : str or None, optional
         Group column with a color for each of its values; None for one color. By default, `model` if
         that is a group column, else the first group column that `facet` and `detail` do not name.

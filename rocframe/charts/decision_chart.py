@@ -260,8 +260,24 @@ def decision_curve_chart(
         plane_of=lambda _: plane,
         averaged=(),
     )
+    curves = format_count(len(plot.records), "curve")
+    return _with_titles(
+        plot,
+        [_zero_layer(), _reference_layer(plane)],
+        tooltips=[*plot.axis_tooltips(), tooltip("y_low", "treat_all", RATE_FORMAT)],
+        title="Decision curve",
+        subtitle="Dashed: treat all, treat none",
+        description=[
+            f"Decision chart, {curves}: {plane.axis_names}",
+            "The dashed lines show the net benefit of treating all and of treating none",
+        ],
+    )
+
+
+def _reference_layer(plane: Plane) -> alt.Chart:
+    """Draw a dashed line for each curve, through the points of the field `y_low`."""
     across, _ = plane.channels()
-    treat_all = (
+    layer: alt.Chart = (
         alt.Chart()
         .mark_line(**CHANCE_STROKE)
         .encode(
@@ -271,16 +287,72 @@ def decision_curve_chart(
             order=alt.Order("step:Q"),
         )
     )
-    curves = format_count(len(plot.records), "curve")
+    return layer
+
+
+class MurphyPart(NamedTuple):
+    """A drawn column of `murphy_curve`: its title, its dashed line, and what the dashed line shows.
+
+    `dashed` is the column of the dashed line, or None for a chart without it.
+    """
+
+    title: str
+    dashed: str | None
+    meaning: str
+
+
+MURPHY_PARTS = {
+    "elementary_score": MurphyPart(
+        "Mean elementary score", "uncertainty", "Dashed: all rows have the base rate as score"
+    ),
+    "miscalibration": MurphyPart("Miscalibration", None, "Calibrated scores have the value 0"),
+    "discrimination": MurphyPart(
+        "Discrimination", "uncertainty", "Dashed: uncertainty, the value of perfect scores"
+    ),
+}
+
+
+def murphy_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw Murphy curves, or one of their parts, and the uncertainty as a dashed line."""
+    check_choice("y", options.y, (None, *MURPHY_PARTS))
+    x, y = "probability_threshold", str(options.y or "elementary_score")
+    part = MURPHY_PARTS[y]
+    low = part.dashed or y
+    plane = _plane(
+        PlotAxis(name=x, title="Probability threshold"),
+        PlotAxis(
+            name=y,
+            title=part.title,
+            low=-_highest(table.select(-pl.col(y)), y, least=0.0),
+            high=_highest(table, y, low, least=0.0) or EMPTY_HEIGHT,
+            nice=True,
+        ),
+        options,
+    )
+    sides = [name for name in table.columns[len(layout.by) :] if name == "side"]
+    plot = plot_with_limits(
+        table.sort(*map(column, layout.by), x, *sides),
+        layout.by,
+        {"x": x, "x_low": x, "x_high": x, "y": y, "y_low": low, "y_high": y},
+        options,
+        plane_of=lambda _: plane,
+        averaged=(),
+    )
+    name = "Murphy diagram" + ("" if options.y is None else f": {part.title.lower()}")
     return _with_titles(
         plot,
-        [_zero_layer(), treat_all],
-        tooltips=[*plot.axis_tooltips(), tooltip("y_low", "treat_all", RATE_FORMAT)],
-        title="Decision curve",
-        subtitle="Dashed: treat all, treat none",
+        [_reference_layer(plane)] if part.dashed else [],
+        tooltips=[
+            *plot.axis_tooltips(),
+            *([tooltip("y_low", part.dashed, RATE_FORMAT)] if part.dashed else []),
+        ],
+        title=name,
+        subtitle=part.meaning,
         description=[
-            f"Decision chart, {curves}: {plane.axis_names}",
-            "The dashed lines show the net benefit of treating all and of treating none",
+            f"{name}, {format_count(len(plot.records), 'curve')}: {plane.axis_names}",
+            part.meaning,
         ],
     )
 

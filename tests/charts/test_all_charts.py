@@ -122,6 +122,9 @@ TABLE_FUNCTIONS = {
     "calibration, isotonic": lambda table, by: rf.calibration(
         table.with_columns(pl.col("score") / 2), "label", "score", by=by, method="isotonic"
     ),
+    "murphy curve": lambda table, by: rf.murphy_curve(
+        curves(table.with_columns(pl.col("score") / 2), by), grid="vertices"
+    ),
     "operating point": lambda table, by: rf.operating_point(curves(table, by), ["youden", "f1"]),
     "transfer": lambda table, by: rf.transfer(curves(table, by), over="m"),
     "hull": lambda table, by: rf.hull(curves(table, by)),
@@ -269,6 +272,6 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
         "combine_points, chain, hull, cost_curve, relative_superiority, lc_index, "
         "decision_curve, decision_intervals, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
-        "sample_size, detectable_difference, calibration, calibration_summary, compare, "
-        "auc_covariance, hull_shares, band, smooth, theoretical_curve or area."
+        "sample_size, detectable_difference, calibration, calibration_summary, murphy_curve, "
+        "compare, auc_covariance, hull_shares, band, smooth, theoretical_curve or area."
     )
