@@ -247,7 +247,7 @@ def test_charts_are_fitted_to_a_window_with_a_new_size(opened, vote):
         f"document.querySelector('.charts svg.marks').getBoundingClientRect().width < {wide} - 50"
     )
     assert events == []
-    assert page.locator(".charts svg.marks").count() == 2
+    assert page.locator(".charts svg.marks").count() == 3
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -306,7 +306,7 @@ def test_a_printed_page_is_complete(opened, vote):
     assert page.evaluate("getComputedStyle(document.querySelector('.scroll')).maxHeight") == "none"
     assert page.locator("nav").is_hidden()
     assert page.locator(".save").first.is_hidden()
-    assert page.locator(".charts svg.marks").count() == 2
+    assert page.locator(".charts svg.marks").count() == 3
     assert page.pdf(format="A4").startswith(b"%PDF-")
 
 
