@@ -110,22 +110,34 @@ def check_probabilities(
     cases: Cases, reason: str = "Calibration needs probabilities.", remedy: str = CONVERT_SCORES
 ) -> None:
     """Raise an error if a score is outside [0, 1]; `reason` and `remedy` are the hint."""
-    score = cases.score if cases.state is None else cases.score[cases.state == RowState.USED]
-    check_range(score, cases.score_name, f"{reason} {remedy}")
+    used = None if cases.state is None else np.flatnonzero(cases.state == RowState.USED)
+
+    def group(row: int) -> str:
+        key = cases.keys.row(row if used is None else int(used[row]))
+        return ", ".join(f"{name}={value!r}" for name, value in zip(cases.by, key, strict=False))
+
+    score = cases.score if used is None else cases.score[used]
+    check_range(score, cases.score_name, f"{reason} {remedy}", group if cases.by else None)
 
 
-def check_range(score: NDArray[Any], name: str, hint: str) -> None:
-    """Raise an error if a score of the column `name` is outside [0, 1]."""
+def check_range(
+    score: NDArray[Any], name: str, hint: str, group: Callable[[int], str] | None = None
+) -> None:
+    """Raise an error if a score of the column `name` is outside [0, 1].
+
+    `group` is a function that returns the group of a row as text.
+    """
     if not len(score):
         return
     low, high = float(score.min()), float(score.max())
     if low >= 0 and high <= 1:
         return
-    n_outside = int(np.count_nonzero((score < 0) | (score > 1)))
+    outside = np.flatnonzero((score < 0) | (score > 1))
+    where = f", the first in group {group(int(outside[0]))}" if group else ""
     raise ScoreError.no_probability(
         f"score={name!r}",
-        f"{n_outside} of {len(score)} scores are outside [0, 1]; the scores range from {low:g} to "
-        f"{high:g}",
+        f"{len(outside)} of {len(score)} scores are outside [0, 1]{where}; the scores range from "
+        f"{low:g} to {high:g}",
         hint,
     )
 

@@ -41,8 +41,9 @@ class Cases:
 
     `state` has values of `RowState`, or is None if all rows are used. `model` is the name of the
     model if several scores are given, and `score_name` the name of the column of scores. `keys` are
-    the group columns. `count`, `weight` and `cluster` are None if the call does not name such a
-    column. `cluster` has the number of the cluster of each row, in the sorted order of clusters.
+    the group columns, and `by` their names in the frame. `count`, `weight` and `cluster` are None
+    if the call does not name such a column. `cluster` has the number of the cluster of each row, in
+    the sorted order of clusters.
     """
 
     model: str | None
@@ -54,6 +55,7 @@ class Cases:
     weight: NDArray[np.float64] | None
     cluster: NDArray[np.uint32] | None = None
     score_name: str = "score"
+    by: tuple[str, ...] = ()
 
 
 def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
@@ -117,6 +119,7 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
         yield Cases(
             model=model,
             score_name=bound.names[role],
+            by=tuple(bound.by),
             keys=keys,
             negative=negative,
             score=fill_nulls(score, 0).to_numpy(),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
+import rocframe as rf
 from rocframe.calibration.bins import Bins, check_probabilities, probability_bins
 from rocframe.errors import ScoreError
 from rocframe.inputs.cases import Cases
@@ -137,4 +138,16 @@ def test_scores_outside_0_and_1_are_an_error_with_their_number_and_range():
         "score='score': 2 of 3 scores are outside [0, 1]; the scores range from -2.5 to 4.\n"
         "Calibration needs probabilities. fit_calibration converts scores to probabilities. ROC "
         "functions such as curve and auc accept any real score."
+    )
+
+
+def test_the_error_for_scores_outside_0_and_1_names_the_first_group():
+    frame = pl.DataFrame(
+        {"model": ["a", "a", "b", "b"], "y": [0, 1, 0, 1], "p": [None, 0.2, 0.4, 1.5]}
+    )
+    with pytest.raises(rf.ScoreError) as error:
+        rf.calibration(frame, "y", "p", by="model", missing="drop")
+    assert str(error.value).startswith(
+        "score='p': 1 of 3 scores are outside [0, 1], the first in group model='b'; the scores "
+        "range from 0.2 to 1.5.\n"
     )
