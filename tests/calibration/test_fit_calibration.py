@@ -641,5 +641,6 @@ def test_errors_say_what_is_wrong_and_what_to_do(name):
 def test_a_score_outside_the_range_raises_the_same_error_in_a_lazy_plan():
     fit = rf.fit_calibration(FIT, "label", "p", method="beta")
     plan = pl.LazyFrame({"p": [0.5, -1.0]}).roc.apply_calibration("p", fit)
-    with pytest.raises(rf.ScoreError, match="1 of 2 scores are outside"):
+    # The engine may convert the rows in several parts, so the number of scores is not fixed.
+    with pytest.raises(rf.ScoreError, match=r"scores are outside \[0, 1\]"):
         plan.collect()
