@@ -62,9 +62,9 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     predictions : DataFrame or LazyFrame
         One row per prediction.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score that was fitted. If several scores were fitted side by
-        side, pass either all of them in the same way, or one column of scores of predictions with a
-        column `model`.
+        Column or expression with the score. If several models were fitted side by side, pass their
+        scores in the same way, for example as a list. If the predictions have a column `model`
+        instead, pass the single column of scores.
     fit : DataFrame
         A table of `fit_calibration`. The columns left of `score` are group columns of the
         predictions.
@@ -189,11 +189,12 @@ def parse_fit(fit: object) -> tuple[str, ...]:
     knots = fit.select(
         pl.col("score", "probability").cast(pl.Float64), group=pl.Series(group)
     ).sort("group", "score")
-    same = pl.col("group") == pl.col("group").shift()
-    falls = same & ~(
-        (pl.col("score") > pl.col("score").shift())
-        & (pl.col("probability") >= pl.col("probability").shift())
-    ).fill_null(False)
+    # The probability of a knot is not below that of the previous knot of the same fit.
+    same_group = pl.col("group") == pl.col("group").shift()
+    follows = (pl.col("score") > pl.col("score").shift()) & (
+        pl.col("probability") >= pl.col("probability").shift()
+    )
+    falls = same_group & ~follows.fill_null(False)
     methods = select_keys(fit, [*by, "method", "n_folds", "n_pos", "n_neg"]).unique()
     if knots.select(falls.any()).item() or methods.height > len(np.unique(group)):
         problem = "fit: the table has several fits of the same group"
@@ -225,7 +226,7 @@ def _check_models(fit: pl.DataFrame, by: Sequence[str], models: Sequence[str]) -
             found = (
                 f"Its models are: {format_list(available)}."
                 if available
-                else ("The table has no column 'model'. Pass one column as score=.")
+                else "The table has no column 'model'. Pass one column as score=."
             )
             raise OptionValueError.compose("score", model, "fit= has no model of this name", found)
 

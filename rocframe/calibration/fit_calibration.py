@@ -108,9 +108,9 @@ def fit_calibration(
         separates the classes. By default True for `"platt"`, otherwise False. Not supported by
         `"isotonic"`.
     over : str, default None
-        Column of the folds for cross-fitting. The result then has this column after `by`, and the
-        row of a fold has the fit on all other folds of the group. `apply_calibration` then
-        calibrates each fold with the fit on the other folds.
+        Column of the folds for cross-fitting. The result then has this column after `by`. For each
+        fold, it contains the function that is fitted on all other folds of the group.
+        `apply_calibration` converts the scores of each fold with this function.
     by : str or sequence of str, default None
         Group columns. Rows with a null key are a separate group.
     positive : object, default None
@@ -139,14 +139,14 @@ def fit_calibration(
         `slope` and `slope_complement` (Float64) are the parameters c, a and b. The slopes are >= 0,
         and at least one of them is > 0. The parameters are null for `"isotonic"`, and
         `slope_complement` is null unless the method is `"beta"`. The intercept of `"temperature"`
-        is 0. `method` (String) is the method. `n_folds` (Int64) is the number of other folds on
-        which the function was fitted; null without `over`. `n_pos`, `n_neg` and `n_missing` (Int64)
-        are numbers of these rows, multiplied by `count` but not by `weight`.
+        is 0. `method` (String) is the method. `n_folds` (Int64) is the number of other folds of the
+        group; null without `over`. `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows
+        on which the function is fitted, multiplied by `count` but not by `weight`.
 
         A group without a fit has one row, whose knot and parameters are null. `note` (String) is
         null, or the reason: `no_rows`, `no_positives`, `no_negatives`, `zero_variance` if all
         scores are equal, `no_solution` if the parameters are not finite or not unique, or
-        `negative_slope` if the probability would decrease with the score.
+        `negative_slope` if the fitted probability does not increase with the score.
 
     Raises
     ------
@@ -171,6 +171,8 @@ def fit_calibration(
     least three different scores. If one of its slopes would be negative, this slope is 0.
 
     With weights, `n_pos` and `n_neg` in Platt's targets are sums of weights, as in scikit-learn.
+
+    With `over`, the time is proportional to the largest number of folds of a group.
 
     References
     ----------
@@ -329,13 +331,12 @@ def _fit_isotonic(cases: Cases) -> Fit:
         "score": np.where(is_second, bins.score_max[index], bins.score_min[index]),
         "probability": rate[index],
     }
-    missing = np.flatnonzero(undefined)
-    group = np.append(bins.group[index], missing)
+    without_fit = np.flatnonzero(undefined)
+    group = np.append(bins.group[index], without_fit)
     order = np.argsort(group, kind="stable")
-    nulls = np.full(len(missing), np.nan)
+    nulls = np.full(len(without_fit), np.nan)
     columns = {name: np.append(values, nulls)[order] for name, values in knots.items()}
-    group = group[order]
-    return Fit(scan.rows.keys, group, columns, _totals(scan, notes))
+    return Fit(scan.rows.keys, group[order], columns, _totals(scan, notes))
 
 
 def _totals(scan: Scan, notes: NDArray[np.object_]) -> dict[str, NDArray[Any]]:
@@ -349,7 +350,7 @@ def _totals(scan: Scan, notes: NDArray[np.object_]) -> dict[str, NDArray[Any]]:
 
 
 def _fit_parameters(cases: Cases, method: FitMethod, *, smooth: bool) -> Fit:
-    """Return the parameters of each group, with one row for each group."""
+    """Return the parameters of each group; the parameters of a group without a fit are NaN."""
     scaled = scale_weights(cases)
     scan = Scan.from_cases(scaled)
     low, high = _score_ranges(scan)
@@ -366,6 +367,7 @@ def _fit_parameters(cases: Cases, method: FitMethod, *, smooth: bool) -> Fit:
         parameters = _beta_parameters(regression)
     else:
         parameters = _logit_parameters(regression, with_intercept=method == "logistic")
+    # A method with one slope has NaN as its second slope.
     slopes = np.nan_to_num(parameters[:, 1:], nan=0.0)
     undefined = ~np.isfinite(parameters[:, 0] + parameters[:, 1])
     falls = (slopes.min(axis=1) < 0) | (slopes.max(axis=1) == 0)
@@ -429,7 +431,7 @@ class Regression:
     ) -> list[LogisticRows]:
         """Return the rows of the regressions.
 
-        `regressors` returns the columns of a block and its scores.
+        `regressors` returns the regressors for a block and the scores of its steps.
         """
 
         def block_rows(block: Block) -> LogisticRows:
@@ -496,9 +498,9 @@ def _logit_parameters(regression: Regression, *, with_intercept: bool) -> NDArra
 def _beta_parameters(regression: Regression) -> NDArray[np.float64]:
     """Return intercept, slope and complementary slope of beta calibration for each group.
 
-    The likelihood has one maximum. If one slope is negative there, the maximum for slopes of at
-    least 0 has one slope that is 0. The slopes are NaN and the intercept is 0 if neither maximum
-    with one slope has a positive slope.
+    The likelihood has one maximum. If a slope is negative there, the maximum for slopes of at least
+    0 has a slope that is 0, so the models with one slope are fitted. If neither of them has a
+    positive slope, both slopes of the result are -1.
     """
 
     def regressors(_: Block, scores: NDArray[np.float64]) -> Columns:
