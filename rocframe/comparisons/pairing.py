@@ -282,7 +282,7 @@ class Instances:
 
 def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
     """Read the models of a collected frame, and match their rows by instance."""
-    models = _read_score_columns(frame, pairing)
+    models = _read_checked_cases(frame, pairing)
     if pairing.between is not None:
         return _read_long(frame, models[0], pairing)
     models.sort(key=lambda cases: str(cases.model))
@@ -301,7 +301,7 @@ def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
     )
 
 
-def _read_score_columns(frame: pl.DataFrame, pairing: PairingColumns) -> list[Cases]:
+def _read_checked_cases(frame: pl.DataFrame, pairing: PairingColumns) -> list[Cases]:
     """Return the rows of each score column; raise an error for scores that are no probabilities."""
     models = list(read_cases(frame, pairing.bound))
     if pairing.options.probabilities:
@@ -312,7 +312,7 @@ def _read_score_columns(frame: pl.DataFrame, pairing: PairingColumns) -> list[Ca
 
 def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> tuple[pl.Series, list[Cases]]:
     """Read the rows of each model of a collected frame without pairing; models are sorted."""
-    models = _read_score_columns(frame, pairing)
+    models = _read_checked_cases(frame, pairing)
     if pairing.between is None:
         models.sort(key=lambda cases: str(cases.model))
         return pl.Series("model", [cases.model for cases in models], pl.String), models
