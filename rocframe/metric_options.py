@@ -32,6 +32,12 @@ VARIABLES = ("threshold", *CONFUSION)
 
 # Names of statistics of complete curves, which `intervals` computes.
 CURVE_STATISTIC_NAMES = ("auc", "gini", "ks", "eer", "average_precision", "pr_auc")
+# Names of statistics of probabilities, which `intervals` computes.
+PROBABILITY_STATISTIC_NAMES = (
+    *("brier", "brier_skill", "log_loss", "miscalibration", "discrimination", "uncertainty"),
+    *("ece", "mce", "calibration_intercept", "calibration_slope", "ici", "e50", "e90", "e_max"),
+    *("cllr", "cllr_min", "calibration_in_the_large", "smooth_ece"),
+)
 
 
 def parse_metric(
@@ -52,7 +58,8 @@ def parse_metric(
 def check_metric_name(argument: str, value: object, names: Iterable[str]) -> None:
     """Raise an error if a value is not in `names`.
 
-    If the value is a statistic of complete curves, such as "auc", the error suggests `intervals`.
+    If the value is a statistic of complete curves, such as "auc", or of probabilities, such as
+    "brier", the error suggests `intervals`.
     """
     name = VALUE_ALIASES.get(value, value) if isinstance(value, str) else value
     if name in CURVE_STATISTIC_NAMES:
@@ -60,6 +67,11 @@ def check_metric_name(argument: str, value: object, names: Iterable[str]) -> Non
         raise UnknownOptionError(
             f"{argument}={value!r}: this is a statistic of a complete curve, not of one row.\n"
             f'Use {area}rf.intervals(…, metrics="{name}").'
+        )
+    if name in PROBABILITY_STATISTIC_NAMES:
+        raise UnknownOptionError(
+            f"{argument}={value!r}: this is a statistic of all scores of a group, not of one row.\n"
+            f'Use rf.intervals(…, metrics="{name}").'
         )
     check_choice(argument, value, names)
 

@@ -59,12 +59,14 @@ class Statistic:
     of unscored rows. `influence` is None for a statistic without BCa limits. `bounds` are the
     lowest and the highest possible value. If the statistic is a supremum over thresholds,
     `supremum` returns the replicates with the columns that `supremum_limits` requires.
+    `of_probabilities` is true if all scores must be in [0, 1].
     """
 
     replicate: ReplicateStatistic
     influence: Callable[[ReplicateScan], Influences] | None
     bounds: tuple[float, float] = (0.0, 1.0)
     supremum: ReplicateStatistic | None = None
+    of_probabilities: bool = False
 
 
 class BootstrapInterval(NamedTuple):

@@ -13,6 +13,7 @@ from rocframe.errors import OptionValueError
 from rocframe.inference.bootstrap import Statistic
 from rocframe.metric_options import parse_metric, parse_metrics
 from rocframe.metrics.points import PointSearch
+from rocframe.metrics.probability_statistics import PROBABILITY_STATISTICS
 from rocframe.metrics.rule_points import RuleSearch
 from rocframe.metrics.statistics import CURVE_STATISTICS
 from rocframe.options import check_choice, check_supported
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Scan
 
 
+STATISTICS = CURVE_STATISTICS | PROBABILITY_STATISTICS
 PROPORTIONS = [rate.name for rate in RATES.values() if rate.count_ratio is not None]
 
 
@@ -43,13 +45,13 @@ def _parse_metric(metric: object, settings: Settings) -> tuple[str, Statistic | 
         problem, hint = "partial areas are not supported", "Use rf.auc(…, fpr=(0, 0.1))."
         raise OptionValueError.compose("metrics", metric, problem, hint)
     if not isinstance(metric, pl.Expr):
-        check_choice("metrics", metric, (*CURVE_STATISTICS, THRESHOLD, *NAMES))
+        check_choice("metrics", metric, (*STATISTICS, THRESHOLD, *NAMES))
     if isinstance(metric, str) and metric == THRESHOLD:
         return THRESHOLD, replace(CONSTRAINED[THRESHOLD], column=THRESHOLD)
-    if not isinstance(metric, str) or metric not in CURVE_STATISTICS:
+    if not isinstance(metric, str) or metric not in STATISTICS:
         rate = parse_metric("metrics", metric, settings)
         return rate.column, rate
-    statistic = CURVE_STATISTICS[metric]
+    statistic = STATISTICS[metric]
     if statistic.replicate.depends_on_prevalence and settings.prevalence is not None:
         problem = f"{metric!r} supports only the prevalence of the data"
         hint = f"Leave out prevalence=, or the metric {metric!r}."
@@ -104,10 +106,7 @@ def check_method(
     `cluster`.
     """
     for name, metric in metrics.items():
-        if ci == "bootstrap_supremum" and (isinstance(metric, Rate) or metric.supremum is None):
-            problem = f"this method supports only 'ks', not {name!r}"
-            hint = f'Use ci="bootstrap" for {name!r}.'
-            raise OptionValueError.compose("ci", ci, problem, hint)
+        _check_bootstrap(ci, name, metric)
     hint = 'Use ci="bootstrap", or pass threshold=.'
     is_estimated = axis not in {None, "threshold"}
     if ci == "bootstrap_bca" and is_estimated:
@@ -135,9 +134,23 @@ def check_method(
         check_supported(name, column, f"ci={ci!r}", hint='Use ci="bootstrap".')
 
 
+def _check_bootstrap(ci: str | None, name: str, metric: Statistic | Rate) -> None:
+    """Raise an error if a metric does not support a bootstrap method."""
+    hint = f'Use ci="bootstrap" for {name!r}.'
+    if ci == "bootstrap_supremum" and (isinstance(metric, Rate) or metric.supremum is None):
+        problem = f"this method supports only 'ks', not {name!r}"
+        raise OptionValueError.compose("ci", ci, problem, hint)
+    if ci == "bootstrap_bca" and isinstance(metric, Statistic) and metric.influence is None:
+        problem = f"the acceleration constant of {name!r} is unknown"
+        hint = f'Use ci="bootstrap_basic" for {name!r}.'
+        raise OptionValueError.compose("ci", ci, problem, hint)
+
+
 def default_method(metric: Statistic | Rate, axis: str | None) -> str:
     """Return the interval method of a metric if `ci` is not given."""
     if isinstance(metric, Statistic):
+        if metric.influence is None:
+            return "bootstrap_basic"
         return "bootstrap_bca" if metric.supremum is None else "bootstrap_supremum"
     return "bootstrap_bca" if axis == "threshold" else "bootstrap"
 
@@ -174,6 +187,11 @@ class IntervalOptions:
         return {
             name: metric for name, metric in self.metrics.items() if isinstance(metric, Statistic)
         }
+
+    @property
+    def of_probabilities(self) -> bool:
+        """Whether a statistic requires scores in [0, 1]."""
+        return any(statistic.of_probabilities for statistic in self.curve_statistics.values())
 
     @property
     def rates(self) -> list[Rate]:

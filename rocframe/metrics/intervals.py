@@ -10,6 +10,7 @@ import numpy as np
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import Clusters, class_sizes
+from rocframe.calibration.bins import check_missing, check_probabilities
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.bootstrap import (
     Statistic,
@@ -126,9 +127,11 @@ def intervals(
         column `model` (String) after `by`.
     metrics : str, Expr or sequence of these
         Metrics of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
-        `"pr_auc"`. Metrics of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, and named
-        expressions over `threshold`, `tp`, `fp`, `fn`, `tn`. At given rates or by a rule, also
-        `"threshold"`, the threshold of the point.
+        `"pr_auc"`. Measures of probabilities, for scores in [0, 1]: the losses, parts of the Brier
+        score, calibration errors and logistic parameters of `calibration_summary`, such as
+        `"brier"`, `"log_loss"`, `"ece"` or `"calibration_slope"`. Metrics of points: all metrics of
+        `curve`, such as `"tpr"` or `"f1"`, and named expressions over `threshold`, `tp`, `fp`,
+        `fn`, `tn`. At given rates or by a rule, also `"threshold"`, the threshold of the point.
     threshold : float or sequence of float, default None
         One or more thresholds; rows with `score >= threshold` are predicted positive.
     fpr : float or sequence of float, default None
@@ -147,12 +150,13 @@ def intervals(
         Group columns. Rows with a null key are a separate group.
     ci : str or None, optional
         Method of the interval. `"bootstrap_bca"`: quantiles of the resamples, corrected for bias
-        and skewness; not available at given rates. `"bootstrap"`: quantiles of the resamples.
-        `"bootstrap_basic"`: quantiles reflected at the estimate. `"bootstrap_supremum"`: for
-        `"ks"`; the other methods are not valid if the true KS is near 0. `"wilson"` and
-        `"clopper_pearson"`: for proportions of rows, such as `"tpr"` or `"precision"`, at given
-        thresholds. None: no interval. By default `"bootstrap_supremum"` for `"ks"`, `"bootstrap"`
-        for metrics at given rates, and `"bootstrap_bca"` for all other metrics.
+        and skewness; not available at given rates and for measures without influence values.
+        `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: quantiles reflected at the
+        estimate. `"bootstrap_supremum"`: for `"ks"`; the other methods are not valid if the true KS
+        is near 0. `"wilson"` and `"clopper_pearson"`: for proportions of rows, such as `"tpr"` or
+        `"precision"`, at given thresholds. None: no interval. By default `"bootstrap_supremum"` for
+        `"ks"`, `"bootstrap"` for metrics at given rates, `"bootstrap_basic"` for measures of
+        probabilities without influence values, and `"bootstrap_bca"` for all other metrics.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -226,12 +230,13 @@ def intervals(
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid or does not apply to the metrics. Also if the labels do not determine the
         positive class, values are missing with `missing="raise"`, or a weight is negative or not
-        finite. For a LazyFrame, errors that depend on its columns or values are raised by
-        `collect`.
+        finite, or a measure of probabilities is requested for scores outside [0, 1]. For a
+        LazyFrame, errors that depend on its columns or values are raised by `collect`.
 
     See Also
     --------
     auc : AUC and partial AUC with more methods.
+    calibration_summary : The definitions of the measures of probabilities.
     at : The same points from a curve table, without intervals.
 
     Notes
@@ -252,7 +257,15 @@ def intervals(
     of these metrics are therefore optimistic. The intervals do not correct this bias.
 
     The value of an expression in a row must not depend on other rows. `prevalence` is not available
-    for `"average_precision"` and `"pr_auc"`. `net_benefit` uses the given threshold.
+    for `"average_precision"`, `"pr_auc"` and measures of probabilities other than `"cllr"` and
+    `"cllr_min"`. `net_benefit` uses the given threshold.
+
+    The measures of probabilities without influence values are `"miscalibration"`,
+    `"discrimination"`, `"ece"`, `"mce"`, `"smooth_ece"`, `"ici"`, `"e50"`, `"e90"`, `"e_max"` and
+    `"cllr_min"`. `"ece"` and `"mce"` use ten quantile bins. Most of these measures are at least 0,
+    and their mean over resamples is larger than their value for the data, which is itself larger
+    than the true value. `"bootstrap_basic"` corrects for this bias; `"bootstrap"` does not. If the
+    scores are nearly calibrated, the limits of the calibration errors remain too high.
 
     References
     ----------
@@ -341,6 +354,8 @@ def intervals(
             for name, metric in parsed.items()
         },
     )
+    if options.of_probabilities:
+        check_missing(missing)
     roles = Roles(
         label=label,
         score=score,
@@ -378,6 +393,8 @@ class IntervalResults:
 
 def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
     """Return the result of `intervals` for the cases of one model."""
+    if options.of_probabilities:
+        check_probabilities(cases)
     weight, unit = cases.weight, 1.0
     cases = scale_weights(cases)
     if weight is not None and cases.weight is not None and weight.any():
@@ -551,7 +568,7 @@ def _replace_limits_of_perfect_curves(
         return
     perfect = is_perfect(count_pairs(scan).areas[0])
     for i, (name, _) in enumerate(options.lines):
-        if name not in options.curve_statistics:
+        if name not in options.curve_statistics or name not in PERFECT_LIMITS:
             continue
         low, high = options.curve_statistics[name].bounds
         share = (results.estimate[i] - low) / (high - low)
