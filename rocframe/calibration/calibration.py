@@ -208,6 +208,8 @@ def calibration(
 
     See Also
     --------
+    calibration_summary : Measures of calibration.
+    fit_calibration : Functions that convert scores to probabilities.
     decision_curve : Net benefit of decisions that are based on probabilities.
     summary : Brier score and log loss.
 

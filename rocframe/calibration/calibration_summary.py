@@ -165,6 +165,7 @@ def calibration_summary(
     See Also
     --------
     calibration : The event rate of each bin.
+    fit_calibration : Functions that convert scores to probabilities.
     intervals : Confidence intervals of these measures.
     summary : Brier score and log loss with measures of discrimination.
 

@@ -160,6 +160,8 @@ def fit_calibration(
     See Also
     --------
     apply_calibration : Add the calibrated scores to predictions.
+    calibration : Event rates of bins of probabilities.
+    calibration_summary : Measures of calibration.
 
     Notes
     -----

@@ -135,6 +135,28 @@ def test_logistic_regression_without_smoothing_is_that_of_scikit_learn(method, s
         assert np.allclose(part["calibrated_score"], expected, atol=1e-9)
 
 
+def test_logistic_recalibration_has_the_intercept_and_slope_of_the_summary():
+    fit = rf.fit_calibration(FIT, "label", "p", by="group", method="logistic")
+    summary = rf.calibration_summary(FIT, "label", "p", by="group")
+    assert_series_equal(fit["slope"], summary["calibration_slope"], check_names=False)
+    assert_series_equal(fit["intercept"], summary["calibration_intercept"], check_names=False)
+    # On the rows of the fit, the calibrated scores have the intercept 0 and the slope 1.
+    calibrated = rf.apply_calibration(FIT, "p", fit)
+    after = rf.calibration_summary(calibrated, "label", "calibrated_score", by="group")
+    assert np.allclose(after["calibration_intercept"], 0, atol=1e-9)
+    assert np.allclose(after["calibration_slope"], 1, atol=1e-9)
+
+
+def test_isotonic_regression_removes_the_miscalibration_of_the_rows_of_the_fit():
+    before = rf.calibration_summary(FIT, "label", "p", by="group")
+    calibrated = rf.apply_calibration(FIT, "p", rf.fit_calibration(FIT, "label", "p", by="group"))
+    after = rf.calibration_summary(calibrated, "label", "calibrated_score", by="group")
+    assert (before["miscalibration"] > 0.001).all()
+    assert np.allclose(after["miscalibration"], 0, atol=1e-12)
+    assert np.allclose(after["discrimination"], before["discrimination"], atol=1e-12)
+    assert np.allclose(after["brier"], before["brier"] - before["miscalibration"], atol=1e-12)
+
+
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_beta_calibration_maximizes_the_likelihood_with_slopes_of_at_least_0(weight):
     # In the second table, the maximum without bounds has one negative slope in each group.
