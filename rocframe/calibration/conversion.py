@@ -46,6 +46,10 @@ MAKE_BINS = (
     'Compute a table of bins with .roc.calibration(label, score, by=…, method="quantile"), or with '
     'the method "uniform" or "isotonic".'
 )
+PASS_DENSITY = (
+    "The methods loess and kernel return grid points, which have no numbers of rows. For these, "
+    "pass the column of the density of the scores as density=."
+)
 # A product n·event_rate is an integer if it differs from one by at most this, plus a rounding error
 # of the product.
 INTEGER_TOLERANCE = 1e-6
@@ -366,9 +370,7 @@ def _check_rows(rows: CalibrationRows, layout: CalibrationLayout) -> None:
     """Raise an error if a row has no score, event rate or number of rows, or an invalid one."""
     score, _, name = layout.columns
     no_score, no_rate, no_mass = map(np.isnan, (rows.threshold, rows.rate, rows.mass))
-    hint = MAKE_BINS
-    if not layout.is_density:
-        hint += " For grid points, pass the column of the density of the scores as density=."
+    hint = MAKE_BINS if layout.is_density else f"{MAKE_BINS}\n{PASS_DENSITY}"
     for invalid, problem, advice in (
         (no_mass & ~(no_score & no_rate), f"{name} is null in {{group}}", hint),
         (rows.mass < 0, f"{name} is below 0 in {{group}}", MAKE_BINS),

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from rocframe.calibration_tables import murphy_columns
 from rocframe.curves.convex_hull import hull_vertices
@@ -31,7 +32,6 @@ from rocframe.schemas import THRESHOLD
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.curves.table import Curves
@@ -106,7 +106,7 @@ def murphy_curve(
     --------
     decision_curve : The net benefit at probability thresholds.
     cost_curve : The lowest expected cost of all thresholds, for scores of any range.
-    summary : The Brier score and the logarithmic loss.
+    calibration_summary : The Brier score and its parts, and measures of calibration.
 
     Notes
     -----
@@ -236,8 +236,8 @@ def murphy_table(
             "miscalibration": score - lowest,
             "discrimination": uncertainty - lowest,
             "uncertainty": uncertainty,
-            "side": np.where(points.is_right, "right", "left").tolist(),
-            "note": class_notes(pos, neg)[curve].tolist(),
+            "side": pl.Series(points.is_right).replace_strict({False: "left", True: "right"}),
+            "note": pl.Series(class_notes(pos, neg).tolist(), dtype=pl.String).gather(curve),
         },
         murphy_columns(sides=isinstance(grid, str)),
         rows=curve,

@@ -237,12 +237,15 @@ ADVICE = (
     'Compute a table of bins with .roc.calibration(label, score, by=…, method="quantile"), or with '
     'the method "uniform" or "isotonic".'
 )
-GRID_ADVICE = "For grid points, pass the column of the density of the scores as density=."
+GRID_ADVICE = (
+    "The methods loess and kernel return grid points, which have no numbers of rows. For these, "
+    "pass the column of the density of the scores as density=."
+)
 REPEATED = "The group may contain several curves: name all group columns in by=."
 INVALID = {
     "no number of rows": (
         {"n": [8, None, 4]},
-        f"n is null in group model='a'.\n{ADVICE} {GRID_ADVICE}",
+        f"n is null in group model='a'.\n{ADVICE}\n{GRID_ADVICE}",
     ),
     "no event rate": ({"event_rate": [None, 0.5, 0.5]}, "event_rate is null in group model='a'."),
     "no score": ({"score_min": [None, 0.5, 0.7]}, "score_min is null in group model='a'."),
@@ -269,6 +272,22 @@ def test_invalid_rows_raise_an_error_that_names_the_group(frame, columns, text):
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.curve_from_calibration(frame(table)).lazy().collect()
     assert text_of(caught).startswith(f"table: {text}")
+
+
+@pytest.mark.parametrize("method", ["loess", "kernel"])
+def test_grid_points_need_a_density(method):
+    votes = rf.datasets.vote().filter(pl.col("model") == "logistic_regression")
+    grid = rf.calibration(votes, "label", "score", method=method, ci=None)
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        rf.curve_from_calibration(grid)
+    assert str(caught.value) == f"table: n is null in the table.\n{ADVICE}\n{GRID_ADVICE}"
+    # A density of the scores at the grid points, with triangular kernels.
+    scores = votes["score"].to_numpy()
+    distance = np.abs(grid["score_mean"].to_numpy()[:, None] - scores) / 0.05
+    density = grid.with_columns(q=pl.Series(np.clip(1 - distance, 0, None).mean(axis=1) / 0.05))
+    curves = rf.curve_from_calibration(density, density="q")
+    auc = rf.auc(votes, "label", "score", ci=None).get_column("auc").item()
+    assert curves.roc.area().item() == pytest.approx(auc, abs=0.02)
 
 
 def test_missing_columns_raise_an_error_that_says_how_to_compute_them(frame):

@@ -102,6 +102,11 @@ def test_the_integrals_are_the_brier_score_and_its_parts(groups):
             abs=1e-14,
         )
         assert table["miscalibration"].min() >= 0
+        summary = rf.calibration_summary(
+            pl.DataFrame({"label": label, "score": score / 8}), "label", "score"
+        )
+        names = ["brier", *VALUES[1:]]
+        assert list(summary.select(names).row(0)) == pytest.approx(integrals(table), abs=1e-14)
         assert table["discrimination"].min() >= 0
 
 
@@ -226,6 +231,13 @@ def test_a_group_without_rows_or_without_a_class_has_a_note():
     table = rf.murphy_curve(curves, grid="vertices", prevalence=0.5).unique("g", keep="last")
     undefined = table.sort("g").select(VALUES).rows()
     assert undefined == [(None, None, None, 0), (None, None, None, 0), (None,) * 4]
+
+
+def test_a_table_without_groups_has_no_rows():
+    curves = rf.curve(PREDICTIONS.with_columns(g=1), "label", "score", by="g")
+    for grid in (101, "vertices"):
+        table = rf.murphy_curve(curves, grid=grid)
+        assert_frame_equal(rf.murphy_curve(curves.clear(), grid=grid), table.clear())
 
 
 def test_unscored_rows_are_errors_at_all_thresholds():
