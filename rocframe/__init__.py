@@ -62,8 +62,10 @@ if TYPE_CHECKING:
     from rocframe.charts.dashboard.dashboard import dashboard
     from rocframe.classes.class_metrics import class_metrics
     from rocframe.classes.multiclass_auc import multiclass_auc
+    from rocframe.classes.multiclass_losses import multiclass_losses
     from rocframe.classes.one_vs_one import one_vs_one
     from rocframe.classes.one_vs_rest import one_vs_rest
+    from rocframe.classes.top_label import top_label
     from rocframe.classes.volume import volume
     from rocframe.comparisons.auc_covariance import auc_covariance
     from rocframe.comparisons.chain import chain
@@ -163,6 +165,7 @@ __all__ = [
     "lc_index",
     "mix",
     "multiclass_auc",
+    "multiclass_losses",
     "murphy_curve",
     "one_vs_one",
     "one_vs_rest",
@@ -182,6 +185,7 @@ __all__ = [
     "summary",
     "theoretical_curve",
     "ties",
+    "top_label",
     "transfer",
     "volume",
     "write",

@@ -133,6 +133,21 @@ def read_scores(
     return ScoreColumns(classes=None, exprs=[expr], names=[name], roots=roots, class_column=classes)
 
 
+def read_class_scores(
+    plan: pl.LazyFrame, schema: pl.Schema, scores: ClassScores, classes: Classes
+) -> ScoreColumns:
+    """Return the score columns of a table that has one row per instance."""
+    columns = read_scores(plan, schema, scores, classes)
+    if columns.classes is None:
+        raise OptionValueError.compose(
+            "classes",
+            classes,
+            "expected a column of scores for each class, instead of one row per instance and class",
+            f'Pivot the table first, such as .pivot({columns.class_column!r}, index="id", …).',
+        )
+    return columns
+
+
 def _read_score_columns(
     plan: pl.LazyFrame, schema: pl.Schema, scores: ClassScores, classes: Classes
 ) -> ScoreColumns:

@@ -17,7 +17,7 @@ from rocframe.classes.class_areas import (
     replicate_averages,
     row_acceleration,
 )
-from rocframe.classes.inputs import PLACEHOLDER_SCORE, compute_class_table, read_scores
+from rocframe.classes.inputs import PLACEHOLDER_SCORE, compute_class_table, read_class_scores
 from rocframe.errors import LabelError, OptionValueError, RepeatedNameError
 from rocframe.inference.bootstrap import batched_replicates, bootstrap_interval
 from rocframe.inference.confidence import Confidence
@@ -31,7 +31,6 @@ from rocframe.schemas import MULTICLASS_AUC
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.classes.inputs import (
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
         ClassScores,
         MulticlassGroups,
         MulticlassRows,
-        ScoreColumns,
     )
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing
@@ -207,23 +205,10 @@ def multiclass_auc(
         missing=missing,
         cluster=cluster,
     )
-
-    def read_columns(plan: pl.LazyFrame, schema: pl.Schema) -> ScoreColumns:
-        columns = read_scores(plan, schema, scores, classes)
-        if columns.classes is None:
-            raise OptionValueError.compose(
-                "classes",
-                classes,
-                "expected a column of scores for each class, instead of one row per instance and "
-                "class",
-                f'Pivot the table first, such as .pivot({columns.class_column!r}, index="id", …).',
-            )
-        return columns
-
     return compute_class_table(
         predictions,
         roles,
-        read_columns,
+        lambda plan, schema: read_class_scores(plan, schema, scores, classes),
         lambda grouped: _multiclass_auc_columns(grouped, averages, confidence),
         columns=MULTICLASS_AUC.columns(),
         rows_per_group=len(averages),
