@@ -118,6 +118,16 @@ VERBS = {
     "areas of many classes": lambda frame, by: rf.multiclass_auc(
         frame, pl.col("n").clip(0, 2), {0: "score", 1: "other", 2: "w"}, by=by
     ),
+    "losses over many classes": lambda frame, by: rf.multiclass_losses(
+        frame,
+        pl.col("n").clip(0, 2),
+        {
+            0: pl.col("score") / 4,
+            1: pl.col("other") / 4,
+            2: 1 - pl.sum_horizontal("score", "other") / 4,
+        },
+        by=by,
+    ),
     "volume": lambda frame, by: rf.volume(
         frame, pl.col("n").clip(0, 2), "score", classes=[0, 1, 2], by=by
     ),

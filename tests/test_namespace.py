@@ -49,6 +49,7 @@ VERBS = [
     "lc_index",
     "mix",
     "multiclass_auc",
+    "multiclass_losses",
     "murphy_curve",
     "one_vs_one",
     "one_vs_rest",
@@ -62,6 +63,7 @@ VERBS = [
     "smooth",
     "summary",
     "ties",
+    "top_label",
     "transfer",
     "volume",
 ]

@@ -105,7 +105,7 @@ def read_scores(
         isinstance(scores, pl.Expr) and not returns_several_columns(scores)
     )
     if not single:
-        return _read_score_columns(plan, schema, scores, classes)
+        return _read_class_columns(plan, schema, scores, classes)
     name, expr, dtype = resolve_column(plan, schema, "scores", scores)  # type: ignore[arg-type]
     roots = root_columns([scores])  # type: ignore[list-item]
     if isinstance(dtype, pl.List | pl.Array):
@@ -148,7 +148,7 @@ def read_class_scores(
     return columns
 
 
-def _read_score_columns(
+def _read_class_columns(
     plan: pl.LazyFrame, schema: pl.Schema, scores: ClassScores, classes: Classes
 ) -> ScoreColumns:
     """Read scores that have a column for each class."""

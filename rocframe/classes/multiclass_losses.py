@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # The probabilities of a row may differ from a sum of 1 by this much. Probabilities that a neural
 # network computes in Float32 differ by less.
-SUM_TOLERANCE = 1e-4
+MAX_SUM_ERROR = 1e-4
 # Losses are summed as integers, in units of 2**-56. The sums then do not depend on the order of the
 # rows, and the largest loss, 36.05, does not exceed Int64.
 LOSS_BITS = 56
@@ -232,7 +232,7 @@ def _check_range(rows: MulticlassRows, names: Sequence[str]) -> None:
 def _check_sums(rows: MulticlassRows, total: NDArray[np.float64], names: Sequence[str]) -> None:
     """Raise an error if the scores of a row do not sum to 1; `total` are the sums."""
     difference = np.abs(total - 1)
-    n_wrong = int(np.count_nonzero(difference > SUM_TOLERANCE))
+    n_wrong = int(np.count_nonzero(difference > MAX_SUM_ERROR))
     if not n_wrong:
         return
     worst = int(difference.argmax())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import polars as pl
 
-from rocframe.classes.layout import read_layout, score_difference
+from rocframe.classes.layout import check_single_label, read_layout, score_difference
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, private_names
 from rocframe.options import check_choice, parse_integer, public
@@ -127,10 +127,7 @@ def one_vs_one(
     limit = None if max_pairs is None else parse_integer("max_pairs", max_pairs)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        if not isinstance(label, str | pl.Expr):
-            problem = "expected one label column, because each row must have one true class"
-            hint = "Pass one column, or use one_vs_rest for several labels per row."
-            raise OptionValueError.compose("label", label, problem, hint)
+        check_single_label(label)
         layout = read_layout(
             plan, schema, label, scores, classes=classes, id=id, keep=keep, table=ONE_VS_ONE_COLUMNS
         )

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.classes.layout import read_layout
-from rocframe.errors import OptionValueError
+from rocframe.classes.layout import check_single_label, read_layout
 from rocframe.frames import as_input_frame, column, lazy_plan, private_names
 from rocframe.options import public
 
@@ -150,10 +149,7 @@ def top_label(
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        if not isinstance(label, str | pl.Expr):
-            problem = "expected one label column, because each row must have one true class"
-            hint = "Pass one column, or use one_vs_rest for several labels per row."
-            raise OptionValueError.compose("label", label, problem, hint)
+        check_single_label(label)
         layout = read_layout(
             plan, schema, label, scores, classes=classes, id=id, keep=keep, table=TOP_LABEL_COLUMNS
         )

@@ -70,6 +70,9 @@ TABLE_FUNCTIONS = {
     "multiclass auc": lambda _, by: rf.multiclass_auc(
         CLASSES.rename({"g": by}), "label", ["p", "q"], by=by, ci=None
     ),
+    "multiclass losses": lambda _, by: rf.multiclass_losses(
+        CLASSES.rename({"g": by}), "label", ["p", "q"], by=by
+    ),
     "volume": lambda _, by: rf.volume(
         GRADES.rename({"g": by}), "grade", "score", by=by, classes=[1, 2, 3]
     ),
@@ -273,5 +276,6 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
         "decision_curve, decision_intervals, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
         "sample_size, detectable_difference, calibration, calibration_summary, murphy_curve, "
-        "compare, auc_covariance, hull_shares, band, smooth, theoretical_curve or area."
+        "multiclass_losses, compare, auc_covariance, hull_shares, band, smooth, "
+        "theoretical_curve or area."
     )

@@ -219,10 +219,16 @@ def check(frame, verb, case):
         assert "This error occurred" not in str(caught.value)
 
 
-VERBS = {rf.one_vs_rest: [*BOTH, *REST], rf.one_vs_one: [*BOTH, *ONE]}
+VERBS = {
+    rf.one_vs_rest: [*BOTH, *REST],
+    rf.one_vs_one: [*BOTH, *ONE],
+    rf.top_label: BOTH,
+}
 
 
-@pytest.mark.parametrize(("verb", "wrong"), VERBS.items(), ids=["one_vs_rest", "one_vs_one"])
+@pytest.mark.parametrize(
+    ("verb", "wrong"), VERBS.items(), ids=["one_vs_rest", "one_vs_one", "top_label"]
+)
 def test_wrong_inputs_raise_errors_with_the_expected_text(frame, verb, wrong):
     with all_cases() as case:
         for one in wrong:

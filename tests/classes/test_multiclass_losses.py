@@ -1,0 +1,262 @@
+"""`multiclass_losses`: Brier score, logarithmic loss and accuracy over many classes."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+
+ABC = ["a", "b", "c"]
+ROWS = pl.DataFrame(
+    {
+        "g": ["x", "x", "x", "y"],
+        "truth": ["a", "b", "c", "c"],
+        "a": [0.5, 0.25, 0.5, 0.0],
+        "b": [0.25, 0.25, 0.5, 1.0],
+        "c": [0.25, 0.5, 0.0, 0.0],
+    }
+)
+EPSILON = 2.0**-52
+
+
+def like(frame, table):
+    return table.lazy() if frame is pl.LazyFrame else table
+
+
+def random_table(n, k, n_groups, seed):
+    random = np.random.default_rng(seed)
+    names = [f"p{i}" for i in range(k)]
+    matrix = random.dirichlet(np.full(k, 0.5), n)
+    return pl.DataFrame(matrix, schema=names).with_columns(
+        truth=pl.Series(random.integers(0, k, n)),
+        g=pl.Series(random.integers(0, n_groups, n)),
+        w=pl.Series(random.random(n)),
+        n=pl.Series(random.integers(1, 4, n)),
+    ), dict(enumerate(names))
+
+
+def test_each_group_has_one_row(frame):
+    actual = rf.multiclass_losses(like(frame, ROWS), "truth", ABC, by="g")
+    expected = pl.DataFrame(
+        {
+            "g": ["x", "y"],
+            "brier": [(0.375 + 0.875 + 1.5) / 3, 2.0],
+            "log_loss": [(math.log(2) + math.log(4) - math.log(EPSILON)) / 3, -math.log(EPSILON)],
+            "accuracy": [1 / 3, 0.0],
+            "n_classes": [3, 3],
+            "n": [3, 1],
+            "n_missing": [0, 0],
+            "note": [None, None],
+        },
+        schema_overrides={"note": pl.String},
+    )
+    assert_frame_equal(actual, like(frame, expected))
+
+
+@pytest.mark.parametrize(("k", "weighted"), [(3, False), (3, True), (7, False)])
+def test_losses_equal_those_of_scikit_learn(k, weighted):
+    pytest.importorskip("sklearn", "1.8")  # the first version with Brier scores of many classes
+    metrics = pytest.importorskip("sklearn.metrics")
+    table, scores = random_table(400, k, 3, seed=k)
+    weight = "w" if weighted else None
+    actual = rf.multiclass_losses(table, "truth", scores, by="g", weight=weight)
+    for row in actual.iter_rows(named=True):
+        own = table.filter(g=row["g"])
+        matrix, truth = own.select(scores.values()).to_numpy(), own["truth"].to_numpy()
+        options = {"labels": range(k), "sample_weight": own["w"].to_numpy() if weighted else None}
+        assert row["brier"] == pytest.approx(
+            metrics.brier_score_loss(truth, matrix, **options), abs=1e-12
+        )
+        assert row["log_loss"] == pytest.approx(
+            metrics.log_loss(truth, matrix, **options), abs=1e-12
+        )
+        accuracy = metrics.accuracy_score(
+            truth, matrix.argmax(axis=1), sample_weight=options["sample_weight"]
+        )
+        assert row["accuracy"] == pytest.approx(accuracy, abs=1e-12)
+
+
+eighths = st.lists(st.integers(0, 8), min_size=2, max_size=2).map(sorted)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), eighths, st.integers(1, 5)), min_size=1, max_size=9))
+def test_losses_equal_exact_fractions(rows):
+    parts = [(low, high - low, 8 - high) for _, (low, high), _ in rows]
+    table = pl.DataFrame(
+        {
+            "truth": [truth for truth, _, _ in rows],
+            **{f"p{i}": [part[i] / 8 for part in parts] for i in range(3)},
+            "count": [count for _, _, count in rows],
+        }
+    )
+    actual = rf.multiclass_losses(table, "truth", {0: "p0", 1: "p1", 2: "p2"}, count="count")
+    total = sum(count for _, _, count in rows)
+    squares = sum(
+        count * sum((Fraction(part, 8) - (i == truth)) ** 2 for i, part in enumerate(three))
+        for (truth, _, count), three in zip(rows, parts, strict=True)
+    )
+    correct = sum(
+        count * (three.index(max(three)) == truth)
+        for (truth, _, count), three in zip(rows, parts, strict=True)
+    )
+    logs = math.fsum(
+        -count * math.log(min(max(three[truth] / 8, EPSILON), 1 - EPSILON))
+        for (truth, _, count), three in zip(rows, parts, strict=True)
+    )
+    assert actual["brier"].item() == float(squares / total)
+    assert actual["accuracy"].item() == float(Fraction(correct, total))
+    assert actual["log_loss"].item() == pytest.approx(logs / total, rel=1e-14)
+    repeated = table.select(pl.exclude("count").repeat_by("count").explode())
+    assert_frame_equal(
+        rf.multiclass_losses(repeated, "truth", {0: "p0", 1: "p1", 2: "p2"}), actual, rel_tol=0
+    )
+
+
+def test_two_classes_have_twice_the_brier_score_and_the_log_loss_of_one_score():
+    votes = rf.datasets.vote().filter(pl.col("model") != "linear_svm")
+    binary = rf.summary(votes, "label", "score", by="model")
+    both = {True: "score", False: 1 - pl.col("score")}
+    actual = rf.multiclass_losses(votes, "label", both, by="model")
+    assert (actual["brier"] / 2).to_list() == pytest.approx(binary["brier"].to_list(), rel=1e-12)
+    assert actual["log_loss"].to_list() == pytest.approx(binary["log_loss"].to_list(), rel=1e-12)
+
+
+def test_the_brier_score_is_the_sum_of_the_brier_scores_of_the_classes():
+    table, scores = random_table(200, 5, 1, seed=9)
+    rest = rf.one_vs_rest(table, "truth", scores)
+    of_classes = rf.summary(rest, "label", "score", by="class")["brier"].sum()
+    actual = rf.multiclass_losses(table, "truth", scores)
+    assert actual["brier"].item() == pytest.approx(of_classes, rel=1e-12)
+
+
+def test_the_accuracy_is_the_share_of_correct_top_labels():
+    digits = rf.datasets.digits()
+    scores = {digit: f"p{digit}" for digit in range(10)}
+    top = rf.top_label(digits, "label", scores, id=["model", "id"])
+    actual = rf.multiclass_losses(digits, "label", scores, by="model")
+    expected = top.group_by("model").agg(accuracy=pl.col("label").mean()).sort("model")
+    assert_frame_equal(actual.select("model", "accuracy"), expected)
+
+
+def test_results_do_not_depend_on_the_order_of_the_rows():
+    table, scores = random_table(3000, 4, 7, seed=5)
+    losses = rf.multiclass_losses(table, "truth", scores, by="g", count="n")
+    for seed in range(3):
+        shuffled = table.sample(fraction=1, shuffle=True, seed=seed)
+        again = rf.multiclass_losses(shuffled, "truth", scores, by="g", count="n")
+        assert_frame_equal(again, losses, rel_tol=0, abs_tol=0)
+
+
+def test_scores_may_be_in_one_column_of_lists():
+    packed = ROWS.select("g", "truth", p=pl.concat_list(ABC))
+    actual = rf.multiclass_losses(packed, "truth", "p", classes=ABC, by="g")
+    assert_frame_equal(actual, rf.multiclass_losses(ROWS, "truth", ABC, by="g"))
+
+
+def test_rows_with_missing_values_are_left_out_and_counted():
+    rows = pl.DataFrame(
+        {
+            "truth": ["a", None, "b", "b"],
+            "a": [0.5, 0.5, None, 0.25],
+            "b": [0.5, 0.5, 1.0, 0.75],
+            "n": [1, 2, 3, 1],
+        }
+    )
+    actual = rf.multiclass_losses(rows, "truth", ["a", "b"], count="n", missing="drop")
+    assert actual.select("n", "n_missing").row(0) == (2, 5)
+    assert actual["brier"].item() == (0.5 + 0.125) / 2
+    with pytest.raises(rf.MissingValuesError):
+        rf.multiclass_losses(rows, "truth", ["a", "b"])
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.multiclass_losses(rows, "truth", ["a", "b"], missing="worst")
+    assert str(caught.value) == (
+        "missing='worst': a row without a score has no probability.\nUse missing=\"drop\"."
+    )
+
+
+def test_a_group_without_rows_has_a_note_and_costs_no_other_group_anything():
+    rows = ROWS.with_columns(truth=pl.when(pl.col("g") == "x").then("truth"))
+    actual = rf.multiclass_losses(rows, "truth", ABC, by="g", missing="drop")
+    assert actual.select("g", "brier", "log_loss", "accuracy", "n", "n_missing", "note").rows() == [
+        ("x", 2.75 / 3, pytest.approx(12.707698, abs=1e-6), 1 / 3, 3, 0, None),
+        ("y", None, None, None, 0, 1, "no_rows"),
+    ]
+    empty = rf.multiclass_losses(ROWS.clear(), "truth", ABC)
+    assert empty.row(0) == (None, None, None, 3, 0, 0, "no_rows")
+
+
+def test_rows_of_weight_0_are_ignored():
+    rows = ROWS.with_columns(w=pl.Series([1.0, 0.0, 0.0, 0.0]))
+    actual = rf.multiclass_losses(rows, "truth", ABC, by="g", weight="w")
+    assert actual["n"].to_list() == [1, 0]
+    assert actual["brier"].to_list() == [0.375, None]
+
+
+ERRORS = {
+    "scores above 1": (
+        ROWS.with_columns(pl.col("b") * 8),
+        (
+            "scores='b': 4 of 4 scores are outside [0, 1]; the scores range from 2 to 8.\n"
+            "Brier score and logarithmic loss need probabilities: convert the scores first, for "
+            "example with the softmax function. multiclass_auc accepts any real score."
+        ),
+    ),
+    "infinite scores": (
+        ROWS.with_columns(a=-math.inf),
+        "scores='a': 4 of 4 scores are outside [0, 1]; the scores range from -inf to -inf.\n",
+    ),
+    "sums other than 1": (
+        ROWS.with_columns(a=pl.Series([0.5, 0.2, 0.9, 0.0])),
+        (
+            "scores=['a', 'b', 'c']: the scores do not sum to 1 in 2 of 4 rows.\n"
+            "The largest difference is in a row with the sum 1.4: 'a' 0.9, 'b' 0.5, 'c' 0.\n"
+            "Pass the probabilities of all classes. If probabilities are rounded, divide each by "
+            "the sum of its row."
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("table", "text"), ERRORS.values(), ids=ERRORS)
+def test_scores_that_are_no_probabilities_raise(frame, table, text):
+    with pytest.raises(rf.ScoreError) as caught:
+        rf.multiclass_losses(like(frame, table), "truth", ABC, by="g").lazy().collect()
+    assert str(caught.value).startswith(text)
+
+
+def test_sums_of_lists_are_checked_too():
+    packed = ROWS.select("truth", p=pl.concat_list("a", "b", pl.col("c") / 2))
+    with pytest.raises(rf.ScoreError) as caught:
+        rf.multiclass_losses(packed, "truth", "p", classes=ABC)
+    assert str(caught.value).startswith(
+        "scores='p': the scores do not sum to 1 in 2 of 4 rows.\n"
+        "The largest difference is in a row with the sum 0.75: 0.25, 0.25, 0.25.\n"
+    )
+
+
+def test_rounding_errors_of_sums_are_accepted():
+    table, scores = random_table(50, 4, 1, seed=0)
+    rounded = table.with_columns(pl.col(*scores.values()).cast(pl.Float32))
+    actual = rf.multiclass_losses(rounded, "truth", scores)
+    assert_frame_equal(actual, rf.multiclass_losses(table, "truth", scores), rel_tol=1e-5)
+    near = ROWS.with_columns(pl.col("a") + 9e-5)
+    assert rf.multiclass_losses(near, "truth", ABC)["n"].item() == 4
+
+
+def test_a_table_with_one_row_per_class_raises():
+    melted = ROWS.with_row_index("id").unpivot(ABC, index=["id", "truth"], variable_name="of")
+    with pytest.raises(rf.OptionValueError, match=r"^classes='of': expected a column of scores"):
+        rf.multiclass_losses(melted, "truth", "value", classes="of")
+
+
+def test_labels_without_a_score_raise():
+    with pytest.raises(rf.LabelError, match=r"^label='truth': these labels have no score: 'c'"):
+        rf.multiclass_losses(ROWS, "truth", ["a", "b"])
