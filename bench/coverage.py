@@ -52,6 +52,13 @@ KS_METHODS = ("bootstrap_supremum", *BOOTSTRAPS)
 RULE_SIZES = (50, 200)
 RULE_METHODS = ("bootstrap", "bootstrap_basic")
 RULE_METRICS = ("threshold", "tpr", "fpr")
+CALIBRATION_SIZES = (200, 1000)
+# Methods of `calibration`, with the interval methods that they support.
+CALIBRATION_METHODS = (
+    *(("quantile", ci) for ci in ("wilson", "clopper_pearson", "bootstrap")),
+    *((method, "bootstrap") for method in ("isotonic", "loess", "kernel")),
+)
+EXPONENTS = (1, 2)  # the event rate is the score to the power of one of these exponents
 GRID = 101
 RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
@@ -441,6 +448,59 @@ def rule_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[s
         yield ""
 
 
+def calibration_limits(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield one table per sample size: coverage and mean width by method and true event rate."""
+    rng = np.random.default_rng(seed)
+    for n in CALIBRATION_SIZES:
+        yield f"{n} rows:\n"
+        yield "| `method` | `ci` | event rate = score | event rate = score² |"
+        yield "| --- | --- | --- | --- |"
+        tables = []
+        for exponent in EXPONENTS:
+            score = rng.random(samples * n)
+            table = {"score": score, "label": rng.random(samples * n) < score**exponent}
+            tables.append(pl.DataFrame({"sample": np.repeat(np.arange(samples), n), **table}))
+        options = {"by": "sample", "level": LEVEL, "n_boot": n_boot, "seed": seed}
+        for method, ci in CALIBRATION_METHODS:
+            used = samples if ci != "bootstrap" else resampled
+            cells = []
+            for exponent, table in zip(EXPONENTS, tables, strict=True):
+                rows = table.filter(pl.col("sample") < used)
+                result = rf.calibration(rows, "label", "score", method=method, ci=ci, **options)
+                true = _true_event_rate(result, exponent, in_bins=method == "quantile")
+                inside = true.is_between(result["lower"], result["upper"])
+                width = (result["upper"] - result["lower"]).mean()
+                cells.append(f"{100 * inside.drop_nulls().mean():.1f} ({width:.3f})")
+            yield f"| `{method}` | `{ci}` | " + " | ".join(cells) + " |"
+        yield ""
+        for method in dict(CALIBRATION_METHODS):
+            used = samples if method == "quantile" else resampled
+            result = rf.calibration(
+                tables[0].filter(pl.col("sample") < used),
+                *("label", "score"),
+                method=method,
+                consistency=True,
+                ci=None,
+                **options,
+            )
+            inside = result["event_rate"].is_between(
+                result["consistency_lower"], result["consistency_upper"]
+            )
+            yield f"`consistency`, `{method}`: {100 * inside.mean():.1f}\n"
+
+
+def _true_event_rate(result: pl.DataFrame, exponent: int, *, in_bins: bool) -> pl.Series:
+    """Return the true event rate at each score, for uniformly distributed scores.
+
+    For a bin, it is the mean event rate between its lowest and its highest score.
+    """
+    if not in_bins:
+        return result["score_mean"] ** exponent
+    low, high = result["score_min"], result["score_max"]
+    power = exponent + 1
+    return (high**power - low**power) / (power * (high - low))
+
+
 def _interval_cell(result: pl.DataFrame, value: float) -> str:
     """Return the percentage of intervals that contain the true value, and their mean width."""
     covered = result["lower"].is_not_null() & (result["lower"] <= value)
@@ -544,6 +604,7 @@ def main(arguments: list[str] | None = None) -> None:
         "Intervals of other metrics: coverage in percent (mean width)": (metric_intervals, 1),
         "Intervals of KS: coverage in percent (mean width)": (ks_intervals, 1),
         "Intervals at chosen thresholds: coverage in percent (mean width)": (rule_intervals, 1),
+        "Calibration: coverage of one event rate in percent (mean width)": (calibration_limits, 5),
         "Means over folds: mean error of vertical means": (mean_bias, 1),
         "Means over folds, one model: coverage in percent (mean width)": (means_of_one_model, 2),
         "Means over folds, fitted models: coverage in percent (mean width)": (
@@ -559,9 +620,9 @@ def main(arguments: list[str] | None = None) -> None:
         start = time.perf_counter()
         print(f"{title}\n")
         for line in part(
-            options.samples // divisor,
-            options.resampled // divisor,
-            options.replicates // divisor,
+            max(1, options.samples // divisor),
+            max(1, options.resampled // divisor),
+            max(2, options.replicates // divisor),
             options.seed,
         ):
             print(line, flush=True)

@@ -75,6 +75,7 @@ def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypat
         "METRIC_SIZES",
         "METRIC_AREAS",
         "RULE_SIZES",
+        "CALIBRATION_SIZES",
     ):
         monkeypatch.setattr(coverage, name, getattr(coverage, name)[:1])
     monkeypatch.setattr(coverage, "TIES", coverage.TIES[::3])
@@ -96,6 +97,8 @@ def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypat
     for name in coverage.METRICS:
         lines = [line for line in outputs[0] if line.startswith(f"| `{name}` |")]
         assert len(lines) == len(coverage.METRIC_METHODS) * len(coverage.METRIC_SIZES)
+    for name in dict(coverage.CALIBRATION_METHODS):
+        assert any(line.startswith(f"| `{name}` | `") for line in outputs[0])
     assert sum(line.startswith("| `bootstrap_supremum` |") for line in outputs[0]) == 1
     for name in (*coverage.PARTIAL_METHODS, "compare"):
         assert any(line.startswith(f"| `{name}` ") for line in outputs[0])
