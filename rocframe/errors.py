@@ -364,19 +364,26 @@ class MissingValuesError(RocframeError, ValueError):
 
     @classmethod
     def compose(
-        cls, argument: str, column: str, rows: int, where: str, *, worst: bool = False
+        cls,
+        argument: str,
+        column: str,
+        rows: int,
+        where: str,
+        *,
+        worst: bool = False,
+        offers_worst: bool = True,
     ) -> MissingValuesError:
         """Return an error that states how many rows have missing values, and what to do.
 
         `where` is a text that names the first group with missing values. `worst` is true if the
-        caller passed `missing="worst"`.
+        caller passed `missing="worst"`. `offers_worst` is true if the function supports it.
         """
         drop = 'Use missing="drop" to leave these rows out'
         if worst:
             hint = (
                 f'missing="worst" applies to scores only.\n{drop}, or remove them with .filter().'
             )
-        elif argument == "score":
+        elif argument == "score" and offers_worst:
             hint = (
                 f'{drop}, or missing="worst" to count unscored rows as errors at every threshold.'
             )

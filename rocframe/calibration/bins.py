@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.errors import OptionValueError, ScoreError
+from rocframe.errors import ScoreError
 from rocframe.inputs.cases import RowState
 from rocframe.kernel.exact import exact_product
 from rocframe.kernel.groups import cumulative_sums
@@ -91,13 +91,6 @@ class Bins:
         # The mean of equal scores would otherwise differ from them by a rounding error.
         mean: NDArray[np.float64] = self.score_sum / self.total
         return mean.clip(self.score_min, self.score_max)
-
-
-def check_missing(missing: object) -> None:
-    """Raise an error for `missing="worst"`, which is only for functions of ranks."""
-    if missing == "worst":
-        problem = "a row without a score has no probability"
-        raise OptionValueError.compose("missing", missing, problem, 'Use missing="drop".')
 
 
 CONVERT_SCORES = (

@@ -10,7 +10,6 @@ import numpy as np
 
 from rocframe.calibration.bins import (
     MAX_BINS,
-    check_missing,
     check_probabilities,
     probability_bins,
 )
@@ -312,7 +311,6 @@ def calibration(
         consistency=consistency,
         confidence=(ci, level, n_boot, seed),
     )
-    check_missing(missing)
     roles = Roles(
         label=label,
         score=score,
@@ -321,6 +319,7 @@ def calibration(
         weight=weight,
         count=count,
         missing=missing,
+        needs_scores=True,
     )
     table = plan_table(
         predictions,

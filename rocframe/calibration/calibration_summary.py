@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from rocframe.calibration.bins import (
     MAX_BINS,
-    check_missing,
     check_probabilities,
     probability_bins,
 )
@@ -234,7 +233,6 @@ def calibration_summary(
     └────────┴──────────┴───────────────────────┴───────────────────┴──────────┴──────────┘
     """
     check_choice("method", method, get_args(FixedBinMethod))
-    check_missing(missing)
     options = SummaryOptions(
         method=method,
         bins=parse_integer("bins", bins, high=MAX_BINS, example=10),
@@ -248,6 +246,7 @@ def calibration_summary(
         weight=weight,
         count=count,
         missing=missing,
+        needs_scores=True,
     )
     table = plan_table(
         predictions,

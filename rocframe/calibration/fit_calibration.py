@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from rocframe.calibration.bins import (
-    check_missing,
     check_probabilities,
     probability_bins,
 )
@@ -242,7 +241,6 @@ def fit_calibration(
     └───────┴──────────────────┘
     """
     check_choice("method", method, get_args(FitMethod))
-    check_missing(missing)
     if smooth_targets is not None:
         check_flag("smooth_targets", smooth_targets)
     isotonic = method == "isotonic"
@@ -257,6 +255,7 @@ def fit_calibration(
         weight=weight,
         count=count,
         missing=missing,
+        needs_scores=True,
     )
 
     def fit(cases: Cases) -> Fit:

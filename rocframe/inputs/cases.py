@@ -280,7 +280,11 @@ def _missing(
     if bound.by and first is not None:
         group = ", ".join(f"{name}={frame.get_column(name)[first]!r}" for name in bound.by)
         where = f", the first in group {group}"
-    worst = bound.roles.missing == "worst"
     return MissingValuesError.compose(
-        argument, bound.names[role], int(rows.sum()), where, worst=worst
+        argument,
+        bound.names[role],
+        int(rows.sum()),
+        where,
+        worst=bound.roles.missing == "worst",
+        offers_worst=not bound.roles.needs_scores,
     )

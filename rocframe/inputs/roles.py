@@ -48,7 +48,10 @@ Count: TypeAlias = Column | NotGiven | None
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Roles:
-    """The arguments of a public function about the columns of predictions, such as `label`."""
+    """The arguments of a public function about the columns of predictions, such as `label`.
+
+    `needs_scores` is true for functions of probabilities, which do not support `missing="worst"`.
+    """
 
     label: Column
     score: Scores
@@ -60,9 +63,14 @@ class Roles:
     cluster: Column | None = None
     benefit: Column | None = None
     cost: Column | None = None
+    needs_scores: bool = False
 
     def __post_init__(self) -> None:
-        check_choice("missing", self.missing, get_args(Missing))
+        if self.needs_scores and self.missing == "worst":
+            problem = "a row without a score has no probability"
+            raise OptionValueError.compose("missing", self.missing, problem, 'Use missing="drop".')
+        policies = ("raise", "drop") if self.needs_scores else get_args(Missing)
+        check_choice("missing", self.missing, policies)
         for argument, value in (("benefit", self.benefit), ("cost", self.cost)):
             if value is not None and self.weight is not None:
                 raise OptionValueError.compose(

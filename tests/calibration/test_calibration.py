@@ -336,6 +336,9 @@ def test_invalid_options_name_the_argument_and_the_reason():
     assert error(missing="worst") == (
         "missing='worst': a row without a score has no probability.\nUse missing=\"drop\"."
     )
+    assert error(missing="ignore") == (
+        "missing='ignore': unknown value.\nChoose one of: 'raise', 'drop'."
+    )
     assert error(bins=0).startswith("bins=0: expected an integer from 1 to 1000000.")
     assert error(method="deciles").startswith("method='deciles': ")
     assert error(empty_bins=1).startswith("empty_bins=1: ")
@@ -494,3 +497,13 @@ def test_groups_without_a_usable_row_or_class_change_no_other_group():
                 8: "no_negatives",
                 9: "no_rows",
             }
+
+
+def test_the_error_for_missing_scores_suggests_no_policy_that_is_not_supported():
+    frame = pl.DataFrame({"label": [0, 1], "score": [0.5, None]})
+    with pytest.raises(rf.MissingValuesError) as caught:
+        rf.calibration(frame, "label", "score")
+    assert str(caught.value) == (
+        "missing='raise': score column 'score' is null or NaN in 1 row.\n"
+        'Use missing="drop" to leave these rows out.'
+    )
