@@ -10,7 +10,7 @@ import numpy as np
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import Clusters, class_sizes
-from rocframe.calibration.bins import check_missing, check_probabilities
+from rocframe.calibration.bins import check_probabilities
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.bootstrap import (
     Statistic,
@@ -354,8 +354,6 @@ def intervals(
             for name, metric in parsed.items()
         },
     )
-    if options.of_probabilities:
-        check_missing(missing)
     roles = Roles(
         label=label,
         score=score,
@@ -365,6 +363,7 @@ def intervals(
         count=count,
         missing=missing,
         cluster=cluster,
+        needs_scores=options.of_probabilities,
     )
 
     def compute(cases: Cases) -> pl.DataFrame:
