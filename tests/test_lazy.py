@@ -118,7 +118,7 @@ VERBS = {
     "areas of many classes": lambda frame, by: rf.multiclass_auc(
         frame, pl.col("n").clip(0, 2), {0: "score", 1: "other", 2: "w"}, by=by
     ),
-    "losses over many classes": lambda frame, by: rf.multiclass_losses(
+    "losses of classes": lambda frame, by: rf.multiclass_losses(
         frame,
         pl.col("n").clip(0, 2),
         {
