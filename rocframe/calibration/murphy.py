@@ -248,9 +248,9 @@ class ExpectedCosts(NamedTuple):
     """The costs of errors per row of each curve.
 
     `tp` and `fp` are the counts in each row of the curve table. The other arrays have an item for
-    each curve: the number of positives, the divisors of the counts of positives and of negatives
-    (see `class_totals`), and the cost of predicting all rows negative at the threshold 0, and all
-    rows positive at the threshold 1, divided by 2.
+    each curve. `pos` is the number of positives. `pos_total` and `neg_total` are the divisors of
+    the counts of positives and of negatives (see `class_totals`). `all_negative` and `all_positive`
+    are the error rates if all rows are predicted negative, and if all are predicted positive.
     """
 
     tp: NDArray[Any]
@@ -267,10 +267,12 @@ class ExpectedCosts(NamedTuple):
         pos, neg = (curves.total(*names) for names in TOTALS[:2])
         given = curves.prevalence if prevalence is None else prevalence
         share, pos_total, neg_total = class_totals(pos, neg, given)
-        with np.errstate(invalid="ignore"):
-            # Computed as in `of_rows`, so that differences of equal costs are exactly 0.
-            all_negative = share if given is not None else pos / pos_total
-            all_positive = 1 - share if given is not None else neg / neg_total
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # The same divisions as in `of_rows`: differences of equal costs are then exactly 0.
+            all_negative, all_positive = pos / pos_total, neg / neg_total
+        # The prevalence of the population is defined even if the curve lacks a class.
+        all_negative = np.where(np.isnan(all_negative), share, all_negative)
+        all_positive = np.where(np.isnan(all_positive), 1 - share, all_positive)
         return cls(
             tp=curves.columns["tp"],
             fp=curves.columns["fp"],

@@ -57,7 +57,7 @@ def parts(rows: Rows, theta: Fraction, pi: Fraction) -> list[Fraction]:
 
 
 @pytest.mark.hypothesis
-@given(GROUPS, st.sampled_from([None, 0.25]))
+@given(GROUPS, st.sampled_from([None, 0.25, 0.3]))
 def test_each_value_is_a_mean_cost_of_decisions(groups, prevalence):
     groups = [rows for rows in groups if len({label for label, _ in rows}) == 2]
     assume(groups)
@@ -71,6 +71,7 @@ def test_each_value_is_a_mean_cost_of_decisions(groups, prevalence):
         for pi in [Fraction(prevalence or Fraction(sum(y for y, _ in rows), len(rows)))]
         for theta in thresholds
     ]
+    assert table["discrimination"].min() >= 0
     for row, values in zip(table.select(VALUES).rows(), expected, strict=True):
         assert list(row) == pytest.approx(values, abs=1e-15)
     if prevalence is not None:
