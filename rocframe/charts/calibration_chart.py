@@ -95,7 +95,7 @@ def calibration_chart(
     curves: list[dict[str, Any]] = [{"curve": i} for i in range(first_rows.height)]
     groups.name(curves)
     plane = zoom_plane(CALIBRATION_PLANE, options)
-    points = _point_records(table, number)
+    points = point_records(table, number)
     bars = (
         _bars_of_bins(points)
         if options.scores is None
@@ -104,7 +104,7 @@ def calibration_chart(
     n_lanes = groups.max_curves(curves, groups.panel)
     is_shown = 0 < n_lanes <= MAX_LANES and options.y_domain is None
     bars = _place_bars(bars, _lanes(curves, groups.panel), n_lanes) if is_shown else []
-    records = [*points, *_level_ends(points), *bars]
+    records = [*points, *level_ends(points), *bars]
     groups.name(records)
     plot = CurvePlot(plane=plane, records=records, groups=groups)
     has_limits = any(point["y_low"] is not None for point in points)
@@ -126,7 +126,7 @@ def calibration_chart(
     )
 
 
-def _point_records(table: pl.DataFrame, curve: pl.Expr) -> list[dict[str, Any]]:
+def point_records(table: pl.DataFrame, curve: pl.Expr) -> list[dict[str, Any]]:
     """Return a record for each row with an event rate; `curve` is the number of its group.
 
     The field `order` is the position of the point in the line of its group.
@@ -145,7 +145,7 @@ def _point_records(table: pl.DataFrame, curve: pl.Expr) -> list[dict[str, Any]]:
     return records
 
 
-def _level_ends(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def level_ends(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return a record for each end of a level of an isotonic regression: the points of its line."""
     return [
         {"curve": one["curve"], "part": LEVEL_END, "order": 2 * one["order"] + i} | point

@@ -147,20 +147,29 @@ def calibration_figures(
 ) -> list[Figure]:
     """Return a figure for each panel with calibration curves.
 
-    `curves` are the curves of the same groups. Charts of more than MAX_CURVES_WITH_LIMITS curves
-    have no confidence limits, because overlapping limits are not readable.
+    `curves` are the curves of the same groups.
     """
     figures = []
     for name, groups in selection.panels:
-        rows = rows_of_groups(calibration, groups)
+        rows = _calibration_of_groups(calibration, groups)
         if not rows.get_column("event_rate").count():
             continue
-        if groups.height > MAX_CURVES_WITH_LIMITS:
-            undefined = pl.lit(None, pl.Float64)
-            rows = rows.with_columns(undefined.alias("lower"), undefined.alias("upper"))
         lines = chart(rows, color=selection.color, scores=rows_of_groups(curves, groups))
         figures.append(_curve_figure(_package_spec(lines), name, selection))
     return figures
+
+
+def _calibration_of_groups(calibration: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+    """Return the calibration curves of the groups in `groups`.
+
+    More than MAX_CURVES_WITH_LIMITS curves have no confidence limits, because overlapping limits
+    are not readable.
+    """
+    rows = rows_of_groups(calibration, groups)
+    if groups.height <= MAX_CURVES_WITH_LIMITS:
+        return rows
+    undefined = pl.lit(None, pl.Float64)
+    return rows.with_columns(undefined.alias("lower"), undefined.alias("upper"))
 
 
 def _chance_lines(curves: pl.DataFrame, groups: pl.DataFrame) -> list[dict[str, Any]]:
@@ -472,17 +481,21 @@ class DashboardSection:
     text: str
 
 
-def dashboard_section(curves: pl.DataFrame, selection: CurveSelection) -> DashboardSection:
+def dashboard_section(
+    curves: pl.DataFrame, selection: CurveSelection, calibration: pl.DataFrame | None = None
+) -> DashboardSection:
     """Return the dashboard of up to `MAX_CURVES` groups.
 
-    `curves` has one curve per group. If the page shows means, the curve of a group is that of the
-    pooled rows of all averaged curves.
+    `curves` has one curve per group, and `calibration` the calibration curves of some groups, or
+    None. If the page shows means, the curves of a group are those of the pooled rows of all
+    averaged curves.
     """
     groups, note = _dashboard_groups(selection)
     if groups.is_empty():
         return DashboardSection(figure=None, text=EMPTY_DASHBOARD)
     rows = rows_of_groups(curves, groups)
-    spec = _package_spec(dashboard(rows, color=selection.color))
+    rates = None if calibration is None else _calibration_of_groups(calibration, groups)
+    spec = _package_spec(dashboard(rows, color=selection.color, calibration=rates))
     spec = with_page_colors(spec, selection.color_values)
     subtitle = spec.pop("title").get("subtitle", [])  # the page shows this title as text
     pooled = (

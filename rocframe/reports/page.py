@@ -94,7 +94,9 @@ def report_page(
         selection_note=selection.note(curves_file),
         sections=_sections(tables, options, selection, points),
         dashboard=dashboard_section(
-            tables.curves if tables.pooled is None else tables.pooled, selection
+            tables.curves if tables.pooled is None else tables.pooled,
+            selection,
+            tables.calibration,
         ),
         comparison=None if tables.comparison is None else comparison_text(tables.comparison),
         comparison_figure=table_figure(tables.comparison),

@@ -105,3 +105,33 @@ def test_the_dashboard_is_printed_without_its_sliders(opened):
     assert opened.locator(".dashboard svg.marks").is_visible()
     opened.emulate_media(media="screen")
     assert opened.locator(".controls").is_visible()
+
+
+def shown_rates(page):
+    """Return the event rates of the calibration panel, by model and mean score."""
+    labels = page.locator(".dashboard svg path[aria-label*='; score_mean: ']").evaluate_all(
+        "all => all.map(mark => mark.getAttribute('aria-label'))"
+    )
+    rows = [dict(part.split(": ", 1) for part in label.split("; ")) for label in labels]
+    return {(row["curve"], float(row["score_mean"])): float(row["event_rate"]) for row in rows}
+
+
+def test_the_prevalence_slider_changes_the_event_rates_of_the_calibration_panel(
+    opened, predictions
+):
+    table = rf.calibration(predictions, "label", "score", by="model")
+    share = predictions["label"].mean()
+    slider = opened.locator(".controls input[name=rf_prevalence]")
+    for prevalence in (0.1, 0):
+        slider.evaluate(
+            "(input, value) => {input.value = value; input.dispatchEvent(new Event('input'))}",
+            str(prevalence),
+        )
+        factor = prevalence / (1 - prevalence) * (1 - share) / share if prevalence else 1
+        expected = {
+            (model, float(f"{score:.4g}")): factor * rate / (factor * rate + 1 - rate)
+            for model, score, rate in table.select("model", "score_mean", "event_rate").rows()
+        }
+        first = f"event_rate: {next(iter(expected.values())):.4g};"
+        opened.wait_for_selector(f".dashboard svg path[aria-label*='{first}']", state="attached")
+        assert shown_rates(opened) == pytest.approx(expected, abs=1e-4)

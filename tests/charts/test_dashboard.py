@@ -471,3 +471,50 @@ def test_a_dashboard_can_be_concatenated_with_other_charts(by_model, board):
     both = board | rf.chart(by_model)
     assert "Evaluation by threshold" in texts(both)
     assert len(numbers(both)) == 6
+
+
+def calibration_rates(board):
+    """Return the mean score, the event rate, its limits and n of the bins that the chart shows."""
+    marks = [label for label in labels(board) if "; score_mean: " in label]
+    pairs = [dict(part.split(": ", 1) for part in label.split("; ")) for label in marks]
+    names = ("score_mean", "event_rate", "lower", "upper", "n")
+    return [(one["curve"], *(float(one[name].replace(",", "")) for name in names)) for one in pairs]
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.1])
+def test_event_rates_are_those_of_a_table_of_calibration(vote, prevalence):
+    rows = vote.filter(pl.col("model").is_in(["naive_bayes", "random_forest"]))
+    table = rf.calibration(rows, "label", "score", by="model", bins=5)
+    curves = rf.curve(rows, "label", "score", by="model")
+    board = rf.dashboard(curves, calibration=table, prevalence=prevalence)
+    share = rows["label"].mean()
+    factor = 1 if prevalence is None else prevalence / (1 - prevalence) * (1 - share) / share
+
+    def converted(rate):
+        return pytest.approx(factor * rate / (factor * rate + 1 - rate), rel=1e-3)
+
+    names = ("model", "score_mean", "event_rate", "lower", "upper", "n")
+    assert calibration_rates(board) == [
+        (model, pytest.approx(score, rel=1e-3), *map(converted, rates), n)
+        for model, score, *rates, n in table.select(names).rows()
+    ]
+    shown = texts(board)
+    assert "Calibration" in shown
+    assert "Event rate by score" not in shown
+
+
+def test_curves_without_probabilities_have_no_calibration(vote, by_model):
+    rows = vote.filter(model="naive_bayes")
+    table = rf.calibration(rows, "label", "score", by="model", method="isotonic")
+    board = rf.dashboard(by_model, calibration=table)
+    found = {label.split("curve: ")[1].split(";")[0] for label in labels(board) if "; n: " in label}
+    assert found == {"naive_bayes"}
+    assert len([label for label in labels(board) if "; n: " in label]) == table.height
+
+
+def test_calibration_of_a_dashboard_is_checked(vote, by_model):
+    with pytest.raises(rf.OptionValueError, match="expected a table of calibration"):
+        rf.dashboard(by_model, calibration=by_model)
+    other = rf.calibration(vote.filter(model="naive_bayes"), "label", "score")
+    with pytest.raises(rf.MissingColumnError):
+        rf.dashboard(by_model, calibration=other)

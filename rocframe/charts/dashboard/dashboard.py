@@ -13,6 +13,7 @@ from rocframe.charts.dashboard.controls import InitialValues, controls
 from rocframe.charts.dashboard.data import dashboard_data
 from rocframe.charts.dashboard.panels import (
     RATE_PANELS,
+    calibration_panel,
     event_panel,
     matrix_panel,
     number_texts,
@@ -54,6 +55,7 @@ def dashboard(
     threshold: float | None = None,
     prevalence: float | None = None,
     costs: Mapping[str, float] | None = None,
+    calibration: pl.DataFrame | None = None,
     benefit: str | None = None,
     cost: str | None = None,
 ) -> alt.VConcatChart:
@@ -94,6 +96,10 @@ def dashboard(
     costs : mapping of str to float, default None
         Initial costs of both errors, such as {"fp": 1, "fn": 5}. By default, each error costs 1.
         The list in the dashboard changes only the cost of a false positive.
+    calibration : DataFrame, default None
+        Table of `calibration` for the same groups. The panel of event rates then shows this table,
+        with confidence limits, instead of 20 bins of the score. Groups without rows in this table
+        have no event rates in the panel.
     benefit : str, default None
         Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`. The axes of rates
         are then named for benefits instead of positives, as in `chart`.
@@ -143,7 +149,7 @@ def dashboard(
     value = None if threshold is None else parse_number("threshold", threshold, example=0.5)
     fp, fn = _parse_costs(costs)
     titles = value_titles(benefit, cost)
-    data = dashboard_data(curves, by=by, color=color)
+    data = dashboard_data(curves, by=by, color=color, calibration=calibration)
     value = data.threshold if value is None else value
     prevalence = data.prevalence if prevalence is None else prevalence
     initial = InitialValues(threshold=value, prevalence=prevalence, fp=fp, fn=fn)
@@ -170,7 +176,7 @@ def _assemble(
     panels: list[Any] = [
         *(rate_panel(data, panel, titles) for panel in RATE_PANELS),
         score_panel(data),
-        event_panel(data),
+        calibration_panel(data) if data.calibration else event_panel(data),
         matrix_panel(data),
     ]
     numbers = numbers_panel(data, initial)

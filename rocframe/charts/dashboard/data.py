@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rocframe.calibration_tables import CALIBRATION
+from rocframe.charts.calibration_chart import level_ends, point_records
 from rocframe.charts.chart import ChartOptions
 from rocframe.charts.curve_chart import curves_of
 from rocframe.charts.groups import area_captions, areas_of, read_groups
 from rocframe.charts.labels import json_numbers, shorten
+from rocframe.charts.match_rows import match_rows
 from rocframe.curves.bins import nice_step, score_bins
 from rocframe.curves.locate import CurveAxis
 from rocframe.curves.table import check_ends, curve_layout
@@ -26,9 +29,12 @@ from rocframe.curves.thinning import (
 from rocframe.errors import OptionValueError
 from rocframe.kinds import KINDS
 from rocframe.rates import RATES
+from rocframe.schemas import table_of
 from rocframe.text import format_values
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from rocframe.charts.groups import Groups
@@ -74,7 +80,7 @@ class Slider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardData:
-    """Data of a dashboard: records of curves, records of bins of scores, and their groups.
+    """Data of a dashboard: records of curves, of bins of scores and of calibration, and groups.
 
     `undefined` are the names of curves without positives or negatives, which have no record.
     `n_omitted` is the number of rows of the other curves that are not in `records`. `unit_scores`
@@ -85,6 +91,7 @@ class DashboardData:
 
     records: list[dict[str, Any]]
     bins: list[dict[str, Any]]
+    calibration: list[dict[str, Any]]
     groups: Groups
     slider: Slider
     undefined: list[str]
@@ -95,8 +102,14 @@ class DashboardData:
     threshold: float
 
 
-def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None) -> DashboardData:
-    """Return the data of a dashboard from a curve table."""
+def dashboard_data(
+    table: pl.DataFrame,
+    *,
+    by: By,
+    color: str | NotGiven | None,
+    calibration: pl.DataFrame | None = None,
+) -> DashboardData:
+    """Return the data of a dashboard from a curve table and an optional table of `calibration`."""
     names = curve_layout(table.schema, by, ()).by
     curves = curves_of(table, names)
     groups = read_groups(curves.keys, names, table.columns, ChartOptions(color=color))
@@ -135,6 +148,7 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
     return DashboardData(
         records=records,
         bins=_bin_records(bins, records),
+        calibration=_calibration_records(calibration, curves.keys, names, records),
         groups=groups,
         slider=slider,
         undefined=[label for curve, label in enumerate(labels) if curve not in defined],
@@ -191,15 +205,45 @@ def _point_record(curves: Curves, curve: int, selected: NDArray[np.int64]) -> di
     }
 
 
-def _bin_records(bins: pl.DataFrame, curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a record for each bin: its counts, its edges as text, and its curve with totals."""
-    lefts, rights = (format_values(bins.get_column(name)) for name in ("left", "right"))
-    by_curve = {
+def _totals_of_curves(curves: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """Return the record of each curve without its points, by the number of the curve."""
+    return {
         record["curve"]: {
             name: value for name, value in record.items() if name not in {"threshold", "tp", "fp"}
         }
         for record in curves
     }
+
+
+def _calibration_records(
+    table: object, keys: pl.DataFrame, by: Sequence[str], curves: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return a record for each event rate in a table of `calibration`, with its curve and totals.
+
+    `keys` has the group columns `by` of each curve. Event rates of other groups are left out.
+    """
+    if table is None:
+        return []
+    layout = table_of(table.columns) if isinstance(table, pl.DataFrame) else None
+    if not isinstance(table, pl.DataFrame) or layout is None or layout.type is not CALIBRATION:
+        given = table.columns if isinstance(table, pl.DataFrame) else table
+        problem, hint = "expected a table of calibration", "Pass the result of rf.calibration(…)."
+        raise OptionValueError.compose("calibration", given, problem, hint)
+    row, curve = match_rows("calibration", "event rates", table, keys, by)
+    rows = table[row].sort(pl.Series(curve), "bin", maintain_order=True)
+    points = point_records(rows, pl.lit(pl.Series(np.sort(curve))))
+    totals = _totals_of_curves(curves)
+    return [
+        totals[point["curve"]] | {"angle": point.get("left", point["x"])} | point
+        for point in [*points, *level_ends(points)]
+        if point["curve"] in totals
+    ]
+
+
+def _bin_records(bins: pl.DataFrame, curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a record for each bin: its counts, its edges as text, and its curve with totals."""
+    lefts, rights = (format_values(bins.get_column(name)) for name in ("left", "right"))
+    by_curve = _totals_of_curves(curves)
     records = []
     for row, left, right in zip(bins.to_dicts(), lefts, rights, strict=True):
         below, above = row.pop("below"), row.pop("above")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from rocframe.charts.calibration_chart import BIN, LEVEL, LEVEL_END
 from rocframe.charts.dashboard.controls import (
     ANGLE,
     COSTS,
@@ -16,7 +17,7 @@ from rocframe.charts.dashboard.controls import (
     filter_selected,
     opacity_if_selected,
 )
-from rocframe.charts.labels import inline_data, one_row, tooltip
+from rocframe.charts.labels import RATE_FORMAT, inline_data, one_row, tooltip
 from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.style import BACKGROUND, CHANCE_STROKE, FOREGROUND, GRID, MUTED
 from rocframe.rates import CONFUSION
@@ -388,6 +389,72 @@ def event_panel(data: DashboardData) -> alt.LayerChart:
         height=LOW_PANEL_HEIGHT,
         title=_title("Event rate by score", "share of positives in each bin"),
     )
+
+
+# The fields of event rates and their limits at the prevalence of the slider, and those in the data.
+CONVERTED = {"rate": "y", "rate_low": "y_low", "rate_high": "y_high"}
+
+
+def calibration_panel(data: DashboardData) -> alt.LayerChart:
+    """Draw the event rates of the table of `calibration`, at the prevalence of the slider."""
+    points = filter_selected(alt.Chart(), data).transform_calculate(
+        pi=f"{SET_PREVALENCE} > 0 ? {SET_PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
+        # Vega would convert a rate again if the result had the same name.
+        **{name: _rate_at_prevalence(f"datum.{source}") for name, source in CONVERTED.items()},
+    )
+    axis = alt.Axis(tickCount=5, grid=False)
+    across: dict[str, Any] = {"title": "Score", "scale": alt.Scale(domain=[0, 1]), "axis": axis}
+    x = alt.X("x:Q", **across)
+    y, low = (
+        alt.Y(f"{name}:Q", title="Event rate", **_rate_axis()) for name in ("rate", "rate_low")
+    )
+    bins = points.transform_filter(f"datum.part === '{BIN}'")
+    limits = bins.transform_filter("isValid(datum.y_low)").mark_rule(opacity=0.5, strokeWidth=1.5)
+    line = points.transform_filter(f"datum.part !== '{LEVEL}'").mark_line(strokeWidth=1.5)
+    is_bin = {"test": f"datum.part === '{BIN}'", "value": 1}
+    marks = points.transform_filter(f"datum.part !== '{LEVEL_END}'").mark_point(
+        filled=True, size=30
+    )
+    rule = one_row().transform_calculate(clamped=f"clamp({SIGNAL}, 0, 1)")
+    layers = [
+        _diagonal(),
+        limits.encode(x=x, y=low, y2=alt.Y2("rate_high:Q"), color=_color(data)),
+        line.encode(
+            x=x, y=y, order=alt.Order("order:Q"), detail=alt.Detail("curve:N"), color=_color(data)
+        ),
+        rule.mark_rule(color=FOREGROUND, strokeWidth=1.5).encode(x=alt.X("clamped:Q")),
+        marks.encode(
+            x=x,
+            y=y,
+            color=_color(data),
+            opacity=alt.OpacityValue(0, condition=is_bin),
+            tooltip=_calibration_tooltips(),
+        ).properties(name="events_points"),
+    ]
+    return LayerChart(
+        data=inline_data(data.calibration),
+        layer=layers,
+        width=PANEL_WIDTH,
+        height=LOW_PANEL_HEIGHT,
+        title=_title("Calibration", "share of positives by score", offset=8),
+    )
+
+
+def _rate_at_prevalence(rate: str) -> str:
+    """Return a Vega expression of an event rate at the prevalence of the slider."""
+    up = f"datum.pi * {rate} / datum.pos"
+    down = f"(1 - datum.pi) * (1 - {rate}) / datum.neg"
+    return f"isValid({rate}) ? {up} / ({up} + {down}) : null"
+
+
+def _calibration_tooltips() -> list[alt.Tooltip]:
+    fields = {"rate": "event_rate", "rate_low": "lower", "rate_high": "upper"}
+    return [
+        tooltip("label", "curve"),
+        tooltip("x", "score_mean", RATE_FORMAT),
+        *(tooltip(name, title, RATE_FORMAT) for name, title in fields.items()),
+        tooltip("n", "n", ","),
+    ]
 
 
 def _has_one_event_curve(data: DashboardData) -> bool:
