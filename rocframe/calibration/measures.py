@@ -31,6 +31,7 @@ from scipy.special import chdtrc, ndtr
 
 from rocframe.areas.pairs import group_sums
 from rocframe.calibration.smooth import loess, smooth_error
+from rocframe.kernel.groups import cumulative_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,10 +88,10 @@ def smooth_ece(points: Points) -> NDArray[np.float64]:
 def curve_errors(points: Points, curve: SmoothCurve | None = None) -> CurveErrors:
     """Return the summary of the differences between the scores and a calibration curve.
 
-    `curve` is by default the local regression with its default options. A percentile is the lowest
-    difference so that at least this share of the row weight has a difference that is not larger. If
-    the share is equal to that of the percentile, the result is the mean of this difference and the
-    next larger one.
+    `curve` is by default the local regression with its default options. The percentile for a share
+    p is the smallest difference e for which the rows with a difference of at most e have at least
+    the share p of the row weight. If they have exactly this share, the percentile is the mean of e
+    and the next larger difference.
     """
     curve = loess(points) if curve is None else curve
     owner = points.owner
@@ -98,18 +99,19 @@ def curve_errors(points: Points, curve: SmoothCurve | None = None) -> CurveError
     total = points.group_sums(points.weight)
     order = np.lexsort((error, owner))
     error, weight = error[order], points.weight[order]
-    share = np.cumsum(weight / total[owner]) - owner
-    ends = points.starts[1:]
+    share = cumulative_sums(weight.copy(), points.starts) / total[owner]
+    lasts = points.starts[1:] - 1
 
     def percentile(p: float) -> NDArray[np.float64]:
+        # The number of the group makes the shares increase over all groups.
         at = np.searchsorted(share + owner, p + np.arange(len(total)) - ROUNDING)
-        at = np.minimum(at, ends - 1)
-        following = np.where(share[at] <= p + ROUNDING, np.minimum(at + 1, ends - 1), at)
+        at = np.minimum(at, lasts)
+        following = np.where(share[at] <= p + ROUNDING, np.minimum(at + 1, lasts), at)
         middle: NDArray[np.float64] = (error[at] + error[following]) / 2
         return middle
 
     mean = points.group_sums(error * weight) / total
-    values = (mean, percentile(0.5), percentile(0.9), error[ends - 1])
+    values = (mean, percentile(0.5), percentile(0.9), error[lasts])
     return CurveErrors(*map(points.of_all_groups, values))
 
 
@@ -174,7 +176,7 @@ def _squares(block: Block) -> NDArray[Any]:
 
 def _bin_squares(scan: Scan, bins: Bins) -> NDArray[Any]:
     """Return the sum of count times squared weight in each bin."""
-    if scan.rows.weights is None or scan.rows.weights.weight is None:
+    if scan.rows.weights is None or scan.rows.weights.weight is None or not len(bins.group):
         return bins.total
     # The number of the group makes the highest scores of the bins increase over all groups.
     ends = bins.score_max + 2 * bins.group

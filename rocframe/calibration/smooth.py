@@ -30,15 +30,13 @@ if TYPE_CHECKING:
     from rocframe.calibration.bins import ScoreSteps
     from rocframe.kernel.scan import Block, Scannable
 
-# A group with more distinct scores is reduced. The scores of a reduced point differ by at most
-# 1/1024, and they have at most 1/1024 of the weight of the group if the point has several scores.
+# If a group has more distinct scores, neighboring scores are merged to one point. The merged scores
+# differ by at most 1/1024, and have about 1/1024 of the weight of the group or less.
 MAX_SCORES = 2048
 MAX_FITS = 256  # maximum number of scores of a group at which a local regression is computed
 PAIRS = 1 << 17  # number of pairs of a fit and a point that a thread computes at a time
 SPAN_ROUNDING = 1e-9  # differences of shares of the row weight below this are rounding errors
-NO_VARIANCE = (
-    1e-12  # a polynomial term with a smaller mean square is left out of a local regression
-)
+NO_VARIANCE = 1e-12  # local regressions omit a polynomial term with a smaller mean square
 # The nodes of the grid on which a kernel is applied: at least `NODES_PER_BANDWIDTH` of them per
 # bandwidth, and at least and at most the given numbers.
 NODES_PER_BANDWIDTH = 20
@@ -47,10 +45,8 @@ GRID_NUMBERS = 1 << 18  # number of nodes of all groups that a thread computes a
 LARGEST_WAVE = 3.0  # exp(-(πkσ)²/2) is 5e-20 for kσ = 3
 MAX_ITERATIONS = 100
 MIN_BANDWIDTH = 1e-3  # smallest automatic bandwidth of a curve
-BANDWIDTH_ERROR = 1e-7  # the automatic bandwidth is computed with this absolute error
-NO_DENSITY = (
-    1e-8  # a density of scores, relative to a uniform density, at which no rate is computed
-)
+BANDWIDTH_ERROR = 1e-7  # the search for the smooth calibration error ends at this difference
+NO_DENSITY = 1e-8  # a kernel estimate is undefined where the density of the scores is lower
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -134,7 +130,7 @@ class SmoothCurve:
 
 
 def find_points(scan: Scannable) -> Points:
-    """Return the distinct scores of each group; many scores are reduced to about 2050 points."""
+    """Return the distinct scores of each group; more than 2048 are merged to about 2050 points."""
     weight = scan.totals.pos + scan.totals.neg
     weight = weight - scan.totals.unscored_pos - scan.totals.unscored_neg
 
@@ -455,12 +451,14 @@ def _solve_error(
 
 
 def kernel(points: Points, *, size: int = 101, bandwidth: float | None = None) -> SmoothCurve:
-    """Return the Nadaraya-Watson estimate of the event rate at `size` even scores of each group.
+    """Return the Nadaraya-Watson estimate of the event rate at `size` scores of each group.
+
+    The scores are evenly spaced from the lowest to the highest score of the group.
 
     The event rate at a score t is Σ K(t, score)·label / Σ K(t, score), where each row has its row
     weight, and K is the kernel of `smooth_error`. The bandwidth is its standard deviation σ: by
-    default the smooth calibration error, but at least `MIN_BANDWIDTH`. The event rate is NaN at
-    scores with almost no rows nearby: the density of scores is there less than `NO_DENSITY`.
+    default the smooth calibration error, but at least `MIN_BANDWIDTH`. The event rate is NaN where
+    the density of the scores, smoothed with the same kernel, is at most `NO_DENSITY`.
     """
     if bandwidth is None:
         sigma = np.maximum(smooth_error(points), MIN_BANDWIDTH)
@@ -512,7 +510,7 @@ def _spectrum(
 ) -> NDArray[np.float64]:
     """Return Σ values·cos(πk·score) for each group of `part` (rows) and k = 0 to `nodes` (columns).
 
-    Each value is divided between the two nearest of `nodes` + 1 even scores from 0 to 1.
+    Each value is divided between the two nearest of `nodes` + 1 evenly spaced scores from 0 to 1.
     """
     sizes = points.starts[part + 1] - points.starts[part]
     inside = concatenated_ranges(points.starts[part], sizes)
@@ -547,7 +545,7 @@ def _smooth(spectrum: NDArray[np.float64], sigma: NDArray[np.float64]) -> NDArra
 
 
 def _mean_absolute(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the integral of absolute values at even nodes from 0 to 1, by the trapezoidal rule."""
+    """Return the integral of absolute values from 0 to 1 by the trapezoidal rule."""
     sizes = np.abs(values)
     total = sizes.sum(axis=1) - (sizes[:, 0] + sizes[:, -1]) / 2
     mean: NDArray[np.float64] = total / (values.shape[1] - 1)
@@ -557,7 +555,7 @@ def _mean_absolute(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _interpolate_nodes(
     values: NDArray[np.float64], row: NDArray[np.int64], at: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return values at scores; each row of `values` has the values at even nodes from 0 to 1."""
+    """Return values at scores, by interpolation between the evenly spaced nodes of each row."""
     nodes = values.shape[1] - 1
     place = at * nodes
     left = np.minimum(place.astype(np.int64), nodes - 1)
@@ -571,7 +569,7 @@ def _interpolate_nodes(
 def _even_grid(
     starts: NDArray[np.int64], score: NDArray[np.float64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return `size` even scores from the lowest to the highest score of each group.
+    """Return `size` evenly spaced scores from the lowest to the highest score of each group.
 
     The first result is the position of the group of each score. A group with one distinct score
     has one point.

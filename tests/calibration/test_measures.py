@@ -256,3 +256,17 @@ def test_a_group_without_weight_has_no_measures_and_changes_no_other_group():
         if name != "df":
             assert np.isnan(values[0]), name
     assert found["df"][0] == 0
+
+
+def test_rows_without_weight_have_no_measures():
+    found = every_measure(scan_of([0, 0], [0.2, 0.7], [0, 1], np.zeros(2)))
+    assert found.pop("df").tolist() == [0]
+    assert all(np.isnan(values).tolist() == [True] for values in found.values())
+
+
+def test_the_median_error_of_an_even_number_of_rows_is_exact_for_the_last_of_many_groups():
+    group = np.repeat(np.arange(50_000), 4)
+    score = np.tile([0.1, 0.2, 0.4, 0.8], 50_000)
+    points = find_points(scan_of(group, score, np.tile([0, 0, 1, 1], 50_000)))
+    medians = measures.curve_errors(points).e50
+    assert np.ptp(medians) < 1e-12
