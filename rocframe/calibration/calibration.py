@@ -221,11 +221,14 @@ def calibration(
 
     The limits of an isotonic level are for the isotonic regression at `score_mean`. Each resample
     has its own isotonic regression, with other levels, which is interpolated linearly between
-    neighboring scores. Where the true event rate rises steadily with the score, these limits
-    contain it less often than the confidence level says (Sen, Banerjee and Woodroofe 2010).
+    neighboring scores. At a fixed score at which the true event rate rises, the bootstrap of an
+    isotonic regression is not consistent (Sen, Banerjee and Woodroofe 2010). In simulations, the
+    limits at `level=0.95` contained the true event rate in 92 to 98 % of levels.
 
-    The limits of a smooth curve are for the mean of the estimate, which differs from the true event
-    rate where the true curve bends. Resamples use the bandwidth of the data.
+    The limits of a smooth curve describe the random error of the estimate, and not its bias. The
+    bias is large where the true curve bends within the span or the bandwidth. The default bandwidth
+    of `"kernel"` is large if the scores are not calibrated; for a detailed curve, use a smaller
+    one. Resamples use the bandwidth of the data.
 
     The consistency limits of quantile and uniform bins without weights are exact: the number of
     positives is below the lower limit, or above the upper limit, each with a probability of at most
