@@ -153,8 +153,8 @@ def find_points(scan: Scannable) -> Points:
         groups=groups,
         starts=starts,
         score=(sums.score_sum / sums.weight)[order].clip(0, 1),
-        weight=sums.weight[order],
-        pos=sums.pos[order],
+        weight=sums.weight[order].astype(float),
+        pos=sums.pos[order].astype(float),
         share=(1 - sums.above[order] / total).clip(0, 1),
         n_groups=len(weight),
     )
@@ -168,20 +168,20 @@ class _Sums:
     """
 
     group: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    pos: NDArray[np.float64]
+    weight: NDArray[Any]
+    pos: NDArray[Any]
     score_sum: NDArray[np.float64]
-    above: NDArray[np.float64]
+    above: NDArray[Any]
 
     @classmethod
     def from_steps(cls, steps: ScoreSteps) -> _Sums:
         weight = steps.pos + steps.neg
         return cls(
             group=steps.group,
-            weight=weight.astype(float),
-            pos=steps.pos.astype(float),
+            weight=weight,
+            pos=steps.pos,
             score_sum=steps.probability * weight,
-            above=(steps.tp + steps.fp - weight).astype(float),
+            above=steps.tp + steps.fp - weight,
         )
 
 
