@@ -172,9 +172,10 @@ def calibration(
         both are weighted if rows have weights. `lower` and `upper` (Float64) are the limits of the
         event rate. `score_min` and `score_max` (Float64) are the lowest and the highest score in
         the bin. `n` (Int64) is the number of rows, multiplied by `count` but not by `weight`.
-        `ci_level` (Float64) is the confidence level, and `ci_method` (String) the method of the
-        limits. For points of a smooth curve, `score_mean` is the score of the point, `event_rate`
-        is the estimate, and `score_min`, `score_max` and `n` are null.
+        `ci_level` (Float64) is `level`, or null if neither `ci` nor `consistency` is set, and
+        `ci_method` (String) is the method of the confidence limits. For points of a smooth curve,
+        `score_mean` is the score of the point, `event_rate` is the estimate, and `score_min`,
+        `score_max` and `n` are null.
 
         `consistency_lower` and `consistency_upper` (Float64) are quantiles of the event rate if
         each row is positive with the probability of its score. A calibrated model has an event rate
@@ -441,7 +442,7 @@ def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFram
         "event_rate": column(rates.event_rate),
         "lower": column(limits.lower),
         "upper": column(limits.upper),
-        "ci_level": None if ci is None else level,
+        "ci_level": level if ci is not None or options.consistency else None,
         "ci_method": method.tolist(),
         "note": class_notes(
             np.where(has_rate, totals.pos_rows[group], 0),

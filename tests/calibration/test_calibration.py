@@ -507,3 +507,28 @@ def test_the_error_for_missing_scores_suggests_no_policy_that_is_not_supported()
         "missing='raise': score column 'score' is null or NaN in 1 row.\n"
         'Use missing="drop" to leave these rows out.'
     )
+
+
+def test_the_level_is_given_if_there_are_limits_of_either_kind():
+    frame = sample(50, 8)
+    for options, expected in (
+        ({"ci": None}, None),
+        ({"ci": None, "consistency": True}, 0.9),
+        ({"method": "isotonic"}, None),
+        ({}, 0.9),
+    ):
+        table = rf.calibration(frame, "label", "score", level=0.9, **options)
+        assert table["ci_level"].unique().to_list() == [expected]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_several_models_have_the_rows_of_each_model(method):
+    frame = sample(200, 30).with_columns(other=pl.col("score") / 2)
+    options = {"by": "group", "method": method, "consistency": True, "n_boot": 10, "seed": 1}
+    table = rf.calibration(frame, "label", {"b": "score", "a": "other"}, **options)
+    assert table.columns[:3] == ["group", "model", "bin"]
+    assert table["model"].unique(maintain_order=True).to_list() == ["a", "b"]
+    random = ["consistency_lower", "consistency_upper"]
+    for model, score in (("b", "score"), ("a", "other")):
+        alone = rf.calibration(frame, "label", score, **options).drop(random)
+        assert_frame_equal(table.filter(model=model).drop("model", *random), alone)
