@@ -33,11 +33,13 @@ def benchmarks(rows: int) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
                 None,
                 lambda: rf.multiclass_auc(wide, "truth", names, average="macro"),
             ),
+            Case("top_label", name, None, lambda: rf.top_label(wide, "truth", names)),
         ],
     )
     groups = rows // 1_000
     small = table(groups * GROUP_ROWS, 3).with_columns(group=pl.int_range(pl.len()) // GROUP_ROWS)
     three = small.columns[1:-1]
+    small_softmax = softmax(small, three)
     name = f"{groups:,} groups of {GROUP_ROWS} rows, 3 classes"
     yield (
         small,
@@ -47,10 +49,17 @@ def benchmarks(rows: int) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
                 name,
                 None,
                 lambda: rf.multiclass_auc(small, "truth", three, by="group"),
-            )
+            ),
+            Case(
+                "multiclass_losses",
+                name,
+                None,
+                lambda: rf.multiclass_losses(small_softmax, "truth", three, by="group"),
+            ),
         ],
     )
     ordered = table(rows // 10, 3)
+    ordered_softmax = softmax(ordered, three)
     name = f"{rows // 10:,} rows"
     yield (
         ordered,
@@ -60,7 +69,13 @@ def benchmarks(rows: int) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
                 name,
                 None,
                 lambda: rf.volume(ordered, "truth", "c0", classes=["c1", "c2", "c0"]),
-            )
+            ),
+            Case(
+                "multiclass_losses",
+                name,
+                None,
+                lambda: rf.multiclass_losses(ordered_softmax, "truth", three),
+            ),
         ],
     )
 
@@ -78,6 +93,12 @@ def table(rows: int, classes: int) -> pl.DataFrame:
     return pl.DataFrame(
         {"truth": names.gather(pl.Series(truth)), **columns, "group": np.zeros(rows, np.int64)}
     )
+
+
+def softmax(scores: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Return the table with probabilities that sum to 1 in each row, instead of scores."""
+    exponentials = scores.with_columns(pl.col(names).exp())
+    return exponentials.with_columns(pl.col(names) / pl.sum_horizontal(names))
 
 
 def _streamed(wide: pl.DataFrame, names: list[str]) -> Callable[[], object]:

@@ -15,7 +15,8 @@ def test_every_benchmark_of_this_package_runs():
             assert case.run() is not None
             names.add(case.name)
     assert {"auc", "curve", "curve, weights", "auc, expression", "average"} <= names
-    assert {"one_vs_rest, streamed", "multiclass_auc", "volume, by order"} <= names
+    assert {"volume, by order", "top_label"} <= names
+    assert {"one_vs_rest, streamed", "multiclass_auc", "multiclass_losses"} <= names
 
 
 def test_every_benchmark_of_intervals_and_tests_runs():

@@ -169,8 +169,13 @@ def _top_of_wide(layout: Layout) -> pl.LazyFrame:
         (~pl.any_horizontal(score.is_null() for score in scores)).alias(names["complete"]),
         pl.max_horizontal(scores).alias(names["score"]),
     )
-    predicted = pl.coalesce(
-        pl.when(score == highest).then(layout.class_literal(i)) for i, score in enumerate(scores)
+    # A column of positions for each class needs less memory than a column of classes.
+    positions = pl.Series(range(len(scores)), dtype=pl.UInt32)
+    position = pl.coalesce(
+        pl.when(score == highest).then(pl.lit(i, pl.UInt32)) for i, score in enumerate(scores)
+    )
+    predicted = position.replace_strict(
+        positions, layout.classes, default=None, return_dtype=layout.classes.dtype
     )
     return _top_rows(layout, plan, predicted, highest, complete)
 

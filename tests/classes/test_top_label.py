@@ -107,6 +107,13 @@ def test_classes_have_the_type_of_the_labels(frame, kind):
     assert table["label"].to_list() == [True, True]
 
 
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["emu", "dog", "cat"])])
+def test_text_classes_have_the_type_of_the_labels(frame, kind):
+    typed = WIDE.with_columns(pl.col("truth").cast(kind))
+    actual = rf.top_label(like(frame, typed), "truth", ANIMALS)
+    assert_frame_equal(actual, like(frame, TOP.with_columns(pl.col("predicted").cast(kind))))
+
+
 @pytest.mark.parametrize("kind", [pl.Float32, pl.Int16, pl.UInt8, pl.Boolean, pl.Decimal(6, 2)])
 def test_scores_keep_their_type(kind):
     rows = pl.DataFrame({"truth": ["a", "b"], "a": [0, 1], "b": [1, 1]})
