@@ -333,15 +333,15 @@ def _local_moments(
     sizes = windows.ends - windows.starts
     firsts = np.cumsum(sizes) - sizes
     neighbor = concatenated_ranges(windows.starts, sizes)
-    # A distance of 0 is replaced by 1: all points of the neighborhood are at the distance 0.
-    scale = 1 / np.where(windows.distance > 0, windows.distance, 1)
+    # If the distance is 0, the score itself is the only point of the neighborhood.
+    scale = 1 / np.maximum(windows.distance, np.finfo(float).tiny)
     z = points.score[neighbor]
     z -= np.repeat(windows.score, sizes)
     z *= np.repeat(scale, sizes)
+    np.clip(z, -1, 1, out=z)
     weight = np.abs(z)
     weight *= weight * weight
     np.subtract(1, weight, out=weight)
-    np.maximum(weight, 0, out=weight)
     weight *= weight * weight
     of_pos = weight * points.pos[neighbor]
     weight *= points.weight[neighbor]

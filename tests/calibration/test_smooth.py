@@ -196,3 +196,8 @@ def test_no_rows_give_empty_curves():
     points = points_of([], [], [])
     assert len(smooth.loess(points).score) == len(smooth.kernel(points).score) == 0
     assert len(smooth.smooth_error(points)) == 0
+
+
+def test_scores_at_the_limits_of_floats_have_a_local_regression():
+    curve = smooth.loess(points_of([0] * 3, [5e-324, 1e-300, 1.0], [0, 1, 1]))
+    assert curve.event_rate.tolist() == [0, 1, 1]
