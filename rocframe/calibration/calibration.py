@@ -43,6 +43,8 @@ from rocframe.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
     from numpy.typing import NDArray
 
@@ -79,6 +81,7 @@ def calibration(
     level: float = 0.95,
     n_boot: int = 2000,
     seed: int | None = None,
+    cluster: Column | None = None,
     positive: object = None,
     weight: Column | None = None,
     count: Count = NOT_GIVEN,
@@ -136,9 +139,9 @@ def calibration(
         scores are calibrated, with probability `level`.
     ci : {"wilson", "clopper_pearson", "bootstrap"} or None, optional
         Method of the confidence limits of the event rate. `"wilson"` and `"clopper_pearson"`:
-        limits of a proportion of independent rows, for quantile and uniform bins without weights.
-        `"bootstrap"`: quantiles of resamples, for all methods. None: no limits. By default
-        `"wilson"` for quantile and uniform bins without weights, otherwise None.
+        limits of a proportion of independent rows, for quantile and uniform bins without weights
+        and clusters. `"bootstrap"`: quantiles of resamples of rows or clusters, for all methods.
+        None: no limits. By default `"wilson"` where it is supported, otherwise None.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -146,6 +149,9 @@ def calibration(
     seed : int, default None
         Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
         a group depend only on the seed and the key of the group.
+    cluster : str or Expr, default None
+        Column or expression that identifies clusters of dependent rows, such as all rows of one
+        user. Different clusters are assumed to be independent.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
@@ -184,16 +190,16 @@ def calibration(
         A bin without rows has `n` = 0, and null scores, event rate and limits. A group without rows
         has one row with null values, bin 0, unless `empty_bins` is True. A kernel estimate is null
         at points without rows nearby. Bootstrap limits are null if all resamples have the same
-        event rate; for quantile and uniform bins without weights whose event rate is 0 or 1,
-        Wilson's limits are used instead, and `ci_method` is `wilson`.
+        event rate. If the event rate of a quantile or uniform bin is 0 or 1, and rows have neither
+        weights nor clusters, Wilson's limits are used instead, and `ci_method` is `wilson`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows` if the event
         rate is null because there are no rows; `no_positives`, `no_negatives`, `one_positive` or
         `one_negative` for all bins of a group with so many rows of a class; `zero_variance` if all
         resamples have the same event rate; `redrawn:12` if the event rate is undefined in 12
         resamples, which were omitted, for example because they had no rows in the bin. With
-        weights, for isotonic levels and for points, resamples with rows of one class only are drawn
-        again, and counted too.
+        weights or clusters, for isotonic levels and for points, resamples with rows of one class
+        only are drawn again, and counted too.
 
         `method` (String) is `method`; `chart` uses it.
 
@@ -235,7 +241,7 @@ def calibration(
     positives is below the lower limit, or above the upper limit, each with a probability of at most
     (1 - `level`) / 2. In bins where this number has a variance of at least 400, the limits are
     computed from its first four moments. All other consistency limits are quantiles of `n_boot`
-    draws of the labels, and depend on `seed`.
+    draws of the labels, and depend on `seed`. All consistency limits are for independent rows.
 
     References
     ----------
@@ -305,7 +311,7 @@ def calibration(
     """
     options = _parse_options(
         method,
-        weight,
+        {"weight": weight, "cluster": cluster},
         bins=bins,
         empty_bins=empty_bins,
         grid=grid,
@@ -323,6 +329,7 @@ def calibration(
         weight=weight,
         count=count,
         missing=missing,
+        cluster=cluster,
         needs_scores=True,
     )
     table = plan_table(
@@ -363,14 +370,15 @@ METHODS_OF_OPTIONS = {
 
 def _parse_options(
     method: CalibrationMethod,
-    weight: Column | None,
+    columns: Mapping[str, Column | None],
     *,
     confidence: tuple[str | NotGiven | None, float, int, int | None],
     **options: Any,
 ) -> CalibrationOptions:
     """Check the options of `calibration`, and choose the interval method if `ci` is not given.
 
-    `confidence` has the arguments `ci`, `level`, `n_boot` and `seed`.
+    `columns` has the arguments `weight` and `cluster`, and `confidence` has `ci`, `level`, `n_boot`
+    and `seed`.
     """
     check_choice("method", method, get_args(CalibrationMethod))
     subject = f"method={method!r}"
@@ -390,14 +398,16 @@ def _parse_options(
     ci, level, n_boot, seed = confidence
     in_bins = method in {"quantile", "uniform"}
     if isinstance(ci, NotGiven):
-        ci = "wilson" if in_bins and weight is None else None
+        has_columns = any(value is not None for value in columns.values())
+        ci = "wilson" if in_bins and not has_columns else None
     parsed = Confidence.parse(ci, level, n_boot, seed, get_args(CalibrationInterval))
     if ci in {"wilson", "clopper_pearson"}:
         hint = 'Use ci="bootstrap".'
         if not in_bins:
             problem = f"this method is for quantile and uniform bins, not for {subject}"
             raise OptionValueError.compose("ci", ci, problem, hint)
-        check_supported("weight", weight, f"ci={ci!r}", hint=hint)
+        for name, value in columns.items():
+            check_supported(name, value, f"ci={ci!r}", hint=hint)
     return CalibrationOptions(
         method=method,
         bins=bins,
@@ -421,6 +431,7 @@ def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFram
         n_draws=options.confidence.n_boot,
         seed=options.confidence.seed,
         keys=stream_keys(scan.rows.keys, cases.model),
+        cluster=cases.cluster,
     )
     limits = confidence_limits(scan, rates, ci, level, draws)
     group, number, source = _result_rows(rates, len(scan.totals.pos), options)

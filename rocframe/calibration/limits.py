@@ -97,7 +97,8 @@ def confidence_limits(
     if ci is None:
         return RateLimits.undefined(len(rates.group))
     is_weighted = scan.totals.pos.dtype.kind == "f"
-    if rates.bins is None or rates.depends_on_labels or is_weighted:
+    has_columns = is_weighted or draws.cluster is not None
+    if rates.bins is None or rates.depends_on_labels or has_columns:
         return _resampled_limits(scan, rates, draws, level)
     pos, total = (values.astype(np.float64) for values in (rates.bins.pos, rates.bins.total))
     if ci == "clopper_pearson":

@@ -532,3 +532,27 @@ def test_several_models_have_the_rows_of_each_model(method):
     for model, score in (("b", "score"), ("a", "other")):
         alone = rf.calibration(frame, "label", score, **options).drop(random)
         assert_frame_equal(table.filter(model=model).drop("model", *random), alone)
+
+
+@pytest.mark.parametrize("method", ["uniform", "isotonic"])
+def test_complete_clusters_are_drawn(method):
+    frame = sample(200, 35, decimals=1).with_row_index("user")
+    copies = pl.concat([frame] * 5)
+    options = {"method": method, "ci": "bootstrap", "n_boot": 4000, "seed": 3}
+    once = rf.calibration(frame, "label", "score", **options)
+    clustered = rf.calibration(copies, "label", "score", cluster="user", **options)
+    rows = rf.calibration(copies, "label", "score", **options)
+    inner = once["lower"].is_not_null() & clustered["lower"].is_not_null()
+    inner &= once["event_rate"].is_between(0.05, 0.95)
+    assert inner.sum() >= 4
+    for name in ("lower", "upper"):
+        assert np.allclose(once[name].filter(inner), clustered[name].filter(inner), atol=0.04)
+    width, narrow = (
+        (table["upper"] - table["lower"]).filter(inner).mean() for table in (clustered, rows)
+    )
+    assert width == pytest.approx(narrow * np.sqrt(5), rel=0.2)
+    without = rf.calibration(copies, "label", "score", cluster="user", method=method)
+    assert without["lower"].null_count() == without.height
+    assert error(cluster="group", ci="wilson") == (
+        "cluster='group': ci='wilson' does not support this option.\nUse ci=\"bootstrap\"."
+    )
