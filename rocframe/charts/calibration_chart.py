@@ -32,7 +32,7 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.match_rows import match_rows
-from rocframe.charts.style import AXIS_STYLE, BACKGROUND, BAND_OPACITY, with_key
+from rocframe.charts.style import AXIS_STYLE, BACKGROUND, BAND_OPACITY, MUTED, with_key
 from rocframe.curves.bins import score_bins
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.errors import OptionValueError
@@ -58,6 +58,12 @@ CALIBRATION_POINTS = {
     "right": "score_max",
     "n": "n",
 }
+# Tables that were computed with `consistency=True` also have these columns.
+CONSISTENCY_POINTS = {
+    "consistency_low": "consistency_lower",
+    "consistency_high": "consistency_upper",
+}
+CONSISTENCY_TEXT = "limits for calibrated scores"
 CALIBRATION_PLANE = Plane(
     kind=Kind(name="calibration", title="Calibration", x="score_mean", y="event_rate"),
     x=PlotAxis(name="score_mean", title="Score"),
@@ -107,6 +113,7 @@ def calibration_chart(
     records = [*points, *level_ends(points), *bars]
     groups.name(records)
     plot = CurvePlot(plane=plane, records=records, groups=groups)
+    has_consistency = any(point.get("consistency_low") is not None for point in points)
     has_limits = any(point["y_low"] is not None for point in points)
     interval = interval_caption(table) if has_limits else ""
     is_drawn = {record["curve"] for record in points}
@@ -119,6 +126,7 @@ def calibration_chart(
             f"Calibration chart, {format_count(len(curves), 'curve')}: {plane.axis_names}",
             "The dashed line shows perfect calibration" if plane.diagonal else "",
             interval,
+            f"Dotted lines: {CONSISTENCY_TEXT}" if has_consistency else "",
             BARS_TEXT if bars else "",
             plane.zoom_text,
             not_drawn(missing),
@@ -129,17 +137,27 @@ def calibration_chart(
 def point_records(table: pl.DataFrame, curve: pl.Expr) -> list[dict[str, Any]]:
     """Return a record for each row with an event rate; `curve` is the number of its group.
 
-    The field `order` is the position of the point in the line of its group.
+    The field `order` is the position of the point in the line of its group. A smooth curve has a
+    gap at points without an event rate; the field `segment` is the number of gaps before the point.
     """
+    known = pl.col("event_rate").is_not_null() & pl.col("score_mean").is_not_null()
     has_method = BIN_METHOD in table.columns
+    fields = {
+        field: name
+        for field, name in (CALIBRATION_POINTS | CONSISTENCY_POINTS).items()
+        if name in table.columns
+    }
     rows = table.select(
         curve.cast(pl.Int64).alias("curve"),
-        pl.col(BIN_METHOD if has_method else "ci_method").alias(BIN_METHOD),
-        *(pl.col(name).alias(field) for field, name in CALIBRATION_POINTS.items()),
+        (pl.col(BIN_METHOD) if has_method else pl.lit(None)).alias(BIN_METHOD),
+        (~known).cum_sum().alias("segment"),
+        *(pl.col(name).alias(field) for field, name in fields.items()),
     ).filter(pl.col("x").is_not_null() & pl.col("y").is_not_null())
     records = []
     for order, row in enumerate(rows.to_dicts()):
-        part = POINT_PARTS.get(row.pop(BIN_METHOD), BIN) if has_method else BIN
+        part = POINT_PARTS.get(row.pop(BIN_METHOD), BIN)
+        if part != SMOOTH:
+            row.pop("segment")
         numbers = dict(zip(row, json_numbers(row.values()), strict=True))
         records.append({**numbers, "part": part, "order": order})
     return records
@@ -255,6 +273,7 @@ def _calibration_layers(plot: CurvePlot, interval: str, n_curves: int) -> alt.La
     """
     has_bars = _has(plot, THIN_BAR, WIDE_BAR)
     layers = [
+        *_consistency_layers(plot, n_curves),
         *_limit_layers(plot, interval, n_curves),
         *chance_layers(plot.plane),
         *_line_layers(plot),
@@ -287,8 +306,36 @@ def _axes(plot: CurvePlot, x: str = "x", y: str = "y") -> dict[str, Any]:
     across, up = plot.plane.x.channel(), plot.plane.y.channel()
     if _has(plot, THIN_BAR, WIDE_BAR):
         up["scale"] = alt.Scale(domain=[-BAR_MARGIN, 1 + BAR_MARGIN], nice=False)
+    if not plot.plane.y.zoomed:
         up["axis"] = alt.Axis(values=list(RATE_TICKS), **AXIS_STYLE)
     return {"x": alt.X(x, **across), "y": alt.Y(y, **up)}
+
+
+def _consistency_layers(plot: CurvePlot, n_curves: int) -> list[alt.Chart]:
+    """Draw the limits of event rates of calibrated scores as dotted lines.
+
+    If each panel has one curve, the lines and the area between them are gray.
+    """
+    if not any(record.get("consistency_low") is not None for record in plot.records):
+        return []
+    limited = alt.Chart().transform_filter("isValid(datum.consistency_low)")
+    detail = [alt.Detail("curve:N"), alt.Detail("segment:N")]
+    color = alt.ColorValue(MUTED) if n_curves == 1 else plot.groups.line_color()
+    lines = [
+        with_key(limited.mark_line(strokeWidth=1), CONSISTENCY_TEXT, "tie").encode(
+            **_axes(plot, y=end), order=alt.Order("order:Q"), detail=detail, color=color
+        )
+        for end in CONSISTENCY_POINTS
+    ]
+    if n_curves > 1:
+        return lines
+    area = limited.mark_area(opacity=BAND_OPACITY).encode(
+        **_axes(plot, y="consistency_low"),
+        y2=alt.Y2("consistency_high:Q"),
+        detail=detail,
+        color=color,
+    )
+    return [area, *lines]
 
 
 def _limit_layers(plot: CurvePlot, interval: str, n_curves: int) -> list[alt.Chart]:
@@ -312,7 +359,7 @@ def _limit_layers(plot: CurvePlot, interval: str, n_curves: int) -> list[alt.Cha
         layer.encode(
             **_axes(plot, y="y_low"),
             y2=alt.Y2("y_high:Q"),
-            detail=alt.Detail("curve:N"),
+            detail=[alt.Detail("curve:N"), alt.Detail("segment:N")],
             color=plot.groups.line_color(),
         )
         for layer in layers
@@ -332,7 +379,7 @@ def _line_layers(plot: CurvePlot) -> list[alt.Chart]:
         .encode(
             **_axes(plot),
             order=alt.Order("order:Q"),
-            detail=alt.Detail("curve:N"),
+            detail=[alt.Detail("curve:N"), alt.Detail("segment:N")],
             color=plot.groups.line_color(),
         )
         for part, stroke in strokes
@@ -342,24 +389,34 @@ def _line_layers(plot: CurvePlot) -> list[alt.Chart]:
 
 def _draw_points(plot: CurvePlot) -> list[alt.Chart]:
     """Draw the points of bins, and invisible points with tooltips on other lines."""
-    rows = [
-        *plot.groups.tooltips(),
-        *(
-            tooltip(field, CALIBRATION_POINTS[field], RATE_FORMAT)
-            for field in CALIBRATION_POINTS
-            if field != "n"
-        ),
-        tooltip("n", "n", COUNT_FORMAT),
-    ]
-    points: list[alt.Chart] = []
+    points: list[tuple[alt.Chart, tuple[str, ...]]] = []
     if _has(plot, BIN):
         style: dict[str, Any] = {"stroke": BACKGROUND, "strokeWidth": 1, "opacity": 1}
-        points.append(_part(BIN).mark_point(filled=True, size=POINT_AREA, **style))
-    if _has(plot, LEVEL, SMOOTH):
-        points.append(_part(LEVEL, SMOOTH).mark_point(filled=True, size=80, opacity=0))
+        bins = _part(BIN).mark_point(filled=True, size=POINT_AREA, **style)
+        points.append((bins, tuple(CALIBRATION_POINTS)))
+    for part in (LEVEL, SMOOTH):
+        if _has(plot, part):
+            marks = _part(part).mark_point(filled=True, size=80, opacity=0)
+            fields = tuple(CALIBRATION_POINTS) if part == LEVEL else ("x", "y", "y_low", "y_high")
+            points.append((marks, fields))
     return [
-        layer.encode(**_axes(plot), color=plot.groups.line_color(), tooltip=rows)
-        for layer in points
+        layer.encode(
+            **_axes(plot),
+            color=plot.groups.line_color(),
+            tooltip=[*plot.groups.tooltips(), *_point_tooltips(plot, fields)],
+        )
+        for layer, fields in points
+    ]
+
+
+def _point_tooltips(plot: CurvePlot, fields: Sequence[str]) -> list[alt.Tooltip]:
+    """Return a tooltip line for each of `fields` and for the limits of consistency, if drawn."""
+    names = {field: CALIBRATION_POINTS[field] for field in fields}
+    if any("consistency_low" in record for record in plot.records):
+        names |= CONSISTENCY_POINTS
+    return [
+        tooltip(field, name, COUNT_FORMAT if field == "n" else RATE_FORMAT)
+        for field, name in names.items()
     ]
 
 

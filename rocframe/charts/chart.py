@@ -75,11 +75,12 @@ def chart(
     Tables of `calibration` become event rates against scores, and a dashed line of perfect
     calibration. Quantile and uniform bins are points at the mean score with bars between the
     limits, isotonic regressions are steps, and smooth curves are lines; both have bands between
-    their limits. Bars above and below the chart show the scores of the positives and of the
-    negatives. The longest bar of each class has the same length. With `scores`, the bars show the
-    distribution of the scores. Otherwise, there is a bar at the mean score of each bin, whose
-    length is the number of rows of the class: `n * event_rate` or `n * (1 - event_rate)`. There are
-    no bars with `y_domain`, or if a panel has more than eight curves.
+    their limits. Dotted lines are the limits of `consistency=True`. Bars above and below the chart
+    show the scores of the positives and of the negatives. The longest bar of each class has the
+    same length. With `scores`, the bars show the distribution of the scores. Otherwise, there is a
+    bar at the mean score of each bin, whose length is the number of rows of the class: `n *
+    event_rate` or `n * (1 - event_rate)`. There are no bars with `y_domain`, or if a panel has more
+    than eight curves.
 
     Tables of `combine` become a panel per pair of models. Each operator has a rectangle of all
     possible points, the expected point of independent decisions, and the measured point. Tables of

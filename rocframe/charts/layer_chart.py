@@ -36,6 +36,12 @@ class LayerChart(alt.LayerChart):
         # Altair's `+` and `add_layers` call this method.
         if isinstance(other, LayerChart):
             _check_axes(_axis_titles(self), _axis_titles(other))
+            heights = [chart._get("height") for chart in (self, other)]
+            if alt.Undefined not in heights and heights[0] != heights[1]:
+                # Charts of calibration with bars are taller. Altair requires equal heights.
+                self.height = max(heights)
+                other = other.copy(deep=False)
+                other.height = self.height
         if isinstance(other, alt.LayerChart):
             fixed = [layer for layer in self.layer if _has_data(layer)]
             layers = [layer for layer in other.layer if layer not in fixed]

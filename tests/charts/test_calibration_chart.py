@@ -165,3 +165,44 @@ def test_curves_of_other_groups_raise_an_error():
     assert "a group of the calibration table has several curves" in str(caught.value)
     with pytest.raises(rf.MissingColumnError):
         QUANTILES.roc.chart(scores=rf.curve(VOTE, "label", "score"))
+
+
+def test_smooth_curves_are_lines_with_the_points_of_the_table_and_gaps_at_undefined_rates():
+    smooth = rf.calibration(BAYES, "label", "score", method="loess", ci="bootstrap", n_boot=20)
+    chart = smooth.roc.chart()
+    points = part(chart, "smooth")
+    for field, name in FIELDS.items():
+        if name not in {"score_min", "score_max", "n"}:
+            found = [point[field] for point in points]
+            assert found == pytest.approx(smooth[name].to_list(), rel=1e-6), field
+    assert "Bars" not in chart.description
+    assert "area" in marks(chart)
+    gap = smooth.with_columns(
+        event_rate=pl.when(~pl.col("bin").is_between(40, 42)).then("event_rate")
+    )
+    segments = [point["segment"] for point in part(gap.roc.chart(), "smooth")]
+    assert segments == [0] * 40 + [3] * 58
+
+
+def test_limits_of_calibrated_scores_are_those_of_the_table():
+    table = rf.calibration(BAYES, "label", "score", consistency=True)
+    chart = table.roc.chart()
+    for end in ("low", "high"):
+        found = [point[f"consistency_{end}"] for point in part(chart, "bin")]
+        name = "consistency_lower" if end == "low" else "consistency_upper"
+        assert found == pytest.approx(table[name].to_list(), rel=1e-6)
+    assert "limits for calibrated scores" in texts(chart)
+    assert "Dotted lines: limits for calibrated scores." in chart.description
+    titles = [line["title"] for line in encodings(chart, "tooltip")[0]]
+    assert {"consistency_lower", "consistency_upper", "n"} <= set(titles)
+    assert marks(chart).count("area") == 1
+    two = rf.calibration(VOTE, "label", "score", by="model", consistency=True).roc.chart()
+    assert "area" not in marks(two)
+    assert "limits for calibrated scores" in texts(two)
+
+
+def test_curves_of_two_methods_can_be_layered():
+    smooth = rf.calibration(BAYES, "label", "score", method="kernel")
+    bins = rf.calibration(BAYES, "label", "score")
+    both = smooth.roc.chart() + bins.roc.chart()
+    assert svg(both).count('aria-roledescription="axis"') == 2
