@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 ROWS, GROUPS = 10_000_000, 100
 # The goals of the methods of `calibration`.
 GOALS = {"quantile": 3.0, "uniform": 3.0, "isotonic": 4.0, "loess": None, "kernel": None}
+SUMMARY_GOAL = 5.0
 
 
 def benchmarks(scale: float = 1.0) -> Iterator[Decision]:
@@ -25,6 +26,8 @@ def benchmarks(scale: float = 1.0) -> Iterator[Decision]:
     run = partial(rf.calibration, frame, "label", "score", by="group")
     for method, goal in GOALS.items():
         yield Decision(f"calibration, {method}", name, goal, partial(run, method=method))
+    summary = partial(rf.calibration_summary, frame, "label", "score", by="group")
+    yield Decision("calibration_summary", name, SUMMARY_GOAL, summary)
     for what, options in {
         "weights": {"weight": "weight"},
         "bootstrap": {"ci": "bootstrap", "seed": 1},

@@ -10,7 +10,10 @@ from polars.testing import assert_frame_equal
 
 from rocframe.namespace import RocExpr
 
-AGGREGATES = ["auc", "auc_se", "gini", "ks", "average_precision", "pr_auc", "brier", "log_loss"]
+AGGREGATES = [
+    *("auc", "auc_se", "gini", "ks", "average_precision", "pr_auc", "brier", "log_loss"),
+    *("brier_skill", "cllr", "ece", "spiegelhalter_z", "observed_to_expected"),
+]
 PER_ROW = ["tpr", "fpr", "placement", "at_prevalence"]
 REQUIRED = {"at_prevalence": {"prevalence": 0.1}}
 every_aggregate = pytest.mark.parametrize("method", AGGREGATES)

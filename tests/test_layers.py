@@ -306,7 +306,7 @@ def test_no_short_file_has_a_single_importer_in_its_folder():
 # Names that two modules define on purpose.
 SHARED_NAMES = {
     # Expressions of `.roc` have the name of the function or metric that they compute.
-    *("auc", "gini", "ks", "average_precision", "pr_auc", "tpr", "fpr"),
+    *("auc", "gini", "ks", "average_precision", "pr_auc", "tpr", "fpr", "brier_skill", "ece"),
     "__all__",
 }
 

@@ -174,7 +174,7 @@ def calibration_summary(
     such rows out of the logistic recalibration instead.
 
     `cllr` uses the odds of the score as likelihood ratio, so the score has to be the probability of
-    a positive for a prevalence of 1/2. The function `at_prevalence` converts scores to this
+    a positive for a prevalence of 1/2. The expression `.roc.at_prevalence` converts scores to this
     prevalence. `cllr_min` does not depend on the prevalence.
 
     References

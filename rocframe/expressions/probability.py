@@ -1,14 +1,16 @@
-"""Expressions for scoring rules of probabilities."""
+"""Expressions for scoring rules and calibration measures of probabilities."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import log
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
+from rocframe.calibration.bins import BIN_ROUNDING, MAX_BINS
 from rocframe.calibration.losses import EPSILON
-from rocframe.expressions.rows import formula_expression
-from rocframe.options import public
+from rocframe.expressions.rows import field, formula_expression, pack_rows, record
+from rocframe.options import check_choice, parse_integer, public
 
 if TYPE_CHECKING:
     from rocframe.expressions.rows import Rows
@@ -129,26 +131,443 @@ def log_loss(
     )
 
 
+@public
+def brier_skill(
+    score: pl.Expr,
+    label: Column,
+    *,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Column | None = None,
+) -> pl.Expr:
+    """Compute the Brier skill score of the group: 1 - Brier score / (π·(1 - π)).
+
+    π is the share of positives of the group, and π·(1 - π) is the Brier score if all scores are π.
+    The skill is 1 if all scores are equal to the outcomes, and 0 or less if the scores are not
+    better than π.
+
+    Parameters
+    ----------
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Boolean, 0 or 1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, default None
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
+
+    Returns
+    -------
+    Expr
+        Float64, at most 1, named like the score; null if a class has no rows, or if a score is
+        outside [0, 1].
+
+    References
+    ----------
+    G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly
+    Weather Review 78(1), 1-3. doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> predictions.select(pl.col("score").roc.brier_skill("label"))
+    shape: (1, 1)
+    ┌───────┐
+    │ score │
+    │ ---   │
+    │ f64   │
+    ╞═══════╡
+    │ 0.205 │
+    └───────┘
+    """
+    return formula_expression(
+        _brier_skill, score, label, positive=positive, weight=weight, count=count
+    )
+
+
+@public
+def cllr(
+    score: pl.Expr,
+    label: Column,
+    *,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Column | None = None,
+) -> pl.Expr:
+    """Compute Cllr of the group: the logarithmic loss in bits, with equal weights of both classes.
+
+    Cllr is the mean of two means of -log2(probability of the outcome): that of the positives and
+    that of the negatives. It uses the odds of a score as a likelihood ratio. Scores that are
+    calibrated for another prevalence than 1/2 should be converted with `at_prevalence` first. Cllr
+    is 0 for perfect scores, and 1 if all scores are 1/2. Scores are clipped to [ε, 1 - ε] with ε =
+    2⁻⁵², as in `log_loss`.
+
+    Parameters
+    ----------
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Boolean, 0 or 1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, default None
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
+
+    Returns
+    -------
+    Expr
+        Float64, named like the score; null if a class has no rows, or if a score is outside
+        [0, 1].
+
+    References
+    ----------
+    N. Brümmer, J. du Preez (2006), "Application-independent evaluation of speaker detection",
+    Computer Speech and Language 20(2-3), 230-275. doi:10.1016/j.csl.2005.08.001
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> predictions.select(pl.col("score").roc.cllr("label"))
+    shape: (1, 1)
+    ┌──────────┐
+    │ score    │
+    │ ---      │
+    │ f64      │
+    ╞══════════╡
+    │ 0.736966 │
+    └──────────┘
+    """
+    return formula_expression(_cllr, score, label, positive=positive, weight=weight, count=count)
+
+
+@public
+def ece(
+    score: pl.Expr,
+    label: Column,
+    *,
+    method: Literal["quantile", "uniform"] = "quantile",
+    bins: int = 10,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Column | None = None,
+) -> pl.Expr:
+    """Compute the expected calibration error of the group, with bins of scores.
+
+    The expected calibration error is the mean of |event rate - mean score| over the rows, with the
+    event rate (share of positives) and the mean score of the bin of the row.
+
+    Parameters
+    ----------
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    method : {"quantile", "uniform"}, default "quantile"
+        Method of binning. `"quantile"`: bins with about the same number of rows. `"uniform"`: bins
+        of equal width. Rows with equal scores are in the same bin. The bins are those of
+        `rocframe.calibration`.
+    bins : int, default 10
+        Number of bins.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Boolean, 0 or 1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, default None
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
+
+    Returns
+    -------
+    Expr
+        Float64 in [0, 1], named like the score; null without rows, or if a score is outside
+        [0, 1].
+
+    References
+    ----------
+    M. P. Naeini, G. F. Cooper, M. Hauskrecht (2015), "Obtaining well calibrated probabilities using
+    Bayesian binning", Proceedings of the AAAI Conference on Artificial Intelligence 29(1).
+    doi:10.1609/aaai.v29i1.9602
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> predictions.select(pl.col("score").roc.ece("label", bins=2))
+    shape: (1, 1)
+    ┌───────┐
+    │ score │
+    │ ---   │
+    │ f64   │
+    ╞═══════╡
+    │ 0.1   │
+    └───────┘
+    """
+    check_choice("method", method, ("quantile", "uniform"))
+    n_bins = parse_integer("bins", bins, high=MAX_BINS, example=10)
+    return formula_expression(
+        lambda rows: _ece(rows, method, n_bins),
+        score,
+        label,
+        positive=positive,
+        weight=weight,
+        count=count,
+    )
+
+
+@public
+def spiegelhalter_z(
+    score: pl.Expr,
+    label: Column,
+    *,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Column | None = None,
+) -> pl.Expr:
+    """Compute Spiegelhalter's z, a test statistic of the calibration of the group.
+
+    z is the sum of (outcome - score)·(1 - 2·score), divided by its standard deviation for
+    calibrated scores, which is the square root of the sum of (1 - 2·score)²·score·(1 - score). The
+    outcome is 1 for a positive and 0 for a negative. If the scores are calibrated, z has about a
+    standard normal distribution. The rows are assumed to be independent. With weights, the second
+    sum uses squared weights.
+
+    Parameters
+    ----------
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Boolean, 0 or 1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, default None
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
+
+    Returns
+    -------
+    Expr
+        Float64, named like the score; null without rows, or if a score is outside [0, 1]. If the
+        standard deviation is 0, z is null or infinite.
+
+    References
+    ----------
+    D. J. Spiegelhalter (1986), "Probabilistic prediction in patient management and clinical
+    trials", Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> predictions.select(pl.col("score").roc.spiegelhalter_z("label"))
+    shape: (1, 1)
+    ┌───────────┐
+    │ score     │
+    │ ---       │
+    │ f64       │
+    ╞═══════════╡
+    │ -0.144338 │
+    └───────────┘
+    """
+    return formula_expression(
+        _spiegelhalter_z, score, label, positive=positive, weight=weight, count=count
+    )
+
+
+@public
+def observed_to_expected(
+    score: pl.Expr,
+    label: Column,
+    *,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Column | None = None,
+) -> pl.Expr:
+    """Compute the number of positives of the group divided by the sum of its scores.
+
+    The ratio is 1 if the mean score is the event rate. It is above 1 if the scores are too low on
+    average, and below 1 if they are too high (calibration in the large).
+
+    Parameters
+    ----------
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Boolean, 0 or 1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, default None
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
+
+    Returns
+    -------
+    Expr
+        Float64, named like the score; null without rows, or if a score is outside [0, 1]. If all
+        scores are 0, the result is null without positives, and infinite with positives.
+
+    References
+    ----------
+    E. W. Steyerberg (2019), Clinical Prediction Models, 2nd edition, Springer, chapter 15.
+    doi:10.1007/978-3-030-16399-0
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> predictions.select(pl.col("score").roc.observed_to_expected("label"))
+    shape: (1, 1)
+    ┌──────────┐
+    │ score    │
+    │ ---      │
+    │ f64      │
+    ╞══════════╡
+    │ 1.176471 │
+    └──────────┘
+    """
+    return formula_expression(
+        _observed_to_expected, score, label, positive=positive, weight=weight, count=count
+    )
+
+
 def _brier(rows: Rows) -> pl.Expr:
-    return _mean_loss(rows, (_probability(rows) - rows.positive.cast(pl.Float64)) ** 2)
+    return _mean_loss(rows, _squared_error(rows))
+
+
+def _brier_skill(rows: Rows) -> pl.Expr:
+    prevalence = _mean_loss(rows, _outcome(rows))
+    reference = prevalence * (1 - prevalence)
+    return pl.when(reference > 0).then(1 - _brier(rows) / reference)
 
 
 def _log_loss(rows: Rows) -> pl.Expr:
-    probability = _probability(rows).clip(EPSILON, 1 - EPSILON)
-    outcome = pl.when(rows.positive).then(probability).otherwise(1 - probability)
-    return _mean_loss(rows, -outcome.log())
+    return _mean_loss(rows, _surprise(rows))
+
+
+def _cllr(rows: Rows) -> pl.Expr:
+    surprise, ones = _surprise(rows), _outcome(rows).is_not_null().cast(pl.Float64)
+    totals = [
+        (_total(rows, surprise, where), _total(rows, ones, where))
+        for where in (rows.positive, ~rows.positive)
+    ]
+    has_both = pl.all_horizontal([total > 0 for _, total in totals])
+    mean = pl.sum_horizontal([loss / total for loss, total in totals]) / (2 * log(2))
+    return pl.when(_are_probabilities(rows) & has_both).then(mean)
+
+
+def _ece(rows: Rows, method: str, bins: int) -> pl.Expr:
+    """Return the expected calibration error from cumulative sums at the ends of the bins."""
+    score, weight, total = field("score"), field("weight"), field("total")
+    row_weight = field("positive").is_not_null().cast(pl.Int64)
+    if rows.weight is not None:
+        row_weight = field("count") * weight
+    elif rows.count is not None:
+        row_weight = field("row_weight").cast(pl.Int128)
+    outcome, probability = field("positive").cast(pl.Float64), score.cast(pl.Float64)
+    table = pack_rows(rows).list.eval(pl.element().sort_by(score))
+    table = table.list.eval(
+        record(
+            score=probability,
+            gap=row_weight.cast(pl.Float64) * (outcome - probability),
+            before=row_weight.cum_sum() - row_weight,
+            total=row_weight.sum(),
+            near=(probability * bins).floor(),
+            bins=pl.lit(float(bins)),
+        )
+    )
+    if method == "uniform":
+        # The product has a rounding error, so the score is compared with the edges of the bin.
+        near = field("near")
+        too_high, too_low = near / field("bins") > score, (near + 1) / field("bins") <= score
+        index = near - too_high.cast(pl.Float64) + too_low.cast(pl.Float64)
+    else:
+        is_first = score.ne_missing(score.shift(1))
+        below = pl.when(is_first).then(field("before")).forward_fill()
+        index = (bins * below) // total
+        if rows.weight is not None:
+            index = (bins * below / total + BIN_ROUNDING).floor()
+    index = index.clip(0, bins - 1)
+    table = table.list.eval(
+        record(gap=field("gap").cum_sum(), total=total, last=index.ne_missing(index.shift(-1)))
+    )
+    ends = field("gap").filter(field("last"))
+    difference = (ends - ends.shift(1, fill_value=0)).abs().sum()
+    error = table.list.agg(pl.when(total.count() > 0).then(difference / total.first()))
+    return pl.when(_are_probabilities(rows)).then(error)
+
+
+def _spiegelhalter_z(rows: Rows) -> pl.Expr:
+    score = _probability(rows)
+    slope = 1 - 2 * score
+    variance = slope**2 * score * (1 - score)
+    if rows.weight is not None:
+        variance = rows.weight * variance
+    z = _total(rows, (_outcome(rows) - score) * slope) / _total(rows, variance).sqrt()
+    return pl.when(_are_probabilities(rows)).then(z.fill_nan(None))
+
+
+def _observed_to_expected(rows: Rows) -> pl.Expr:
+    ratio = _total(rows, _outcome(rows)) / _total(rows, _probability(rows))
+    return pl.when(_are_probabilities(rows)).then(ratio.fill_nan(None))
 
 
 def _probability(rows: Rows) -> pl.Expr:
     return rows.score.cast(pl.Float64)
 
 
+def _outcome(rows: Rows) -> pl.Expr:
+    return rows.positive.cast(pl.Float64)
+
+
+def _squared_error(rows: Rows) -> pl.Expr:
+    return (_probability(rows) - _outcome(rows)) ** 2
+
+
+def _surprise(rows: Rows) -> pl.Expr:
+    """Return -log(probability of the outcome) of each row."""
+    probability = _probability(rows).clip(EPSILON, 1 - EPSILON)
+    return -pl.when(rows.positive).then(probability).otherwise(1 - probability).log()
+
+
+def _are_probabilities(rows: Rows) -> pl.Expr:
+    """Return whether all scores of the used rows are in [0, 1]."""
+    return _probability(rows).is_between(0, 1).filter(rows.used).all()
+
+
+def _total(rows: Rows, values: pl.Expr, where: pl.Expr | None = None) -> pl.Expr:
+    """Return the sum of values over the used rows, multiplied by the row weights.
+
+    If `where` is given, the sum is over the used rows for which it is true.
+    """
+    selected = rows.used if where is None else rows.used & where
+    if rows.row_weight is not None:
+        values = rows.row_weight.cast(pl.Float64) * values
+    return values.filter(selected).sum()
+
+
 def _mean_loss(rows: Rows, loss: pl.Expr) -> pl.Expr:
     """Return the mean loss of the rows; null if there are no rows or a score is outside [0, 1]."""
-    is_probability = _probability(rows).is_between(0, 1).filter(rows.used).all()
     loss = loss.filter(rows.used)
     if rows.row_weight is None:
-        return pl.when(is_probability).then(loss.mean())
+        return pl.when(_are_probabilities(rows)).then(loss.mean())
     weight = rows.row_weight.filter(rows.used).cast(pl.Float64)
     total = weight.sum()
-    return pl.when(is_probability & (total > 0)).then((weight * loss).sum() / total)
+    mean = (weight * loss).sum() / total
+    return pl.when(_are_probabilities(rows) & (total > 0)).then(mean)

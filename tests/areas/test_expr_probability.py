@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+import rocframe as rf
 from tests.areas.expr_tables import WEIGHTS, actual, expected, holed
 from tests.oracles import total
 from tests.strategies import examples
@@ -102,3 +103,80 @@ def test_results_equal_those_of_scikit_learn():
         }
     )
     assert_frame_equal(found, wanted, rel_tol=1e-12, abs_tol=0)  # sums in another order
+
+
+MASSES = [{}, {"weight": "w"}, {"count": "n"}, {"weight": "w", "count": "n"}]
+
+
+@pytest.mark.parametrize("mass", MASSES, ids=str)
+@pytest.mark.parametrize(("method", "bins"), [("quantile", 10), ("quantile", 3), ("uniform", 7)])
+@examples(1 / 4)
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.sampled_from("ab"),
+            st.booleans(),
+            st.sampled_from([0.0, 1 / 7, 0.2, 0.3, 3 / 7, 0.5, 0.9, 1.0]) | st.floats(0, 1),
+            st.floats(0.1, 3),
+            st.integers(0, 3),
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_measures_of_calibration_are_those_of_calibration_summary(mass, method, bins, rows):
+    table = pl.DataFrame(rows, schema=["g", "label", "score", "w", "n"], orient="row")
+    found = (
+        table.group_by("g")
+        .agg(
+            brier_skill=SCORE.brier_skill("label", **mass),
+            cllr=SCORE.cllr("label", **mass),
+            ece=SCORE.ece("label", method=method, bins=bins, **mass),
+            spiegelhalter_z=SCORE.spiegelhalter_z("label", **mass),
+        )
+        .sort("g")
+    )
+    options = {"method": method, "bins": bins, "count": None} | mass
+    summary = rf.calibration_summary(table, "label", "score", by="g", **options)
+    assert_frame_equal(found, summary.select(found.columns), rel_tol=1e-9, abs_tol=1e-12)
+
+
+def test_observed_to_expected_is_a_ratio_of_sums():
+    table = pl.DataFrame(
+        {"label": [1, 0, 1, 0], "score": [0.5, 0.25, 0.5, 0.75], "w": [1.0, 2.0, 3.0, 4.0]}
+    )
+    found = table.select(
+        plain=SCORE.observed_to_expected("label"),
+        weighted=SCORE.observed_to_expected("label", weight="w"),
+    )
+    assert found.row(0) == (1, 4 / 5.5)
+    zeros = pl.DataFrame({"g": [0, 0, 1], "label": [1, 0, 0], "score": [0.0, 0.0, 0.0]})
+    ratios = zeros.group_by("g").agg(SCORE.observed_to_expected("label")).sort("g")
+    assert ratios["score"].to_list() == [math.inf, None]
+
+
+def test_measures_of_calibration_are_null_if_undefined():
+    methods = [
+        *(SCORE.brier_skill, SCORE.cllr, SCORE.ece),
+        *(SCORE.spiegelhalter_z, SCORE.observed_to_expected),
+    ]
+    names = ["brier_skill", "cllr", "ece", "spiegelhalter_z", "observed_to_expected"]
+    for label, score, wanted in [
+        ([1, 0], [0.5, 1.5], [None] * 5),
+        ([], [], [None] * 5),
+        ([1, 1], [0.75, 0.75], [None, None, 0.25, pytest.approx(-((2 / 3) ** 0.5)), 4 / 3]),
+    ]:
+        table = pl.DataFrame(
+            {"label": label, "score": score}, schema={"label": pl.Int64, "score": pl.Float64}
+        )
+        found = table.select(
+            method("label").alias(name) for name, method in zip(names, methods, strict=True)
+        )
+        assert list(found.row(0)) == wanted
+
+
+def test_bins_of_ece_are_checked():
+    with pytest.raises(rf.OptionValueError, match="bins=0: expected an integer from 1"):
+        SCORE.ece("label", bins=0)
+    with pytest.raises(rf.UnknownOptionError, match="method='isotonic': unknown value"):
+        SCORE.ece("label", method="isotonic")
