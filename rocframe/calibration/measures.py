@@ -156,7 +156,8 @@ def hosmer_lemeshow(scan: Scan, bins: Bins, *, n_fitted: int = 0) -> HosmerLemes
     variance = _bin_squares(scan, bins) * mean * (1 - mean)
     difference = np.where((mean == 0) & (bins.pos == 0) | (mean == 1) & (bins.neg == 0), 0.0, 1.0)
     difference *= bins.pos - bins.total * mean
-    with np.errstate(divide="ignore", invalid="ignore"):
+    # The quotient overflows if an outcome contradicts scores that are nearly 0.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         terms = difference**2 / variance
     is_used = ~np.isnan(terms)
     statistic = _sum_of_bins(scan, bins, np.where(is_used, terms, 0))
