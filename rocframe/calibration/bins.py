@@ -201,7 +201,9 @@ def block_steps(scan: Scannable, block: Block) -> ScoreSteps:
     # A resample may lack all rows of a score.
     has_rows = (pos > 0) | (neg > 0)
     if not has_rows.all():
-        columns = [column[has_rows] for column in columns]
+        # numpy selects positions faster than it applies a mask several times.
+        steps = np.flatnonzero(has_rows)
+        columns = [column[steps] for column in columns]
     names = ScoreSteps.__dataclass_fields__
     return ScoreSteps(**dict(zip(names, columns, strict=True)))
 
