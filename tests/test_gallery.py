@@ -234,3 +234,18 @@ def test_the_pictures_in_the_tree_are_those_of_the_page(gallery):
     assert files == pages | set(json.loads(gallery.DIGESTS.read_text(encoding="utf-8")))
     text = gallery.GALLERY.read_text(encoding="utf-8")
     assert all(f"(images/gallery/{name})" in text for name in files)
+
+
+@pytest.mark.parametrize(("figure", "n_models"), [(8, 1), (10, 2)])
+def test_bars_of_calibration_plots_count_all_votes_in_vuk_and_curks_figures(
+    specs, figure, n_models
+):
+    (data,) = (
+        data for data in specs[f"vuk-curk-{figure}"]["datasets"].values() if isinstance(data, str)
+    )
+    bars = [record for record in json.loads(data) if "side" in record]
+    totals = {
+        side: sum(bar["n"] for bar in bars if bar["side"] == side)
+        for side in ("positives", "negatives")
+    }
+    assert totals == {"positives": 393 * n_models, "negatives": 551 * n_models}

@@ -36,7 +36,8 @@ class LayerChart(alt.LayerChart):
         # Altair's `+` and `add_layers` call this method.
         if isinstance(other, LayerChart):
             _check_axes(_axis_titles(self), _axis_titles(other))
-            heights = [chart._get("height") for chart in (self, other)]
+            charts: list[Any] = [self, other]
+            heights = [chart._get("height") for chart in charts]
             if alt.Undefined not in heights and heights[0] != heights[1]:
                 # Charts of calibration with bars are taller. Altair requires equal heights.
                 self.height = max(heights)
