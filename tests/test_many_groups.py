@@ -163,6 +163,8 @@ def test_simplified_curves_of_few_rows_keep_all_corners():
         lambda rows: rf.auc(rows, "label", "score", by="g"),
         lambda rows: rf.auc(rows, "label", "score", by="g", fpr=(0, 0.5)),
         lambda rows: rf.auc(rows, "label", ["score", "w"], by="g", missing="drop"),
+        lambda rows: rf.calibration(rows, "label", "score", by="g"),
+        lambda rows: rf.calibration(rows, "label", "score", by="g", method="isotonic", weight="w"),
         lambda rows: rf.auc_test(rows, "label", "score", by="g"),
         lambda rows: rf.auc_test(rows, "label", "score", by="g", method="mann_whitney"),
         lambda rows: rf.compare(rows, "label", ["score", "w"], by="g"),
@@ -179,6 +181,8 @@ def test_simplified_curves_of_few_rows_keep_all_corners():
         *("auc", "partial auc"),
         *(
             "auc of models",
+            "calibration",
+            "isotonic calibration",
             "auc test",
             "auc test by ranks",
             "compare",

@@ -427,12 +427,14 @@ def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFram
     scan = Scan.from_cases(scale_weights(cases))
     rates = _event_rates(scan, options)
     ci, level = options.confidence.ci, options.confidence.level
-    draws = RandomDraws(
-        n_draws=options.confidence.n_boot,
-        seed=options.confidence.seed,
-        keys=stream_keys(scan.rows.keys, cases.model),
-        cluster=cases.cluster,
-    )
+    draws = None
+    if ci == "bootstrap" or options.consistency:
+        draws = RandomDraws(
+            n_draws=options.confidence.n_boot,
+            seed=options.confidence.seed,
+            keys=stream_keys(scan.rows.keys, cases.model),
+            cluster=cases.cluster,
+        )
     limits = confidence_limits(scan, rates, ci, level, draws)
     group, number, source = _result_rows(rates, len(scan.totals.pos), options)
     has_rate = source >= 0
@@ -468,6 +470,7 @@ def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFram
         columns["score_max"] = column(rates.bins.score_max)
         columns["n"] = column(rates.bins.n, missing=0)
     if options.consistency:
+        assert draws is not None
         lower, upper = consistency_limits(scan, rates, level, draws)
         columns |= {"consistency_lower": column(lower), "consistency_upper": column(upper)}
     schema = calibration_columns(consistency=options.consistency)

@@ -91,24 +91,37 @@ class RateLimits:
 
 
 def confidence_limits(
-    scan: Scan, rates: EventRates, ci: str | None, level: float, draws: RandomDraws
+    scan: Scan, rates: EventRates, ci: str | None, level: float, draws: RandomDraws | None
 ) -> RateLimits:
-    """Return the confidence limits of each event rate."""
+    """Return the confidence limits of each event rate; only `ci="bootstrap"` needs `draws`."""
     if ci is None:
         return RateLimits.undefined(len(rates.group))
-    is_weighted = scan.totals.pos.dtype.kind == "f"
-    has_columns = is_weighted or draws.cluster is not None
-    if rates.bins is None or rates.depends_on_labels or has_columns:
+    if ci == "bootstrap":
+        assert draws is not None
+        return _bootstrap_limits(scan, rates, level, draws)
+    assert rates.bins is not None
+    lower, upper = _proportion_limits(rates.bins, ci, level)
+    return replace(RateLimits.undefined(len(lower)), lower=lower, upper=upper)
+
+
+def _proportion_limits(
+    bins: Bins, ci: str, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return Wilson's limits, or those of Clopper and Pearson, of the event rate of each bin."""
+    pos, total = (values.astype(np.float64) for values in (bins.pos, bins.total))
+    return (wilson if ci == "wilson" else clopper_pearson)(pos, total, level)
+
+
+def _bootstrap_limits(
+    scan: Scan, rates: EventRates, level: float, draws: RandomDraws
+) -> RateLimits:
+    """Return quantiles of each event rate over resamples; Wilson's limits of rates of 0 and 1."""
+    bins, is_weighted = rates.bins, scan.totals.pos.dtype.kind == "f"
+    if bins is None or rates.depends_on_labels or is_weighted or draws.cluster is not None:
         return _resampled_limits(scan, rates, draws, level)
-    pos, total = (values.astype(np.float64) for values in (rates.bins.pos, rates.bins.total))
-    if ci == "clopper_pearson":
-        lower, upper = clopper_pearson(pos, total, level)
-    else:
-        lower, upper = wilson(pos, total, level)
-    if ci != "bootstrap":
-        return replace(RateLimits.undefined(len(pos)), lower=lower, upper=upper)
-    limits = _drawn_proportions(rates.bins, draws, level)
-    is_extreme = (rates.bins.pos == 0) | (rates.bins.neg == 0)
+    limits = _drawn_proportions(bins, draws, level)
+    lower, upper = _proportion_limits(bins, "wilson", level)
+    is_extreme = (bins.pos == 0) | (bins.neg == 0)
     return replace(
         limits,
         lower=np.where(is_extreme, lower, limits.lower),
