@@ -14,6 +14,7 @@ import polars as pl
 from rocframe.areas.area import ROC_AREAS, area_of_mean
 from rocframe.average_tables import CurveAverage, curve_average_of, metric_average_of
 from rocframe.charts.axes import (
+    CALIBRATION_PLANE,
     COUNT_TITLES,
     EMPTY_HEIGHT,
     Plane,
@@ -353,6 +354,8 @@ def _metric_plane(
     kind: Kind, metrics: tuple[str, ...], points: Mapping[str, NDArray[np.float64]]
 ) -> Plane:
     """Return the axes of averaged metrics: from 0 to 1 for rates, else the range of the values."""
+    if (kind.x, kind.y) == (CALIBRATION_PLANE.x.name, CALIBRATION_PLANE.y.name):
+        return CALIBRATION_PLANE
     ends = np.concatenate([points["y"], points["y_low"], points["y_high"]])
     x, y = _metric_axis(kind.x, (kind.x,), points["x"]), _metric_axis(kind.y, metrics, ends)
     return Plane(kind=kind, x=x, y=y)

@@ -67,7 +67,8 @@ class PlotAxis:
     """One axis: the rate it shows, its title, its range and its scale.
 
     `nice` extends the range to round numbers. `zoomed` is True if `x_domain` or `y_domain` sets the
-    range. `per_panel` is True if Vega-Lite chooses a separate range for each panel.
+    range. `per_panel` is True if Vega-Lite chooses a separate range for each panel. `ticks` are the
+    values with a tick; by default, Vega-Lite chooses them.
     """
 
     name: str
@@ -78,6 +79,7 @@ class PlotAxis:
     nice: bool = False
     zoomed: bool = False
     per_panel: bool = False
+    ticks: tuple[float, ...] = ()
 
     @property
     def deviate(self) -> bool:
@@ -137,6 +139,8 @@ class PlotAxis:
             scale = alt.Scale(**limits, nice=self.nice)
             ends = [self.low, self.high]
             axis = linear_axis(count_ticks(ends) if self.name in CONFUSION else TICKS)
+            if self.ticks and not self.zoomed:
+                axis = alt.Axis(values=list(self.ticks), **AXIS_STYLE)
         if self.deviate:
             rates = [*DEVIATE_TICKS, 0.5, *(1 - tick for tick in reversed(DEVIATE_TICKS))]
             values = [self.coordinate(rate) for rate in rates if self.low <= rate <= self.high]
@@ -249,6 +253,14 @@ class Plane:
             return {}
         fields = {"u": "x", "v": "y"} | {name: name for name in more}
         return {field: f"quantileNormal(datum.{name})" for field, name in fields.items()}
+
+
+# The axes of calibration curves.
+CALIBRATION_PLANE = Plane(
+    kind=Kind(name="calibration", title="Calibration", x="score_mean", y="event_rate"),
+    x=PlotAxis(name="score_mean", title="Score"),
+    y=PlotAxis(name="event_rate", title="Event rate", ticks=(0, 0.2, 0.4, 0.6, 0.8, 1)),
+)
 
 
 def linear_axis(ticks: int = TICKS) -> alt.Axis:

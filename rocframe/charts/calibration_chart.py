@@ -16,9 +16,9 @@ from rocframe.charts.average_chart import (
     PANEL_OPACITY,
     interval_caption,
 )
-from rocframe.charts.axes import Plane, PlotAxis, zoom_plane
+from rocframe.charts.axes import CALIBRATION_PLANE, zoom_plane
 from rocframe.charts.curve_chart import curves_of
-from rocframe.charts.curve_layers import CurvePlot, chance_layers
+from rocframe.charts.curve_layers import CurvePlot, chance_layers, chance_text
 from rocframe.charts.groups import read_groups
 from rocframe.charts.labels import (
     COUNT_FORMAT,
@@ -32,12 +32,11 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.match_rows import match_rows
-from rocframe.charts.style import AXIS_STYLE, BACKGROUND, BAND_OPACITY, MUTED, with_key
+from rocframe.charts.style import BACKGROUND, BAND_OPACITY, MUTED, with_key
 from rocframe.curves.bins import score_bins
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.errors import OptionValueError
 from rocframe.frames import column
-from rocframe.kinds import Kind
 from rocframe.schemas import CURVE, THRESHOLD, table_of
 from rocframe.text import format_count
 
@@ -64,11 +63,6 @@ CONSISTENCY_POINTS = {
     "consistency_high": "consistency_upper",
 }
 CONSISTENCY_TEXT = "limits for calibrated scores"
-CALIBRATION_PLANE = Plane(
-    kind=Kind(name="calibration", title="Calibration", x="score_mean", y="event_rate"),
-    x=PlotAxis(name="score_mean", title="Score"),
-    y=PlotAxis(name="event_rate", title="Event rate"),
-)
 # The values of the field `part` of a record: a bin, a level of an isotonic regression, a point of a
 # smooth curve, an end of a level, a bar of one score, and a bar of a range of scores.
 BIN, LEVEL, SMOOTH, LEVEL_END = "bin", "level", "smooth", "level end"
@@ -85,7 +79,6 @@ GAP = 0.12  # share of a lane of bars that is empty
 MAX_LANES = 8  # bars in more lanes are too short to be read
 MAX_THIN_BARS = 100  # the distribution of more distinct scores has wide bars
 POINT_AREA, THIN_WIDTH, LINE_WIDTH = 50, 1.5, 2  # of marks, in square pixels and in pixels
-RATE_TICKS = (0, 0.2, 0.4, 0.6, 0.8, 1)
 
 
 def calibration_chart(
@@ -124,7 +117,7 @@ def calibration_chart(
         subtitle=sentences(BARS_TEXT if bars else "", not_drawn(missing, MAX_IN_SUBTITLE), end=""),
         description=sentences(
             f"Calibration chart, {format_count(len(curves), 'curve')}: {plane.axis_names}",
-            "The dashed line shows perfect calibration" if plane.diagonal else "",
+            chance_text(plane),
             interval,
             f"Dotted lines: {CONSISTENCY_TEXT}" if has_consistency else "",
             BARS_TEXT if bars else "",
@@ -306,8 +299,6 @@ def _axes(plot: CurvePlot, x: str = "x", y: str = "y") -> dict[str, Any]:
     across, up = plot.plane.x.channel(), plot.plane.y.channel()
     if _has(plot, THIN_BAR, WIDE_BAR):
         up["scale"] = alt.Scale(domain=[-BAR_MARGIN, 1 + BAR_MARGIN], nice=False)
-    if not plot.plane.y.zoomed:
-        up["axis"] = alt.Axis(values=list(RATE_TICKS), **AXIS_STYLE)
     return {"x": alt.X(x, **across), "y": alt.Y(y, **up)}
 
 

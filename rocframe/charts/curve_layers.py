@@ -24,6 +24,8 @@ MANY_CURVES = 20  # a panel with more curves has thin lines
 NEAR_LEVELS = 1 / 100  # share of an axis; closer lines of chance are merged
 LOG_STEPS = 48  # segments of a line of chance on logarithmic axes
 MEANS = "means"  # name of the kind of charts without lines of chance, such as means of metrics
+CALIBRATED = "calibration"  # name of the kind of charts of calibration curves
+PERFECT_CALIBRATION = "The dashed line shows perfect calibration"
 ONE_LINE = "The dashed line shows chance"
 ONE_PER_PREVALENCE = "Each dashed line shows chance at one prevalence"
 THRESHOLD_TEXT = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
@@ -167,7 +169,7 @@ def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
         return f"{ONE_PER_PREVALENCE}{perfect}" if of_curves else ""
     if plane.kind.name in REFERENCES:
         return REFERENCES[plane.kind.name][1]
-    return ONE_LINE
+    return PERFECT_CALIBRATION if plane.kind.name == CALIBRATED else ONE_LINE
 
 
 def chance_key(plane: Plane) -> str:

@@ -206,3 +206,18 @@ def test_curves_of_two_methods_can_be_layered():
     bins = rf.calibration(BAYES, "label", "score")
     both = smooth.roc.chart() + bins.roc.chart()
     assert svg(both).count('aria-roledescription="axis"') == 2
+
+
+def test_averages_over_folds_have_the_axes_and_the_diagonal_of_calibration():
+    folds = rf.calibration(VOTE, "label", "score", by=["model", "fold"], bins=4, ci=None)
+    mean = folds.roc.average(over="fold")
+    chart = mean.roc.chart()
+    assert chart.title.text == "Calibration"
+    assert "The dashed line shows perfect calibration." in chart.description
+    for record in records(chart):
+        rows = mean.filter(model=record["f0"]).drop_nulls("event_rate")
+        expected = dict(rows.select("score_mean", "event_rate").rows())
+        for x, y in zip(record["x"], record["y"], strict=True):
+            assert y == pytest.approx(expected[x], rel=1e-6)
+    both = folds.roc.chart(detail="fold") + chart
+    assert {"Score", "Event rate", "naive_bayes"} <= set(texts(both))
