@@ -30,6 +30,10 @@ MAX_STEPS = 50  # without a finite maximum, the parameters still change after th
 HALVINGS = 60  # a step of at most 2^60 is reduced to a step of at most 1
 # The last Newton step changes no linear predictor by more than this. Errors are squared by a step.
 LAST_STEP = 1e-7
+# The initial parameters of a group with at least `LARGE_GROUP` rows are fitted to every
+# `SAMPLED_ROWS`-th row. The initial parameters of all other groups are 0.
+LARGE_GROUP = 1 << 15
+SAMPLED_ROWS = 32
 PART_ROWS = 1 << 15  # the arrays of a part of this size fit into the cache of a processor
 LIKELIHOOD_ROUNDING = 1e-12  # larger than the relative rounding error of a sum of logarithms
 # Regressors are linearly dependent if the smallest eigenvalue of their information matrix, scaled
@@ -61,6 +65,20 @@ class LogisticRows:
         return LogisticRows(
             groups=self.groups[selected],
             starts=np.append(0, np.cumsum(lengths[selected])),
+            pos=self.pos[rows],
+            neg=self.neg[rows],
+            columns=tuple(column[rows] for column in self.columns),
+            offset=None if self.offset is None else self.offset[rows],
+        )
+
+    def thin(self, every: int) -> LogisticRows:
+        """Return every `every`-th row; groups without any of these rows are omitted."""
+        rows = np.arange(0, len(self.pos), every)
+        starts = np.searchsorted(rows, self.starts)
+        has_rows = np.diff(starts) > 0
+        return LogisticRows(
+            groups=self.groups[has_rows],
+            starts=np.append(starts[:-1][has_rows], len(rows)),
             pos=self.pos[rows],
             neg=self.neg[rows],
             columns=tuple(column[rows] for column in self.columns),
@@ -110,20 +128,24 @@ def fit_logistic(
     regressors are linearly dependent, or if the likelihood has no finite maximum because a linear
     function of the regressors separates the classes.
     """
-    active = np.zeros(len(selected), bool)
+    n_rows = np.zeros(len(selected), np.int64)
     for part in parts:
-        active[part.groups] = True
-    active &= selected
+        n_rows[part.groups] += np.diff(part.starts)
+    active = selected & (n_rows > 0)
+    parameters = np.zeros((len(selected), n_columns))
+    is_large = active & (n_rows >= LARGE_GROUP)
+    if is_large.any():
+        # A fit to some of the rows saves steps with all rows.
+        sample = [part.thin(SAMPLED_ROWS) for part in _select_groups(parts, is_large)]
+        parameters = np.nan_to_num(fit_logistic(sample, n_columns, is_large))
     parts = [piece for part in parts for piece in part.split(PART_ROWS)]
-    parts, parameters = _select_groups(parts, active), np.zeros((len(selected), n_columns))
+    parts = _select_groups(parts, active)
     result = np.full(parameters.shape, np.nan)
     # The product of a parameter and the largest regressor is its largest term of a linear
     # predictor, whatever the unit of the regressor.
     largest = np.zeros(parameters.shape)
-    for part in parts:
-        for j, column in enumerate(part.columns):
-            values = np.maximum.reduceat(abs(column), part.starts[:-1])
-            largest[part.groups, j] = np.maximum(largest[part.groups, j], values)
+    for part, values in zip(parts, run_parallel(_largest_values, parts), strict=True):
+        largest[part.groups] = np.maximum(largest[part.groups], values)
 
     likelihood = _likelihood(parts, parameters, n_columns)
     for _ in range(MAX_STEPS):
@@ -149,6 +171,12 @@ def log_likelihood(
     The log likelihood of a group without rows is 0.
     """
     return _likelihood(parts, parameters, parameters.shape[1]).value
+
+
+def _largest_values(part: LogisticRows) -> NDArray[np.float64]:
+    """Return the largest absolute value of each regressor (columns) in each group (rows)."""
+    starts = part.starts[:-1]
+    return np.stack([np.maximum.reduceat(abs(column), starts) for column in part.columns], axis=1)
 
 
 def _select_groups(parts: Sequence[LogisticRows], active: NDArray[np.bool_]) -> list[LogisticRows]:

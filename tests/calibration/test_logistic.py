@@ -55,6 +55,8 @@ def simulated(n: int = 600) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_parameters_are_those_of_scikit_learn(weighted, monkeypatch):
     monkeypatch.setattr(scan_module, "BLOCK_ROWS", 50)  # groups are divided into several blocks
     monkeypatch.setattr(logistic, "PART_ROWS", 30)
+    monkeypatch.setattr(logistic, "LARGE_GROUP", 145)  # some of the groups have more rows
+    monkeypatch.setattr(logistic, "SAMPLED_ROWS", 3)
     group, score, positive = simulated()
     weight = np.random.default_rng(2).random(len(score)) if weighted else None
     fitted = logistic_recalibration(scan_of(group, score, positive, weight))
