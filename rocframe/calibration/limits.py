@@ -98,7 +98,7 @@ def confidence_limits(
         return RateLimits.undefined(len(rates.group))
     if ci == "bootstrap":
         assert draws is not None
-        return _bootstrap_limits(scan, rates, level, draws)
+        return _bootstrap_rate_limits(scan, rates, level, draws)
     assert rates.bins is not None
     lower, upper = _proportion_limits(rates.bins, ci, level)
     return replace(RateLimits.undefined(len(lower)), lower=lower, upper=upper)
@@ -112,7 +112,7 @@ def _proportion_limits(
     return (wilson if ci == "wilson" else clopper_pearson)(pos, total, level)
 
 
-def _bootstrap_limits(
+def _bootstrap_rate_limits(
     scan: Scan, rates: EventRates, level: float, draws: RandomDraws
 ) -> RateLimits:
     """Return quantiles of each event rate over resamples; Wilson's limits of rates of 0 and 1."""
