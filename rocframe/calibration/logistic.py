@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rocframe.areas.pairs import group_sums
 from rocframe.calibration.losses import log_odds
 from rocframe.kernel.threads import run_parallel, split_rows
 
@@ -297,8 +298,28 @@ def logistic_recalibration(scan: Scannable) -> Recalibration:
         scores = log_odds(scan.codec.decode(block.codes))
         return _block_rows(block, (np.broadcast_to(1.0, len(scores)), scores), None)
 
-    intercept, slope = fit_logistic(scan.map(rows), 2, _complete_groups(scan)).T
+    selected = _complete_groups(scan) & _overlapping_groups(scan)
+    intercept, slope = fit_logistic(scan.map(rows), 2, selected).T
     return Recalibration(intercept, slope)
+
+
+def _overlapping_groups(scan: Scannable) -> NDArray[np.bool_]:
+    """Return whether no threshold separates the classes of a group.
+
+    The result is True if a positive has a higher score than a negative, and another positive has a
+    lower score than another negative. The likelihood of a logistic regression on the score has a
+    finite maximum only in this case.
+    """
+
+    def count(block: Block) -> list[NDArray[np.float64]]:
+        starts = block.starts[:-1]
+        lower_pos = (block.pos > 0) & (block.fp0 > 0)
+        lower_neg = (block.neg > 0) & (block.tp0 > 0)
+        return [np.add.reduceat(steps, starts, dtype=float) for steps in (lower_pos, lower_neg)]
+
+    lower_pos, lower_neg = group_sums(scan, scan.map(count), 2)
+    overlapping: NDArray[np.bool_] = (lower_pos > 0) & (lower_neg > 0)
+    return overlapping
 
 
 def unit_slope_intercept(scan: Scannable) -> NDArray[np.float64]:
