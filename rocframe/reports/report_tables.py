@@ -185,7 +185,7 @@ def _calibration(
     """
     score, rows = options.score, predictions
     models = _models_with_probabilities(curves)
-    if models is None or models.is_empty():
+    if models is None or not models.height:
         return None
     if MODEL in models.columns and MODEL in options.keys:
         rows = rows.join(models, on=MODEL, how="semi", nulls_equal=True)

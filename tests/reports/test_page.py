@@ -443,6 +443,8 @@ def test_calibration_of_several_score_columns_leaves_out_scores_outside_0_to_1()
     assert calibration_points(read) == expected_points(wide, {"b": "naive_bayes"})
     only = Reader(write(wide, score="linear_svm", by=None, kind="roc"))
     assert only.calibration() == []
+    one = Reader(write(wide, score="naive_bayes", by=None, kind="roc"))
+    assert "Calibration chart, 1 curve: " in one.calibration()[0]["description"]
 
 
 def test_charts_of_many_calibration_curves_have_no_limits():
