@@ -452,9 +452,11 @@ def _brier(rows: Rows) -> pl.Expr:
 
 
 def _brier_skill(rows: Rows) -> pl.Expr:
-    prevalence = _mean_loss(rows, _outcome(rows))
-    reference = prevalence * (1 - prevalence)
-    return pl.when(reference > 0).then(1 - _brier(rows) / reference)
+    ones = _outcome(rows).is_not_null().cast(pl.Float64)
+    pos, neg = (_total(rows, ones, where) for where in (rows.positive, ~rows.positive))
+    # A rounded share of positives could differ from 0 and 1 although a class is absent.
+    reference = pos / (pos + neg) * (neg / (pos + neg))
+    return pl.when((pos > 0) & (neg > 0)).then(1 - _brier(rows) / reference)
 
 
 def _log_loss(rows: Rows) -> pl.Expr:
