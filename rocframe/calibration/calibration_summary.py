@@ -170,8 +170,8 @@ def calibration_summary(
 
     Notes
     -----
-    In logarithms, scores of 0 and 1 are replaced by 2⁻⁵² and 1 - 2⁻⁵². R's `rms::val.prob` leaves
-    such rows out of the logistic recalibration instead.
+    In `log_loss` and `cllr`, scores of 0 and 1 are replaced by 2⁻⁵² and 1 - 2⁻⁵². Rows with such
+    scores are left out of the logistic recalibration, as in R's `rms::val.prob`.
 
     `cllr` uses the odds of the score as likelihood ratio, so the score has to be the probability of
     a positive for a prevalence of 1/2. The expression `.roc.at_prevalence` converts scores to this

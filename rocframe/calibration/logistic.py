@@ -10,7 +10,7 @@ models", Statistics in Medicine 10(8), 1213-1226. doi:10.1002/sim.4780100805
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,11 +20,12 @@ from rocframe.calibration.losses import log_odds
 from rocframe.kernel.threads import run_parallel, split_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.kernel.scan import Block, Scannable
+    from rocframe.kernel.codec import Codec
+    from rocframe.kernel.scan import Block, BlockRange, GroupTotals, Result, Scannable
 
 
 MAX_STEPS = 50  # without a finite maximum, the parameters still change after this many Newton steps
@@ -290,17 +291,83 @@ def logistic_recalibration(scan: Scannable) -> Recalibration:
     """Return the parameters a and b of logit(P) = a + b·logit(score), where P = P(positive).
 
     Both parameters are 0 and 1 for calibrated scores. They are NaN if a class is absent, a row is
-    unscored, all scores are equal, or a threshold separates the classes. Scores of 0 and 1 are
-    clipped as in `log_odds`. All scores must be in [0, 1].
+    unscored, all scores are equal, or a threshold separates the classes. Rows with a score of 0 or
+    1 are left out, because their logits are infinite. All scores must be in [0, 1].
     """
+    finite = FiniteLogits.of_scan(scan)
 
     def rows(block: Block) -> LogisticRows:
         scores = log_odds(scan.codec.decode(block.codes))
         return _block_rows(block, (np.broadcast_to(1.0, len(scores)), scores), None)
 
-    selected = _complete_groups(scan) & _overlapping_groups(scan)
-    intercept, slope = fit_logistic(scan.map(rows), 2, selected).T
+    selected = _complete_groups(scan) & _overlapping_groups(finite)
+    intercept, slope = fit_logistic(finite.map(rows), 2, selected).T
     return Recalibration(intercept, slope)
+
+
+class FiniteLogits(NamedTuple):
+    """A scan without the rows whose scores are 0 or 1; the distinct scores remain, without rows.
+
+    `n_pos` and `n_neg` are the sums of the row weights of the remaining rows of each group.
+    `top_pos` and `top_neg` are these sums for the rows with the score 1.
+    """
+
+    scan: Scannable
+    n_pos: NDArray[Any]
+    n_neg: NDArray[Any]
+    top_pos: NDArray[Any]
+    top_neg: NDArray[Any]
+
+    @classmethod
+    def of_scan(cls, scan: Scannable) -> FiniteLogits:
+        """Leave out the rows with the scores 0 and 1."""
+
+        def ends(block: Block) -> list[NDArray[Any]]:
+            highest, lowest = block.starts[:-1], block.starts[1:] - 1
+            is_one = scan.codec.decode(block.codes[highest]) == 1
+            is_zero = scan.codec.decode(block.codes[lowest]) == 0
+            sides = (block.pos, block.neg)
+            return [side[highest] * is_one for side in sides] + [
+                side[lowest] * is_zero for side in sides
+            ]
+
+        totals = scan.totals
+        top_pos, top_neg, low_pos, low_neg = group_sums(scan, scan.map(ends), 4, totals.pos.dtype)
+        return cls(
+            scan, totals.pos - top_pos - low_pos, totals.neg - top_neg - low_neg, top_pos, top_neg
+        )
+
+    @property
+    def ranges(self) -> Sequence[BlockRange]:
+        """The groups of each block."""
+        return self.scan.ranges
+
+    @property
+    def totals(self) -> GroupTotals:
+        """The totals of each group, which include the rows that are left out."""
+        return self.scan.totals
+
+    @property
+    def codec(self) -> Codec:
+        """The codec of the scores."""
+        return self.scan.codec
+
+    def map(self, function: Callable[[Block], Result], /) -> list[Result]:
+        """Call `function` on every block without the rows that are left out."""
+        return self.scan.map(lambda block: function(self._remaining(block)))
+
+    def _remaining(self, block: Block) -> Block:
+        lowest = block.starts[1:] - 1
+        is_zero = np.zeros(len(block.codes), bool)
+        is_zero[lowest] = self.scan.codec.decode(block.codes[lowest]) == 0
+        if not (self.top_pos.any() or self.top_neg.any() or is_zero.any()):
+            return block
+        top_pos, top_neg = block.of_steps(self.top_pos), block.of_steps(self.top_neg)
+        # Above the score 1, no rows are counted, so the differences are negative there.
+        tp0, fp0 = np.maximum(block.tp0 - top_pos, 0), np.maximum(block.fp0 - top_neg, 0)
+        tp = np.where(is_zero, tp0, np.maximum(block.tp - top_pos, tp0))
+        fp = np.where(is_zero, fp0, np.maximum(block.fp - top_neg, fp0))
+        return replace(block, tp0=tp0, fp0=fp0, tp=tp, fp=fp)
 
 
 def _overlapping_groups(scan: Scannable) -> NDArray[np.bool_]:
@@ -326,15 +393,17 @@ def unit_slope_intercept(scan: Scannable) -> NDArray[np.float64]:
     """Return the parameter a of logit(P) = a + logit(score), the calibration in the large.
 
     The parameter is 0 if the mean score of a group is its event rate. It is NaN if a class is
-    absent or a row is unscored. Scores of 0 and 1 are clipped as in `log_odds`. All scores must be
-    in [0, 1].
+    absent or a row is unscored. Rows with a score of 0 or 1 are left out, because their logits are
+    infinite. All scores must be in [0, 1].
     """
+    finite = FiniteLogits.of_scan(scan)
 
     def rows(block: Block) -> LogisticRows:
         scores = log_odds(scan.codec.decode(block.codes))
         return _block_rows(block, (np.broadcast_to(1.0, len(scores)),), scores)
 
-    return fit_logistic(scan.map(rows), 1, _complete_groups(scan))[:, 0]
+    selected = _complete_groups(scan) & (finite.n_pos > 0) & (finite.n_neg > 0)
+    return fit_logistic(finite.map(rows), 1, selected)[:, 0]
 
 
 def _block_rows(

@@ -129,6 +129,8 @@ class _Scores(NamedTuple):
         """
         low, high = np.exp(np.minimum(predictor, 0)), np.exp(-np.maximum(predictor, 0))
         p, q = low / (1 + low * high), high / (1 + low * high)
+        # Rows with a score of 0 or 1 are left out of the regression.
+        columns = columns * ((self.probability > 0) & (self.probability < 1))
         information = (columns * ((self.pos + self.neg) * p * q)) @ columns.T
         changes = np.linalg.solve(information, columns)
         return changes * q, -changes * p

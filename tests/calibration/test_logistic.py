@@ -89,14 +89,26 @@ def test_two_distinct_scores_give_the_closed_form():
     assert fitted.slope[0] == pytest.approx(slope, rel=1e-14)
 
 
-def test_scores_of_0_and_1_are_clipped():
-    score = np.array([0.0, 0.0, 1.0, 1.0, 1.0])
-    positive = np.array([1, 0, 1, 1, 0], bool)
-    fitted = logistic_recalibration(scan_of(np.zeros(5, int), score, positive))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_with_scores_of_0_and_1_are_left_out(weighted):
+    group, score, positive = simulated()
+    weight = np.linspace(0.5, 2, len(score)) if weighted else None
+    score = np.where(score < 0.1, 0.0, np.where(score > 0.6, 1.0, score))
+    inside = (score > 0) & (score < 1)
+    scans = [
+        scan_of(group[rows], score[rows], positive[rows], None if weight is None else weight[rows])
+        for rows in (np.ones(len(score), bool), inside)
+    ]
+    for name in ("intercept", "slope"):
+        a, b = (getattr(logistic_recalibration(scan), name) for scan in scans)
+        assert a == pytest.approx(b, rel=1e-10)
+    a, b = (unit_slope_intercept(scan) for scan in scans)
+    assert a == pytest.approx(b, rel=1e-10)
+
+
+def test_logits_of_0_and_1_are_clipped_for_fits():
     largest = log(2**52 - 1)
     assert log_odds(np.array([0.0, 1.0])).tolist() == pytest.approx([-largest, largest], rel=1e-14)
-    assert fitted.intercept[0] == pytest.approx(log(2) / 2, rel=1e-12)
-    assert fitted.slope[0] == pytest.approx(log(2) / 2 / largest, rel=1e-12)
 
 
 @given(ROWS)
@@ -105,7 +117,9 @@ def test_estimates_solve_the_score_equations_and_are_nan_without_a_maximum(rows)
     fitted = logistic_recalibration(scan_of(group, score, positive))
     shifts = unit_slope_intercept(scan_of(group, score, positive))
     for i, key in enumerate(np.unique(group)):
-        predictor, outcome = log_odds(score[group == key]), positive[group == key]
+        # Rows with a score of 0 or 1 are left out.
+        inside = (group == key) & (score > 0) & (score < 1)
+        predictor, outcome = log_odds(score[inside]), positive[inside]
         pos, neg = predictor[outcome], predictor[~outcome]
         assert np.isnan(shifts[i]) == (len(pos) == 0 or len(neg) == 0)
         # The likelihood has a finite maximum if no threshold separates the classes.
