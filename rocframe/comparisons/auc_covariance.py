@@ -11,11 +11,11 @@ from rocframe.comparisons.hypothesis import Quantity
 from rocframe.comparisons.paired_areas import paired_areas
 from rocframe.comparisons.pairing import (
     PairingOptions,
+    build_model_table,
     model_batches,
     plan_comparison,
     read_instances,
 )
-from rocframe.frames import build_table
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
@@ -225,18 +225,13 @@ def covariance_table(
                 "note": np.repeat(note, size**2),
             }
         )
-    schema = covariance_columns(instances.models.dtype, quantity.name)
-    if not parts:
-        return build_table(groups.keys[:0], {}, schema)
-    result: dict[str, Any] = {
-        name: np.concatenate([part[name] for part in parts]) for name in parts[0]
-    }
-    order = np.lexsort((result["model_b"], result["model_a"], result["group"]))
-    result = {name: values[order] for name, values in result.items()}
-    for name in ("model_a", "model_b"):
-        result[name] = instances.models[result[name]]
-    result["note"] = result["note"].tolist()
-    return build_table(groups.keys, result, schema, rows=result["group"])
+    return build_model_table(
+        parts,
+        covariance_columns(instances.models.dtype, quantity.name),
+        keys=groups.keys,
+        models=instances.models,
+        order=["model_a", "model_b"],
+    )
 
 
 def correlations(matrix: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+import polars as pl
 
 from rocframe.comparisons.paired_decisions import (
     RATE_NAMES,
@@ -13,19 +14,18 @@ from rocframe.comparisons.paired_decisions import (
     decide,
     independent_rates,
     model_thresholds,
-    null_where,
+    null_unless_known,
     parse_model_thresholds,
     row_counts,
     row_weights,
-    stack_columns,
 )
 from rocframe.comparisons.pairing import (
     PairingOptions,
+    build_model_table,
     model_batches,
     plan_comparison,
     read_instances,
 )
-from rocframe.frames import build_table
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
@@ -36,7 +36,6 @@ from rocframe.schemas import MODEL, THRESHOLD, chain_columns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.comparisons.paired_decisions import Thresholds
@@ -229,21 +228,17 @@ def chain_table(
     thresholds = model_thresholds(given, instances, groups.keys, columns)
     batches = model_batches(instances, groups, columns.options, together=True)
     parts = [part for batch in batches for part in _stages(instances, batch, thresholds, operator)]
-    schema = chain_columns(instances.models.dtype, count)
-    if not parts:
-        return build_table(groups.keys[:0], {}, schema)
-    result = stack_columns(parts, ("group", "stage"))
-    if given is None:
-        result[THRESHOLD] = None
-    result |= {
-        "operator": operator,
-        MODEL: instances.models[result[MODEL]],
-        "note": result["note"].tolist(),
-    }
-    table = build_table(groups.keys, result, schema, rows=result["group"])
+    table = build_model_table(
+        parts,
+        chain_columns(instances.models.dtype, count) | {"known": pl.Boolean()},
+        keys=groups.keys,
+        models=instances.models,
+        order=["stage"],
+        constants={"operator": operator} | ({THRESHOLD: None} if given is None else {}),
+    )
     suffixes = ("", "_independent", "_alone")
     names = [f"{rate}{suffix}" for rate in RATE_NAMES for suffix in suffixes]
-    return null_where(table, ~result["known"], [*CONFUSION, *names])
+    return null_unless_known(table, [*CONFUSION, *names])
 
 
 def _stages(

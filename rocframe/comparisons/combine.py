@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from rocframe.comparisons.paired_decisions import (
     OPERATORS,
@@ -15,20 +16,19 @@ from rocframe.comparisons.paired_decisions import (
     decide,
     independent_rates,
     model_thresholds,
-    null_where,
+    null_unless_known,
     parse_model_thresholds,
     possible_range,
     row_counts,
     row_weights,
-    stack_columns,
 )
 from rocframe.comparisons.pairing import (
     PairingOptions,
+    build_model_table,
     model_batches,
     plan_comparison,
     read_instances,
 )
-from rocframe.frames import build_table
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
@@ -39,7 +39,6 @@ from rocframe.schemas import MODEL, combination_columns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.comparisons.paired_decisions import Thresholds
@@ -238,6 +237,8 @@ def combination_table(
                 "group": batch.groups,
                 "model_a": np.full(len(batch.groups), a),
                 "model_b": np.full(len(batch.groups), b),
+                "threshold_a": thresholds[a, batch.groups],
+                "threshold_b": thresholds[b, batch.groups],
                 "known": known[a] & known[b],
                 "note": class_notes(
                     *rows, no_solution=~(known[a] & known[b]), unmatched=batch.unmatched
@@ -247,26 +248,21 @@ def combination_table(
             }
             rates = _combined_columns(batch, weight, decisions[a], decisions[b])
             parts += [
-                {"operator": np.full(len(batch.groups), i), **shared}
+                {"operator": np.full(len(batch.groups), operator), **shared}
                 | {name: values[i] for name, values in rates.items()}
-                for i in range(len(OPERATORS))
+                for i, operator in enumerate(OPERATORS)
             ]
-    schema = combination_columns(instances.models.dtype, count)
-    if not parts:
-        return build_table(groups.keys[:0], {}, schema)
-    result = stack_columns(parts, ("group", "model_a", "model_b", "operator"))
-    for side in ("a", "b"):
-        model = result[f"model_{side}"]
-        result[f"threshold_{side}"] = None
-        if given is not None:
-            result[f"threshold_{side}"] = thresholds[model, result["group"]]
-        result[f"model_{side}"] = instances.models[model]
-    result["operator"] = [OPERATORS[i] for i in result["operator"]]
-    result["note"] = result["note"].tolist()
-    table = build_table(groups.keys, result, schema, rows=result["group"])
+    table = build_model_table(
+        parts,
+        combination_columns(instances.models.dtype, count) | {"known": pl.Boolean()},
+        keys=groups.keys,
+        models=instances.models,
+        order=["model_a", "model_b", "operator"],
+        constants=dict.fromkeys(("threshold_a", "threshold_b")) if given is None else {},
+    )
     suffixes = ("", "_independent", "_min", "_max", "_a", "_b")
     names = [f"{rate}{suffix}" for rate in RATE_NAMES for suffix in suffixes]
-    return null_where(table, ~result["known"], [*CONFUSION, *names])
+    return null_unless_known(table, [*CONFUSION, *names])
 
 
 def _combined_columns(

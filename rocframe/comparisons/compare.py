@@ -20,6 +20,7 @@ from rocframe.comparisons.hypothesis import (
 from rocframe.comparisons.mean_losses import loss_estimates, t_test
 from rocframe.comparisons.pairing import (
     PairingOptions,
+    build_model_table,
     model_batches,
     model_position,
     plan_comparison,
@@ -28,7 +29,6 @@ from rocframe.comparisons.pairing import (
 )
 from rocframe.comparisons.permutation_test import permutation_test, venkatraman_test
 from rocframe.errors import OptionValueError
-from rocframe.frames import build_table
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
@@ -43,12 +43,11 @@ from rocframe.options import (
     public,
 )
 from rocframe.schemas import MODEL, comparison_columns
+from rocframe.table_types import integers
 from rocframe.text import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from rocframe.areas.partial import Range
     from rocframe.comparisons.delong import Estimator
@@ -573,31 +572,25 @@ def comparison_table(
     """
     compare_models = _compare_unpaired if options.test.compare_pairs is None else _compare_paired
     models, keys, comparisons = compare_models(frame, columns, options)
-
-    def concatenate(name: str) -> NDArray[Any]:
-        parts = [comparison[name] for comparison in comparisons]
-        return np.concatenate(parts) if parts else np.zeros(0, np.int64)
-
-    group = concatenate("group")
-    pairs = np.array([pair["models"] for pair in comparisons], np.int64).reshape(-1, 2)
-    a, b = np.repeat(pairs, [len(pair["group"]) for pair in comparisons], axis=0).T
-    order = np.lexsort((b, a, group))
-    group = group[order]
-    families = group if options.family == "group" else np.zeros(len(group), np.int64)
-    result: dict[str, Any] = {
-        "model_a": models[a[order]],
-        "model_b": models[b[order]],
-        "ci_level": options.hypothesis.level if options.test.has_limits else None,
-        "test": options.test.name,
-    }
-    for name in comparisons[0] if comparisons else ():
-        if name not in ("models", "group"):
-            values = concatenate(name)[order]
-            result[name] = values.tolist() if values.dtype == object else values
-    p_value = result.get("p_value", np.zeros(0))
-    result["p_adjusted"] = adjust_p_values(p_value, families, options.adjust)
-    schema = comparison_columns(models.dtype, options.hypothesis.quantity.name)
-    return build_table(keys, result, schema, rows=group)
+    parts = []
+    for comparison in comparisons:
+        pair = np.broadcast_to(comparison.pop("models"), (len(comparison["group"]), 2))
+        test = {"test": np.full(len(pair), options.test.name)}  # exact tests have their own names
+        parts.append(test | comparison | {"model_a": pair[:, 0], "model_b": pair[:, 1]})
+    table = build_model_table(
+        parts,
+        comparison_columns(models.dtype, options.hypothesis.quantity.name) | integers("group"),
+        keys=keys,
+        models=models,
+        order=["model_a", "model_b"],
+        constants={"ci_level": options.hypothesis.level if options.test.has_limits else None},
+    )
+    p_value = table.get_column("p_value").fill_null(np.nan).to_numpy()
+    families = table.get_column("group").to_numpy()
+    if options.family != "group":
+        families = np.zeros_like(families)
+    p_adjusted = adjust_p_values(p_value, families, options.adjust)
+    return table.with_columns(pl.Series("p_adjusted", p_adjusted).fill_nan(None)).drop("group")
 
 
 def _compare_paired(

@@ -14,6 +14,7 @@ from rocframe.comparisons.bootstrap_test import paired_samples
 from rocframe.comparisons.paired_areas import merge_identical_rows, model_scans
 from rocframe.comparisons.pairing import (
     PairingOptions,
+    build_model_table,
     model_batches,
     model_position,
     plan_comparison,
@@ -27,7 +28,6 @@ from rocframe.decisions.decision_curve import (
     parse_probability_thresholds,
 )
 from rocframe.errors import OptionValueError, ScoreError
-from rocframe.frames import build_table
 from rocframe.inference.bootstrap import ROUNDING_ERROR, replicate_limits
 from rocframe.inference.confidence import Confidence
 from rocframe.inference.notes import class_notes
@@ -353,6 +353,7 @@ def decision_table(
     confidence = options.confidence
     keys = [] if confidence.ci is None else stream_keys(groups.keys)
     draws = RandomDraws(n_draws=confidence.n_boot, seed=confidence.seed, keys=keys)
+    axis, *_ = INTERVAL_NAMES[options.kind]
     parts: list[dict[str, NDArray[Any]]] = []
     for batch in model_batches(instances, groups, columns.options, together=True):
         merged, merged_batch = merge_identical_rows(instances, batch)
@@ -363,27 +364,30 @@ def decision_table(
         for group, unmatched, sample in zip(batch.groups, batch.unmatched, samples, strict=True):
             part = _group_columns(sample, curves, position, draws, int(group))
             size = len(part["se"])
-            part |= {"group": np.full(size, group), "unmatched": np.full(size, unmatched)}
-            parts.append(part | {MODEL: np.repeat(batch.models, len(options.axis))})
-    schema = decision_interval_columns(options.kind, columns.model)
-    if not parts:
-        return build_table(groups.keys[:0], {}, schema)
-    combined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    order = np.lexsort((combined[MODEL], combined["group"]))
-    result: dict[str, Any] = {name: values[order] for name, values in combined.items()}
-    note = class_notes(
-        result["units_pos"],
-        result["units_neg"],
-        **{name: result[name] for name in ("zero_variance", "redrawn", "unmatched")},
+            methods = [None if isnan(limit) else confidence.ci for limit in part["lower"]]
+            note = class_notes(
+                part["units_pos"],
+                part["units_neg"],
+                zero_variance=part["zero_variance"],
+                redrawn=part["redrawn"],
+                unmatched=np.full(size, unmatched),
+            )
+            part |= {
+                "group": np.full(size, group),
+                MODEL: np.repeat(batch.models, len(options.axis)),
+                axis: np.tile(options.axis, len(batch.models)),
+                "ci_method": np.array(methods, object),
+                "note": note,
+            }
+            parts.append(part)
+    return build_model_table(
+        parts,
+        decision_interval_columns(options.kind, columns.model),
+        keys=groups.keys,
+        models=instances.models,
+        order=[MODEL, axis],
+        constants={"ci_level": None if confidence.ci is None else confidence.level},
     )
-    result |= {
-        INTERVAL_NAMES[options.kind][0]: np.tile(options.axis, len(order) // len(options.axis)),
-        "ci_level": None if confidence.ci is None else confidence.level,
-        "ci_method": [None if isnan(limit) else confidence.ci for limit in result["lower"]],
-        "note": note.tolist(),
-        MODEL: instances.models[result[MODEL]],
-    }
-    return build_table(groups.keys, result, schema, rows=result["group"])
 
 
 def _in_threshold_ranges(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ from rocframe.comparisons.bootstrap_test import paired_samples
 from rocframe.comparisons.paired_areas import merge_identical_rows, model_scans
 from rocframe.comparisons.pairing import (
     PairingOptions,
+    build_model_table,
     model_batches,
     plan_comparison,
     read_instances,
@@ -19,7 +20,6 @@ from rocframe.comparisons.pairing import (
 from rocframe.curves.convex_hull import common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
 from rocframe.curves.table import number_keys
-from rocframe.frames import build_table
 from rocframe.inference.bootstrap import batched_replicates
 from rocframe.inference.confidence import parse_n_boot
 from rocframe.inference.notes import class_notes
@@ -222,47 +222,21 @@ def hull_shares(
     )
     n_draws, parsed_seed = parse_n_boot("n_boot", n_boot), Seed.parse(seed)
     shares = _paired_shares if paired else _independent_shares
-
     return plan_comparison(
         predictions,
         roles,
         pairing,
-        lambda frame, columns: share_table(
-            shares(frame, columns, n_draws, parsed_seed), columns.model
-        ),
+        lambda frame, columns: shares(frame, columns, n_draws, parsed_seed),
         schema=hull_share_columns,
         anchor="n_pos",
         independent_groups=True,
     )
 
 
-class ModelShares(NamedTuple):
-    """The columns of the result of `hull_shares`.
-
-    The columns `group` and `model` contain row numbers of `keys` and `models`.
-    """
-
-    models: pl.Series
-    keys: pl.DataFrame
-    columns: dict[str, NDArray[Any]]
-
-
-def share_table(shares: ModelShares, model: pl.DataType) -> pl.DataFrame:
-    """Return the result of `hull_shares`, sorted by group and model."""
-    schema = hull_share_columns(model)
-    if not shares.columns:
-        return build_table(shares.keys[:0], {}, schema)
-    order = np.lexsort((shares.columns[MODEL], shares.columns["group"]))
-    result: dict[str, Any] = {name: values[order] for name, values in shares.columns.items()}
-    result[MODEL] = shares.models[result[MODEL]]
-    result["note"] = result["note"].tolist()
-    return build_table(shares.keys, result, schema, rows=result["group"])
-
-
 def _paired_shares(
     frame: pl.DataFrame, columns: PairingColumns, n_boot: int, seed: Seed
-) -> ModelShares:
-    """Return the shares of models that scored the same instances."""
+) -> pl.DataFrame:
+    """Return a row for each group and model that scored the same instances."""
     instances = read_instances(frame, columns)
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
     draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(groups.keys))
@@ -298,14 +272,19 @@ def _paired_shares(
                     "note": note,
                 }
             )
-    combined = {name: np.concatenate([part[name] for part in parts]) for name in (parts or [{}])[0]}
-    return ModelShares(instances.models, groups.keys, combined)
+    return build_model_table(
+        parts,
+        hull_share_columns(columns.model),
+        keys=groups.keys,
+        models=instances.models,
+        order=[MODEL],
+    )
 
 
 def _independent_shares(
     frame: pl.DataFrame, columns: PairingColumns, n_boot: int, seed: Seed
-) -> ModelShares:
-    """Return the shares of models that scored different instances."""
+) -> pl.DataFrame:
+    """Return a row for each group and model, for models that scored different instances."""
     models, model_cases = read_models(frame, columns)
     schema = {str(i): dtype for i, dtype in enumerate(columns.bound.keys.values())}
     scans = [Scan.from_cases(scale_weights(cases)) for cases in model_cases]
@@ -351,7 +330,9 @@ def _independent_shares(
         "n_boot": np.full(len(curves), n_boot),
         "note": class_notes(*units, redrawn=redrawn),
     }
-    return ModelShares(models, groups, result)
+    return build_model_table(
+        [result], hull_share_columns(columns.model), keys=groups, models=models, order=[MODEL]
+    )
 
 
 def _resample_models(

@@ -169,17 +169,6 @@ def independent_rates(a: Any, b: Any) -> NDArray[np.float64]:
     return np.stack([a * b, a + b - a * b])
 
 
-def stack_columns(parts: list[dict[str, Any]], order: Iterable[str]) -> dict[str, Any]:
-    """Concatenate the columns of all parts, and sort their rows by the columns in `order`."""
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    rows = np.lexsort([columns[name] for name in order][::-1])
-    return {name: values[rows] for name, values in columns.items()}
-
-
-def null_where(
-    table: pl.DataFrame, unknown: NDArray[np.bool_], names: Iterable[str]
-) -> pl.DataFrame:
-    """Return the table with null in the named columns of the rows where `unknown` is true."""
-    if not unknown.any():
-        return table
-    return table.with_columns(pl.when(pl.Series(~unknown)).then(pl.col(*names)))
+def null_unless_known(table: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
+    """Set the named columns to null where the column `known` is false, and drop this column."""
+    return table.with_columns(pl.when("known").then(pl.col(*names))).drop("known")

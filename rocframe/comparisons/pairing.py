@@ -18,6 +18,7 @@ from rocframe.calibration.bins import check_probabilities
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError, PairingError
 from rocframe.frames import (
     as_input_frame,
+    build_table,
     column,
     lazy_plan,
     number_distinct_rows,
@@ -32,7 +33,7 @@ from rocframe.schemas import MODEL
 from rocframe.text import format_count, format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -563,6 +564,33 @@ def _check_unmatched(
         "other models have",
         'Pass unmatched="drop" to leave these rows out and count them, or add the missing rows.',
     )
+
+
+def build_model_table(
+    parts: Sequence[Mapping[str, NDArray[Any]]],
+    schema: Mapping[str, pl.DataType],
+    *,
+    keys: pl.DataFrame,
+    models: pl.Series,
+    order: Sequence[str],
+    constants: Mapping[str, Any] | None = None,
+) -> pl.DataFrame:
+    """Concatenate the columns of all parts to a table, sorted by group and the columns in `order`.
+
+    The column `group` of a part contains row numbers of `keys`. Columns named `model`, `model_a` or
+    `model_b` contain positions in `models`. `constants` are columns with one value for all rows.
+    """
+    if not parts:
+        return build_table(keys[:0], {}, schema)
+    columns: dict[str, Any] = {
+        name: np.concatenate([part[name] for part in parts]) for name in parts[0]
+    }
+    rows = np.lexsort([columns[name] for name in ("group", *order)][::-1])
+    for name, values in columns.items():
+        columns[name] = values[rows].tolist() if values.dtype == object else values[rows]
+        if name in (MODEL, "model_a", "model_b"):
+            columns[name] = models[columns[name]]
+    return build_table(keys, columns | dict(constants or {}), schema, rows=columns["group"])
 
 
 def model_position(argument: str, model: object, models: Sequence[object]) -> int:
