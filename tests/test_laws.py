@@ -1,12 +1,16 @@
-"""Properties of every kind of curve and every rate, by registration."""
+"""Properties of every kind of curve and every rate, and of every function in `tests.verbs`."""
 
 from __future__ import annotations
 
+import inspect
 import math
+from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
+import polars.selectors as cs
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -28,6 +32,7 @@ from tests.strategies import (
     shuffled,
     tables,
 )
+from tests.verbs import EXCEPTIONS, OF_CURVES, OF_PREDICTIONS, TableVerb, Verb
 
 if TYPE_CHECKING:
     from rocframe.kinds import Kind
@@ -299,3 +304,110 @@ def test_at_given_thresholds_the_counts_of_parts_add_up_to_those_of_the_whole(on
     )
     whole_one = counts(pl.concat([one, other])).select("group", *COLUMNS)
     assert_frame_equal(parts, whole_one, check_row_order=False, check_exact=True)
+
+
+# The functions of `tests.verbs`. Functions of curves are called on the curves of the predictions.
+
+
+def predictions(n_groups: int, n_rows: int, seed: int) -> pl.DataFrame:
+    """Return predictions with ties in groups of different sizes; group 1 has no negatives."""
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "g": rng.integers(0, n_groups, n_rows),
+            "label": rng.random(n_rows) < 0.45,
+            "score": rng.integers(1, 12, n_rows) / 16,
+            "other": rng.integers(1, 13, n_rows) / 16,
+            "w": rng.integers(1, 4, n_rows).astype(float),
+            "n": rng.integers(1, 4, n_rows),
+            "fold": rng.integers(1, 3, n_rows),
+            "class": rng.choice(["x", "y"], n_rows),
+            "class_number": rng.integers(0, 3, n_rows),
+        }
+    ).with_columns(label=pl.col("label") | (pl.col("g") == 1), g=pl.when(pl.col("g") > 0).then("g"))
+
+
+FEW_GROUPS = predictions(4, 90, 3)
+MANY_GROUPS = predictions(2_500, 7_500, 4)
+REGISTERED = {**OF_PREDICTIONS, **OF_CURVES}
+# The permutation test does not support repeated rows.
+WITHOUT_COUNTS = {"compare models by exchanges"}
+# These functions take a tenth of a millisecond or more for a group.
+SLOW_FOR_MANY_GROUPS = {"average", "fold auc", "pooling gap", "smooth", "volume of sums"}
+
+
+def table_of(verb: Verb | TableVerb, frame: pl.DataFrame, **roles: Any) -> pl.DataFrame:
+    call = verb if isinstance(verb, Verb) else verb.of_predictions
+    return call(frame, by="g", **roles)
+
+
+@cache
+def table_of_few_groups(name: str) -> pl.DataFrame:
+    return table_of(REGISTERED[name], FEW_GROUPS)
+
+
+def assert_same_table(left: pl.DataFrame, right: pl.DataFrame) -> None:
+    """Compare up to the rounding of sums and of iterations in different orders."""
+    assert_frame_equal(left, right, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def test_every_public_function_is_registered_or_is_an_exception_with_a_reason():
+    # Exceptions are imported with the package. Functions are not imported for this test.
+    functions = {name for name in rf.__all__ if not inspect.isclass(vars(rf).get(name))}
+    registered = {verb.function for verb in REGISTERED.values()}
+    registered |= {verb.source for verb in OF_CURVES.values()}
+    assert registered.isdisjoint(EXCEPTIONS)
+    assert registered | set(EXCEPTIONS) == functions
+    assert all(EXCEPTIONS.values())
+
+
+def test_a_function_gives_a_group_the_same_rows_alone_as_beside_other_groups():
+    parts = FEW_GROUPS.sort("g").partition_by("g", maintain_order=True)
+    with all_cases() as case:
+        for name, verb in REGISTERED.items():
+            if not verb.adjusted:
+                with case(name):
+                    alone = pl.concat([table_of(verb, part) for part in parts])
+                    assert_same_table(table_of_few_groups(name), alone)
+
+
+def test_a_function_gives_some_of_very_many_groups_the_same_rows_without_the_others():
+    some = pl.col("g") % 100 == 7
+    with all_cases() as case:
+        for name, verb in REGISTERED.items():
+            if not (verb.adjusted or verb.draws or name in SLOW_FOR_MANY_GROUPS):
+                with case(name):
+                    together = table_of(verb, MANY_GROUPS).filter(some)
+                    assert_same_table(together, table_of(verb, MANY_GROUPS.filter(some)))
+
+
+def test_row_order_changes_the_table_of_no_function():
+    other_order = shuffled(FEW_GROUPS, 5)
+    with all_cases() as case:
+        for name, verb in REGISTERED.items():
+            with case(name):
+                assert_same_table(table_of_few_groups(name), table_of(verb, other_order))
+
+
+def test_a_count_of_n_is_n_rows_in_every_function_that_has_counts():
+    rows = repeated(FEW_GROUPS, "n")
+    with all_cases() as case:
+        for name, verb in REGISTERED.items():
+            if verb.accepts("count") and name not in WITHOUT_COUNTS:
+                with case(name):
+                    counted = table_of(verb, FEW_GROUPS, count="n")
+                    assert_same_table(counted, table_of(verb, rows))
+
+
+def test_an_increasing_map_of_the_scores_changes_no_statistic_of_their_order():
+    scores = pl.col("score", "other")
+    mapped = FEW_GROUPS.with_columns(scores**3 * 100 - 1)
+    shows_scores = cs.contains("threshold") | cs.by_name(
+        "score_min", "score_max", require_all=False
+    )
+    with all_cases() as case:
+        for name, verb in REGISTERED.items():
+            if verb.ranks:
+                with case(name):
+                    expected = table_of_few_groups(name).select(~shows_scores)
+                    assert_same_table(expected, table_of(verb, mapped).select(~shows_scores))

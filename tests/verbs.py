@@ -1,0 +1,270 @@
+"""How to call each public function that computes a table from predictions or from curves.
+
+Tests of properties that all functions have read these records. A function is tested by them as
+soon as it has a record. `EXCEPTIONS` contains the other public names, each with the reason.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+import rocframe as rf
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Scores of three classes, as columns and as probabilities that add up to 1.
+CLASS_SCORES = {0: "score", 1: "other", 2: "w"}
+CLASS_PROBABILITIES = {
+    0: pl.col("score") / 2,
+    1: pl.col("other") / 2,
+    2: 1 - pl.sum_horizontal("score", "other") / 2,
+}
+CLASS_COSTS = {"prior": {"x": 0.2, "y": 0.8}, "costs": {("x", "y"): 5}}
+SEED = {"n_boot": 5, "seed": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A function of predictions with its required options."""
+
+    function: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    # Two scores `a` and `b` are compared instead of one score.
+    two_scores: bool = False
+    # The scores of three classes, instead of a score for a positive and a negative class.
+    class_scores: Any = None
+    # The option `over` names a column of folds.
+    over: bool = False
+    # Only the order of the scores matters, not their values.
+    ranks: bool = True
+    # P-values are adjusted over all groups, so that they depend on the other groups.
+    adjusted: bool = False
+
+    def __call__(
+        self,
+        frame: Any,
+        *,
+        label: Any = "label",
+        score: Any = "score",
+        other: Any = "other",
+        over: Any = "fold",
+        **roles: Any,
+    ) -> Any:
+        options = {**self.options, **({"over": over} if self.over else {}), **roles}
+        if self.two_scores:
+            score = {"a": score, "b": other}
+        if self.class_scores is not None:
+            label, score = "class_number", self.class_scores
+        return getattr(rf, self.function)(frame, label, score, **options)
+
+    def accepts(self, role: str) -> bool:
+        return role in inspect.signature(getattr(rf, self.function)).parameters
+
+    @property
+    def draws(self) -> bool:
+        """Whether the function draws random numbers."""
+        return "seed" in self.options
+
+    @property
+    def other_columns(self) -> set[str]:
+        """The columns that are read besides one label, one score and the groups."""
+        if self.class_scores is CLASS_SCORES:
+            return {"other", "w"}
+        two = self.two_scores or self.class_scores is CLASS_PROBABILITIES
+        return {name for name, read in (("other", two), ("fold", self.over)) if read}
+
+
+@dataclass(frozen=True, slots=True)
+class TableVerb:
+    """A function of curve tables, or of another table, with its required options."""
+
+    function: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    # The curves have a group column of this name: `fold`, `class`, or `model` for two scores.
+    key: str | None = None
+    kind: str = "roc"
+    # The function that is called before, with its options, and the one that computes the table.
+    first: tuple[str, Mapping[str, Any]] | None = None
+    source: str = "curve"
+    ranks: bool = True
+    adjusted: bool = False
+    draws: bool = False
+
+    def __call__(self, table: Any) -> Any:
+        if self.first is not None:
+            name, options = self.first
+            table = getattr(rf, name)(table, **options)
+        return getattr(rf, self.function)(table, **self.options)
+
+    def of_predictions(self, frame: Any, *, by: Any = None, **roles: Any) -> Any:
+        """Compute the table of curves from predictions, and call the function."""
+        keys = [] if by is None else [by] if isinstance(by, str) else list(by)
+        if self.key in {"fold", "class"}:
+            keys.append(self.key)
+        score = {"a": "score", "b": "other"} if self.key == "model" else "score"
+        if self.source == "curve":
+            roles["kind"] = self.kind
+        return self(getattr(rf, self.source)(frame, "label", score, by=keys or None, **roles))
+
+    def accepts(self, role: str) -> bool:
+        return role in inspect.signature(getattr(rf, self.source)).parameters
+
+    @property
+    def other_columns(self) -> set[str]:
+        return set() if self.key is None else {"other" if self.key == "model" else self.key}
+
+
+OF_PREDICTIONS = {
+    "curve": Verb("curve"),
+    "curve with metrics": Verb("curve", {"kind": "pr", "metrics": ["f1", "mcc"]}),
+    "curve at thresholds": Verb("curve", {"thresholds": [0.3, 0.7]}, ranks=False),
+    "curve, simplified": Verb("curve", {"max_error": 0.1, "metrics": "f1"}),
+    "curve of models": Verb("curve", two_scores=True),
+    "auc": Verb("auc"),
+    "auc without interval": Verb("auc", {"ci": None}),
+    "auc, bootstrap": Verb("auc", {"ci": "bootstrap", **SEED}),
+    "partial auc": Verb("auc", {"fpr": (0, 0.5), "standardize": "mcclish"}),
+    "auc at the top": Verb("auc", {"alert_rate": (0, 0.5), "standardize": "mcclish"}),
+    "auc of models": Verb("auc", two_scores=True),
+    "summary": Verb("summary", ranks=False),
+    "h measure": Verb("h_measure"),
+    "h measure of models": Verb("h_measure", {"prior": "prevalence"}, two_scores=True),
+    "calibration summary": Verb("calibration_summary", ranks=False),
+    "calibration summary, uniform bins": Verb(
+        "calibration_summary", {"bins": 3, "method": "uniform"}, ranks=False
+    ),
+    "calibration": Verb("calibration", {"bins": 3, "empty_bins": True}, ranks=False),
+    "calibration, isotonic": Verb("calibration", {"method": "isotonic"}, ranks=False),
+    "calibration, smooth": Verb(
+        "calibration", {"method": "kernel", "consistency": True, **SEED}, ranks=False
+    ),
+    "fit of calibration": Verb("fit_calibration", ranks=False),
+    "fit of calibration, beta": Verb(
+        "fit_calibration", {"method": "beta", "smooth_targets": True}, ranks=False
+    ),
+    "fit of calibration of models over folds": Verb(
+        "fit_calibration", two_scores=True, over=True, ranks=False
+    ),
+    "auc test": Verb("auc_test", {"adjust": None}),
+    "auc test, adjusted": Verb("auc_test", adjusted=True),
+    "auc test of models": Verb("auc_test", two_scores=True, adjusted=True),
+    "areas of many classes": Verb("multiclass_auc", class_scores=CLASS_SCORES, ranks=False),
+    "losses of classes": Verb("multiclass_losses", class_scores=CLASS_PROBABILITIES, ranks=False),
+    "volume": Verb("volume", {"classes": [0, 1, 2]}, class_scores="score"),
+    "volume of sums": Verb("volume", class_scores=CLASS_SCORES, ranks=False),
+    "band": Verb("band", {"grid": 5}),
+    "band, at its points": Verb("band", {"method": "threshold", "grid": "curve"}),
+    "band of fixed width": Verb("band", {"method": "fixed_width", **SEED}),
+    "smooth": Verb("smooth", {"grid": 5}, ranks=False),
+    "compare models": Verb("compare", two_scores=True),
+    "compare partial areas": Verb("compare", {"fpr": (0, 0.5)}, two_scores=True),
+    "compare losses of models": Verb("compare", {"metric": "brier"}, two_scores=True, ranks=False),
+    "compare models by exchanges": Verb(
+        "compare", {"method": "permutation", "seed": 1, "n_perm": 20}, two_scores=True, ranks=False
+    ),
+    "compare models, one family of tests": Verb(
+        "compare", {"family": "all"}, two_scores=True, adjusted=True
+    ),
+    "contrast of models": Verb("contrast", {"adjust": None}, two_scores=True),
+    "contrast of models, adjusted": Verb("contrast", two_scores=True, adjusted=True),
+    "covariance of models": Verb("auc_covariance", two_scores=True),
+    "hull shares of models": Verb("hull_shares", SEED, two_scores=True),
+    "decision intervals of models": Verb(
+        "decision_intervals", {"kind": "cost", "grid": 0.5, **SEED}, two_scores=True
+    ),
+    "fold auc": Verb("fold_auc", over=True),
+    "pooling gap": Verb("pooling_gap", over=True),
+    "combined decisions of models": Verb(
+        "combine", {"threshold": 0.3}, two_scores=True, ranks=False
+    ),
+    "chain of models": Verb("chain", {"threshold": 0.3}, two_scores=True, ranks=False),
+    "intervals": Verb("intervals", {"metrics": ["precision", "f1"], "fpr": 0.3, **SEED}),
+    "intervals of proportions": Verb(
+        "intervals", {"metrics": "tpr", "threshold": 0.3, "ci": "wilson"}, ranks=False
+    ),
+}
+
+OF_CURVES = {
+    "at": TableVerb("at", {"fpr": [0.1, 0.5]}),
+    "at thresholds": TableVerb("at", {"threshold": 0.5}, ranks=False),
+    "at, between rows": TableVerb("at", {"tpr": [0.1, 0.5], "interpolate": True}),
+    "operating point": TableVerb(
+        "operating_point", {"rule": ["youden", "f1"], "subject_to": {"fpr": (0, 0.5)}}
+    ),
+    "operating points of classes": TableVerb(
+        "operating_point", {"rule": "expected_cost", **CLASS_COSTS}, key="class"
+    ),
+    "metrics of classes": TableVerb(
+        "class_metrics", {"metrics": ["precision", "expected_cost"], **CLASS_COSTS}, key="class"
+    ),
+    "transfer over folds": TableVerb("transfer", key="fold"),
+    "combined points of models": TableVerb(
+        "combine_points", key="model", first=("at", {"fpr": 0.3})
+    ),
+    "concavities": TableVerb("concavities"),
+    "repaired auc over folds": TableVerb("repaired_auc", key="fold", ranks=False),
+    "hull": TableVerb("hull"),
+    "ties": TableVerb("ties"),
+    "lines of equal cost": TableVerb("iso_lines", {"kind": "gain"}),
+    "mix": TableVerb("mix", {"alert_rate": [0.1, 0.5]}),
+    "cost curve": TableVerb("cost_curve", {"grid": 5}),
+    "cost curve at its vertices": TableVerb("cost_curve", {"grid": "vertices"}),
+    "relative superiority of models": TableVerb(
+        "relative_superiority", {"across": "model"}, key="model"
+    ),
+    "lc index of models": TableVerb(
+        "lc_index", {"across": "model", "cost_ratio": (0.1, 0.5, 2)}, key="model"
+    ),
+    "curve from calibration": TableVerb(
+        "curve_from_calibration", source="calibration", ranks=False
+    ),
+    "decision curve": TableVerb("decision_curve", {"thresholds": [0.1, 0.3]}, ranks=False),
+    "murphy curve": TableVerb("murphy_curve", {"grid": "vertices"}, ranks=False),
+    "simplify": TableVerb("simplify", {"max_error": 0.1, "keep": 0.5}, ranks=False),
+    "simplify precision-recall": TableVerb("simplify", {"max_error": 0.1}, kind="pr"),
+    "area": TableVerb("area"),
+    "average": TableVerb("average", key="fold"),
+    "average at thresholds": TableVerb("average", {"method": "threshold"}, key="fold", ranks=False),
+    "average, pooled": TableVerb("average", {"method": "pooled"}, key="fold"),
+    "average of metrics": TableVerb(
+        "average", {"fixed": "accuracy", "metrics": ["f1", "npv"], "grid": 5}, key="fold"
+    ),
+    "average, pooled, at rates": TableVerb(
+        "average",
+        {"method": "pooled", "fixed": "tpr", "metrics": ["precision", "npv"], "grid": 5},
+        key="fold",
+    ),
+    "area of an average": TableVerb("area", key="fold", first=("average", {"grid": "union"})),
+    "area of precision-recall": TableVerb("area", {"kind": "pr"}, kind="pr"),
+}
+
+# Names in `rf.__all__` that have no record here, with the reason. Exceptions need none.
+EXCEPTIONS = {
+    **dict.fromkeys(["__version__", "datasets"], "not a function"),
+    **dict.fromkeys(["read", "scan", "write", "about"], "files: tests/test_storage.py"),
+    **dict.fromkeys(["chart", "dashboard"], "returns a chart: tests/charts"),
+    **dict.fromkeys(
+        ["chart_bundle", "chart_fragment", "report", "save_chart"],
+        "writes or returns a page or a picture: tests/reports",
+    ),
+    **dict.fromkeys(
+        ["detectable_difference", "power", "sample_size", "theoretical_curve"],
+        "reads no table: tests/planning, tests/bands",
+    ),
+    **dict.fromkeys(
+        ["apply_calibration", "draw_decisions", "repair_scores"],
+        "returns the rows of the predictions, without groups, and reads a second table: "
+        "tests/calibration, tests/decisions",
+    ),
+    **dict.fromkeys(
+        ["one_vs_one", "one_vs_rest", "top_label"],
+        "returns predictions, without groups: tests/classes",
+    ),
+    "confusion_matrix": "reads decisions instead of scores: tests/decisions/test_confusion_matrix",
+    "expand_counts": "reads confusion matrices: tests/decisions/test_confusion_matrix",
+}
