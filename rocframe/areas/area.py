@@ -117,10 +117,10 @@ def area(
     the lift chart is constant right of its last point. The area under the gain curve is `lift_area`
     / m.
 
-    Missing rows are not detected if the last row of a curve has no true negatives. If only rows of
-    positives are missing below the last row, the counts are the same as for unscored positives with
-    `missing="worst"`: `auc` does not change, but `average_precision` and `pr_auc` are the areas of
-    the remaining rows.
+    Missing rows of a curve table are not detected if the last row of the curve has no true
+    negatives. Its counts can then also be those of a complete curve of data with unscored positives
+    (`missing="worst"`). In both cases, `auc` is the area of the complete curve, and
+    `average_precision` and `pr_auc` are the areas up to the last row.
 
     References
     ----------

@@ -239,10 +239,11 @@ def average(
 
     If the last row of a curve has true negatives, rows with lower thresholds are missing, because
     of a filter or of `curve(thresholds=...)`. The curve has no value at points that need these
-    rows. Metrics that both rise and fall, such as accuracy, need all rows. If only rows of
-    positives are missing below the last row, the counts are the same as for unscored positives with
-    `missing="worst"`; then `note` does not mention the missing rows, and the curve has no value at
-    a higher TPR.
+    rows. Metrics that both rise and fall, such as accuracy, need all rows.
+
+    Missing rows of a curve table are not detected if the last row of the curve has no true
+    negatives. Its counts can then also be those of a complete curve of data with unscored positives
+    (`missing="worst"`). In both cases, the curve has no value at a TPR above that of the last row.
 
     `curves` can also be a table of `calibration`. Its curves are averaged at given scores, with
     `method="vertical"`. The event rate of a curve at a score is interpolated linearly between the

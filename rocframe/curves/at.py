@@ -118,8 +118,8 @@ def at(
 
         With `interpolate=True`, the counts are Float64 and the threshold is null. Rates and metrics
         are computed from the interpolated counts, at the prevalence of the table if it was computed
-        with `prevalence=`. A column is computed if its name is the name of a metric, and if this
-        metric with its default options has the values of the column in all rows of `curves`. All
+        with `prevalence=`. A column with the name of a metric is computed if, in all rows of
+        `curves`, its values are those of the metric with the default options of the metric. All
         other columns are null, for example user-defined metrics, `expected_cost`, `net_benefit`,
         and `f_beta` with a `beta` other than 1.
 
@@ -140,10 +140,10 @@ def at(
 
     Notes
     -----
-    Missing rows are not detected if the last row of a curve has no true negatives. If only rows of
-    positives are missing below the last row, the counts are the same as for unscored positives with
-    `missing="worst"`. The TPR of the last row is then below 1. Larger values of `tpr` have no
-    operating point, so the result is null.
+    Missing rows of a curve table are not detected if the last row of the curve has no true
+    negatives. Its counts can then also be those of a complete curve of data with unscored positives
+    (`missing="worst"`). In both cases, the TPR of the last row is below 1. Larger values of `tpr`
+    have no operating point, so the result is null.
 
     References
     ----------

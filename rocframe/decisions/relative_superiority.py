@@ -98,8 +98,9 @@ def relative_superiority(
 
     Notes
     -----
-    A model has the lowest cost where its curve contains the vertex of the common convex hull that
-    is optimal for the costs. The prevalence has an effect on relative costs and cost ratios only.
+    For given costs, one vertex of the common convex hull has the lowest expected cost. A model has
+    the lowest cost if its curve contains this vertex. The prevalence has an effect on relative
+    costs and cost ratios only.
 
     References
     ----------
