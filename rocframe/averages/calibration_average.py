@@ -29,6 +29,7 @@ from rocframe.frames import (
 )
 from rocframe.inference.notes import join_notes
 from rocframe.kernel.exact import scale_to_unit
+from rocframe.kernel.interpolate import interpolate_in_groups
 from rocframe.kernel.resample import stream_keys
 from rocframe.kernel.threads import split_groups
 from rocframe.options import (
@@ -143,7 +144,7 @@ def _average_table(
     for groups, scores in _blocks(lines, curve, starts, grid):
         members = curve[starts[groups.start] : starts[groups.stop]]
         values = CurveValues(
-            values=np.array([_line_at(lines[member], scores) for member in members]),
+            values=_rates_at([lines[member] for member in members], scores),
             weight=weight[members],
             starts=starts[groups] - starts[groups.start],
         )
@@ -173,12 +174,21 @@ def _read_lines(owner: NDArray[np.int64], points: pl.DataFrame, size: int) -> li
     return [(score[order[first:last]], rate[order[first:last]]) for first, last in pairwise(edges)]
 
 
-def _line_at(line: Line, at: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the event rates of one curve at given scores; NaN outside the range of its scores."""
-    score, rate = line
-    if not len(score):
-        return np.full(len(at), np.nan)
-    return np.interp(at, score, rate, left=np.nan, right=np.nan)
+def _rates_at(lines: Sequence[Line], at: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the event rates of the curves (rows) at given scores (columns).
+
+    An event rate is NaN outside the range of the scores of the curve.
+    """
+    sizes = np.array([len(score) for score, _ in lines], np.int64)
+    result = np.full((len(lines), len(at)), np.nan)
+    score, rate = (np.concatenate(part) for part in zip(*lines, strict=True))
+    has_points = sizes > 0
+    last = np.cumsum(sizes)[has_points, None] - 1
+    first = last - sizes[has_points, None] + 1
+    values = interpolate_in_groups(score, rate, first, last, at)
+    is_inside = (at >= score[first]) & (at <= score[last])
+    result[has_points] = np.where(is_inside, values, np.nan)
+    return result
 
 
 def _blocks(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from rocframe.curves.locate import grouped_bisect
 from rocframe.curves.segment import interpolated_values, segment_fraction
+from rocframe.kernel.bisection import grouped_bisect
 from rocframe.options import parse_grid
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from rocframe.calibration.fit_calibration import (
 )
 from rocframe.calibration.losses import EPSILON, log_odds
 from rocframe.calibration_tables import FIT
-from rocframe.curves.locate import grouped_bisect
 from rocframe.curves.table import number_keys
 from rocframe.errors import (
     ColumnTypeError,
@@ -33,6 +32,7 @@ from rocframe.frames import (
     select_keys,
 )
 from rocframe.inputs.roles import TYPE_CHECKS, parse_scores, resolve_column
+from rocframe.kernel.interpolate import interpolate_in_groups
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.options import public
@@ -309,27 +309,13 @@ class ScoreFunctions:
         for method in {method for method in self.method if method is not None}:
             rows = self._rows_of(method, score, group)
             if method == "isotonic":
-                result[rows] = self._interpolate(score[rows], group[rows])
+                first, last = self.starts[group[rows]], self.starts[group[rows] + 1] - 1
+                result[rows] = interpolate_in_groups(
+                    self.score, self.probability, first, last, score[rows]
+                )
             else:
                 result[rows] = self._logistic(method, score[rows], group[rows])
         return result
-
-    def _interpolate(
-        self, score: NDArray[np.float64], group: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return the probabilities of scores by linear interpolation between knots."""
-        first, last = self.starts[group], self.starts[group + 1] - 1
-        after = grouped_bisect(lambda i: self.score[i] <= score, first, last)
-        low, high = np.clip(after - 1, first, last), np.clip(after, first, last)
-        x0, x1 = self.score[low], self.score[high]
-        y0, y1 = self.probability[low], self.probability[high]
-        # Halves of finite scores do not overflow. Between an infinite and a finite knot, the
-        # probability is that of the finite knot, and between two infinite knots the mean.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = (score / 2 - x0 / 2) / (x1 / 2 - x0 / 2)
-        share = np.where(np.isinf(x0), np.where(np.isinf(x1), 0.5, 1.0), share)
-        share = np.where((low == high) | (score == x0), 0.0, share)
-        return np.clip(y0 + share * (y1 - y0), y0, y1)
 
     def _logistic(
         self, method: str, score: NDArray[np.float64], group: NDArray[np.int64]

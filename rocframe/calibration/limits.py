@@ -17,6 +17,7 @@ from rocframe.calibration.bins import isotonic_rates, score_steps
 from rocframe.inference.bootstrap import batched_replicates, nearly_equal, replicate_limits
 from rocframe.inference.confidence import clopper_pearson, wilson
 from rocframe.inference.poisson_binomial import positive_count_limits
+from rocframe.kernel.interpolate import interpolate_segments
 from rocframe.kernel.resample import GroupRows, ReplicateCounts, ReplicateStatistic, resample_groups
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel
@@ -331,11 +332,5 @@ def isotonic_values(sample: ReplicateScan, score: NDArray[np.float64]) -> NDArra
     next_below = n_before[first + np.searchsorted(-scores, -score, "right")]
     first, last = n_before[first], n_before[first + length] - 1
     above, below = (step.clip(first, last) for step in (next_below - 1, next_below))
-    distance = steps.probability[above] - steps.probability[below]
-    fraction = np.where(
-        distance > 0,
-        (score - steps.probability[below]) / np.where(distance > 0, distance, 1.0),
-        0.0,
-    )
-    values: NDArray[np.float64] = rate[below] + fraction * (rate[above] - rate[below])
-    return values
+    x = (steps.probability[below], steps.probability[above])
+    return interpolate_segments(x, (rate[below], rate[above]), score)

@@ -31,6 +31,7 @@ from scipy.special import chdtrc, ndtr
 
 from rocframe.areas.pairs import group_sums
 from rocframe.calibration.smooth import loess, smooth_error
+from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import cumulative_sums
 
 if TYPE_CHECKING:
@@ -103,8 +104,7 @@ def curve_errors(points: Points, curve: SmoothCurve | None = None) -> CurveError
     lasts = points.starts[1:] - 1
 
     def percentile(p: float) -> NDArray[np.float64]:
-        # The number of the group makes the shares increase over all groups.
-        at = np.searchsorted(share + owner, p + np.arange(len(total)) - ROUNDING)
+        at = grouped_bisect(lambda i: share[i] < p - ROUNDING, points.starts[:-1], lasts)
         at = np.minimum(at, lasts)
         following = np.where(share[at] <= p + ROUNDING, np.minimum(at + 1, lasts), at)
         middle: NDArray[np.float64] = (error[at] + error[following]) / 2
@@ -179,18 +179,19 @@ def _bin_squares(scan: Scan, bins: Bins) -> NDArray[Any]:
     """Return the sum of count times squared weight in each bin."""
     if scan.rows.weights is None or scan.rows.weights.weight is None or not len(bins.group):
         return bins.total
-    # The number of the group makes the highest scores of the bins increase over all groups.
-    ends = bins.score_max + 2 * bins.group
+    starts = np.searchsorted(bins.group, np.arange(len(scan.totals.pos) + 1))
 
     def add(block: Block) -> tuple[NDArray[np.int64], NDArray[Any]]:
         group = np.repeat(block.groups, np.diff(block.starts))
-        at = scan.codec.decode(block.codes) + 2 * group
+        score = scan.codec.decode(block.codes)
+        first, last = starts[group], starts[group + 1] - 1
+        position = grouped_bisect(lambda i: bins.score_max[i] < score, first, last)
         # A score above the last bin has the weight 0.
-        return np.minimum(np.searchsorted(ends, at), len(ends) - 1), _squares(block)
+        return np.minimum(position, len(bins.group) - 1), _squares(block)
 
-    squares = np.zeros(len(ends))
+    squares = np.zeros(len(bins.group))
     for position, values in scan.map(add, squares=True):
-        squares += np.bincount(position, values, len(ends))
+        squares += np.bincount(position, values, len(bins.group))
     return squares
 
 

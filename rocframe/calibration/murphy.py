@@ -18,13 +18,13 @@ import polars as pl
 
 from rocframe.calibration_tables import murphy_columns
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.curves.locate import grouped_bisect
 from rocframe.curves.table import check_ends, curve_layout, read_curves, score_outside_unit
 from rocframe.decisions.cost_curve import grid_axis
 from rocframe.decisions.decision_curve import class_totals
 from rocframe.errors import ScoreError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.inference.notes import class_notes
+from rocframe.kernel.bisection import grouped_bisect
 from rocframe.options import parse_fraction, parse_grid, public
 from rocframe.rates import TOTALS
 from rocframe.schemas import THRESHOLD

@@ -21,6 +21,8 @@ import numpy as np
 from scipy.fft import dct
 
 from rocframe.calibration.bins import block_steps
+from rocframe.kernel.bisection import grouped_bisect
+from rocframe.kernel.interpolate import interpolate_in_groups, interpolate_segments
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel, split_groups
 
@@ -111,7 +113,8 @@ class SmoothCurve:
 
         Below the lowest and above the highest score of a group, the rate is that of this score.
         """
-        return _interpolate(self.starts, self.score, self.event_rate, owner, score)
+        first, last = self.starts[owner], self.starts[owner + 1] - 1
+        return interpolate_in_groups(self.score, self.event_rate, first, last, score)
 
     def on_grid(self, size: int) -> SmoothCurve:
         """Return the curve at `size` evenly spaced scores of each group.
@@ -290,10 +293,10 @@ class _Windows:
         before[points.starts[:-1]] = 0
         target = before + min(span, 1.0) - SPAN_ROUNDING
         # For each first point of an interval, the last point with which the interval has the share.
-        # The number of the group makes the shares increase over all groups.
-        last = np.searchsorted(points.share + 2 * owner, target + 2 * owner, "left")
+        group_firsts, group_lasts = points.starts[:-1][owner], points.starts[1:][owner] - 1
+        last = grouped_bisect(lambda i: points.share[i] < target, group_firsts, group_lasts)
         is_complete = target <= 1
-        last = np.minimum(last, points.starts[1:][owner] - 1)
+        last = np.minimum(last, group_lasts)
         score = points.score[fits]
 
         def right(first: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -301,22 +304,17 @@ class _Windows:
 
         # Search for the lowest first point for which the last point is at least as far from the
         # score as the first point. The narrowest interval begins at this point or the one before.
-        group_starts = points.starts[:-1][owner[fits]]
-        low, high = group_starts.copy(), fits.copy()
-        for _ in range(int(np.diff(points.starts).max(initial=1)).bit_length()):
-            middle = (low + high) // 2
-            is_far = right(middle) >= score - points.score[middle]
-            high = np.where(is_far, middle, high)
-            low = np.where(is_far, low, np.minimum(middle + 1, high))
-        previous = np.maximum(high - 1, group_starts)
+        first_of_fit = group_firsts[fits]
+        found = grouped_bisect(lambda i: right(i) < score - points.score[i], first_of_fit, fits - 1)
+        previous = np.maximum(found - 1, first_of_fit)
         at, at_previous = (
             np.maximum(np.maximum(score - points.score[first], right(first)), 0)
-            for first in (high, previous)
+            for first in (found, previous)
         )
         return cls(
             score=score,
-            starts=np.where(at <= at_previous, high, previous),
-            ends=np.maximum(last[high], fits) + 1,
+            starts=np.where(at <= at_previous, found, previous),
+            ends=np.maximum(last[found], fits) + 1,
             distance=np.minimum(at, at_previous),
         )
 
@@ -556,14 +554,11 @@ def _interpolate_nodes(
     values: NDArray[np.float64], row: NDArray[np.int64], at: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return values at scores, by interpolation between the evenly spaced nodes of each row."""
-    nodes = values.shape[1] - 1
-    place = at * nodes
-    left = np.minimum(place.astype(np.int64), nodes - 1)
-    share = place - left
-    # A node without a value does not matter if its share is 0.
-    before, after = values[row, left], values[row, left + 1]
-    result: NDArray[np.float64] = np.where(share == 0, before, before + share * (after - before))
-    return result
+    n_nodes = values.shape[1] - 1
+    node_position = at * n_nodes
+    left = np.minimum(node_position.astype(np.int64), n_nodes - 1)
+    x = (left.astype(np.float64), left + 1.0)
+    return interpolate_segments(x, (values[row, left], values[row, left + 1]), node_position)
 
 
 def _even_grid(
@@ -580,27 +575,6 @@ def _even_grid(
     step = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     share = step / max(size - 1, 1)
     return owner, (low[owner] * (1 - share) + high[owner] * share).clip(low[owner], high[owner])
-
-
-def _interpolate(
-    starts: NDArray[np.int64],
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    owner: NDArray[np.int64],
-    at: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return y at the values `at` of the groups `owner`; x is sorted by group and rising value."""
-    # The number of the group makes x increase over all groups. x is in [0, 1].
-    keys = x + 2 * np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    left = np.searchsorted(keys, at + 2 * owner, "right") - 1
-    left = left.clip(starts[owner], np.maximum(starts[owner + 1] - 2, starts[owner]))
-    right = np.minimum(left + 1, starts[owner + 1] - 1)
-    width = x[right] - x[left]
-    share = ((at - x[left]) / np.where(width > 0, width, 1)).clip(0, 1)
-    result: NDArray[np.float64] = np.where(
-        share == 1, y[right], y[left] + share * (y[right] - y[left])
-    )
-    return result
 
 
 def _starts(owner: NDArray[np.int64], groups: int) -> NDArray[np.int64]:

@@ -17,6 +17,7 @@ from rocframe.curves.segment import (
     segment_root,
 )
 from rocframe.curves.table import TOTAL_ROUNDING
+from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel
@@ -44,26 +45,6 @@ ROUNDING_MARGIN = 1e-10
 
 # Time to compute and round a metric at a row, divided by the time of a bisection step.
 EVALUATION_COST = 4
-
-
-def grouped_bisect(
-    before: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return the first row of each range of rows for which `before` is False, by bisection.
-
-    A range contains the rows from `first` to `last`, including both. `before` must be True for the
-    first rows of a range and False for all later rows. The result is `last + 1` if `before` is True
-    for all rows.
-    """
-    low, high = np.broadcast_arrays(first, last + 1)
-    longest, end = int((high - low).max(initial=0)), last.max(initial=0)
-    for _ in range(longest.bit_length()):
-        middle = (low + high) >> 1
-        further = before(np.minimum(middle, end)) & (middle < high)
-        low, high = np.where(further, middle + 1, low), np.where(further, high, middle)
-    return low
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.curves.locate import grouped_bisect
 from rocframe.curves.table import curve_layout, number_keys, read_curves
 from rocframe.decision_tables import CONCAVITIES, concavity_columns
 from rocframe.decisions.optimum import CurveRows, curve_ranges
@@ -29,6 +28,7 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inputs.roles import TYPE_CHECKS, resolve_column
+from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums
 from rocframe.kernel.groups import cumulative_sums
 from rocframe.kernel.sort import falling_ranks, sort_order

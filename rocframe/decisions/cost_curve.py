@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.curves.locate import grouped_bisect, round_values
+from rocframe.curves.locate import round_values
 from rocframe.curves.table import curve_layout, number_keys, read_curves
 from rocframe.decision_tables import COST_CURVE, COST_CURVE_ACROSS
 from rocframe.errors import MissingColumnError
@@ -20,6 +20,7 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inference.notes import class_notes
+from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.options import check_supported, parse_grid, public

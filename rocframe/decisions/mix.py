@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.at import parse_point
-from rocframe.curves.locate import grouped_bisect, round_values
+from rocframe.curves.locate import round_values
 from rocframe.curves.segment import confusion_counts, interpolated_values, segment_root
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.hull import common_hulls
@@ -24,6 +24,7 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inputs.roles import TYPE_CHECKS, resolve_column
+from rocframe.kernel.bisection import grouped_bisect
 from rocframe.metric_options import parse_metric
 from rocframe.options import parse_integer, public
 from rocframe.rates import TOTALS, Settings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rocframe.curves.locate import grouped_bisect
+from rocframe.kernel.bisection import grouped_bisect
 from rocframe.rates import CONFUSION, NAMES
 from rocframe.schemas import CURVE_COLUMNS, THRESHOLD
 
