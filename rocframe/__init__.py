@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from rocframe.calibration.apply_calibration import apply_calibration
     from rocframe.calibration.calibration import calibration
     from rocframe.calibration.calibration_summary import calibration_summary
-    from rocframe.calibration.conversion import curve_from_calibration
+    from rocframe.calibration.curve_from_calibration import curve_from_calibration
     from rocframe.calibration.fit_calibration import fit_calibration
     from rocframe.calibration.murphy import murphy_curve
     from rocframe.charts.chart import chart

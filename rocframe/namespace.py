@@ -144,7 +144,7 @@ class RocFrame(Namespace):
         return self._frame
 
     curve = LazyMethod("rocframe.curves.curve")
-    curve_from_calibration = LazyMethod("rocframe.calibration.conversion")
+    curve_from_calibration = LazyMethod("rocframe.calibration.curve_from_calibration")
     auc = LazyMethod("rocframe.areas.auc")
     band = LazyMethod("rocframe.bands.band")
     smooth = LazyMethod("rocframe.bands.smooth")

@@ -13,6 +13,7 @@ from rocframe.calibration.bins import (
     check_probabilities,
     probability_bins,
 )
+from rocframe.calibration.kernel_smoothing import kernel
 from rocframe.calibration.limits import (
     EventRates,
     bin_rates,
@@ -20,7 +21,8 @@ from rocframe.calibration.limits import (
     consistency_limits,
     isotonic_values,
 )
-from rocframe.calibration.smooth import find_points, kernel, loess
+from rocframe.calibration.local_regression import loess
+from rocframe.calibration.score_points import find_points
 from rocframe.calibration_tables import calibration_columns
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.calibration.bins import BinMethod
-    from rocframe.calibration.smooth import SmoothCurve
+    from rocframe.calibration.smooth_curve import SmoothCurve
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Scores

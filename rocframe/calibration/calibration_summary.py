@@ -26,7 +26,7 @@ from rocframe.calibration.measures import (
     smooth_ece,
     spiegelhalter,
 )
-from rocframe.calibration.smooth import find_points
+from rocframe.calibration.score_points import find_points
 from rocframe.calibration_tables import calibration_summary_columns
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.notes import class_notes

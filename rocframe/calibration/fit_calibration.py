@@ -258,7 +258,7 @@ def fit_calibration(
         needs_scores=True,
     )
 
-    def fit(cases: Cases) -> Fit:
+    def fit(cases: Cases) -> FittedFunctions:
         return _fit_isotonic(cases) if isotonic else _fit_parameters(cases, method, smooth=smooth)
 
     def compute(cases: Cases) -> pl.DataFrame:
@@ -288,7 +288,7 @@ def _check_fold_column(over: object) -> None:
         raise OptionValueError.compose("over", over, problem, 'Use, for example, over="fold".')
 
 
-class Fit(NamedTuple):
+class FittedFunctions(NamedTuple):
     """The rows of the table of `fit_calibration`, sorted by group.
 
     `keys` are the keys of the groups, and `group` is the number of the group of each row. `columns`
@@ -313,7 +313,7 @@ def probability_hint(method: str) -> tuple[str, str]:
     return f'method="{method}" needs probabilities.', remedy
 
 
-def _fit_isotonic(cases: Cases) -> Fit:
+def _fit_isotonic(cases: Cases) -> FittedFunctions:
     """Return the knots of the isotonic regression of each group.
 
     A group without both classes has one row without a knot.
@@ -337,7 +337,7 @@ def _fit_isotonic(cases: Cases) -> Fit:
     order = np.argsort(group, kind="stable")
     nulls = np.full(len(without_fit), np.nan)
     columns = {name: np.append(values, nulls)[order] for name, values in knots.items()}
-    return Fit(scan.rows.keys, group[order], columns, _totals(scan, notes))
+    return FittedFunctions(scan.rows.keys, group[order], columns, _totals(scan, notes))
 
 
 def _totals(scan: Scan, notes: NDArray[np.object_]) -> dict[str, NDArray[Any]]:
@@ -350,7 +350,7 @@ def _totals(scan: Scan, notes: NDArray[np.object_]) -> dict[str, NDArray[Any]]:
     }
 
 
-def _fit_parameters(cases: Cases, method: FitMethod, *, smooth: bool) -> Fit:
+def _fit_parameters(cases: Cases, method: FitMethod, *, smooth: bool) -> FittedFunctions:
     """Return the parameters of each group; the parameters of a group without a fit are NaN."""
     scaled = scale_weights(cases)
     scan = Scan.from_cases(scaled)
@@ -382,7 +382,7 @@ def _fit_parameters(cases: Cases, method: FitMethod, *, smooth: bool) -> Fit:
     )
     parameters[np.array([note is not None for note in notes], bool)] = np.nan
     columns = dict(zip(PARAMETERS, parameters.T, strict=True))
-    return Fit(scan.rows.keys, np.arange(len(notes)), columns, _totals(scan, notes))
+    return FittedFunctions(scan.rows.keys, np.arange(len(notes)), columns, _totals(scan, notes))
 
 
 def _score_ranges(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -526,7 +526,9 @@ def _beta_parameters(regression: Regression) -> NDArray[np.float64]:
     return result
 
 
-def _fit_other_folds(cases: Cases, fit: Callable[[Cases], Fit], method: FitMethod) -> pl.DataFrame:
+def _fit_other_folds(
+    cases: Cases, fit: Callable[[Cases], FittedFunctions], method: FitMethod
+) -> pl.DataFrame:
     """Return the table of the fits on all other folds of the group, for each fold.
 
     The last column of `cases.keys` has the folds.

@@ -30,7 +30,8 @@ import numpy as np
 from scipy.special import chdtrc, ndtr
 
 from rocframe.areas.pairs import group_sums
-from rocframe.calibration.smooth import loess, smooth_error
+from rocframe.calibration.kernel_smoothing import smooth_error
+from rocframe.calibration.local_regression import loess
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import cumulative_sums
 
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.calibration.bins import Bins
-    from rocframe.calibration.smooth import Points, SmoothCurve
+    from rocframe.calibration.score_points import Points
+    from rocframe.calibration.smooth_curve import SmoothCurve
     from rocframe.kernel.scan import Block, Scan, Scannable
 
 ROUNDING = 1e-9  # two shares of the row weight with a smaller difference are equal
@@ -82,7 +84,7 @@ def mce(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
 
 
 def smooth_ece(points: Points) -> NDArray[np.float64]:
-    """Return the smooth calibration error; see `rocframe.calibration.smooth.smooth_error`."""
+    """Return the smooth calibration error; see `smooth_error`."""
     return points.of_all_groups(smooth_error(points))
 
 

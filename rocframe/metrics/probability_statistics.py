@@ -19,7 +19,7 @@ from rocframe.calibration.losses import (
     uncertainty,
 )
 from rocframe.calibration.measures import curve_errors, ece, mce, smooth_ece
-from rocframe.calibration.smooth import find_points
+from rocframe.calibration.score_points import find_points
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.resample import ReplicateStatistic
 

@@ -13,7 +13,8 @@ from scipy import stats
 
 from rocframe.calibration import measures
 from rocframe.calibration.bins import probability_bins
-from rocframe.calibration.smooth import find_points, loess
+from rocframe.calibration.local_regression import loess
+from rocframe.calibration.score_points import find_points
 from rocframe.inputs.cases import Cases
 from rocframe.kernel import scan as scan_module
 from rocframe.kernel.scan import Scan

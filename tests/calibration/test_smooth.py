@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import rocframe as rf
-from rocframe.calibration import smooth
+from rocframe.calibration import kernel_smoothing, local_regression, score_points
 from rocframe.inputs.cases import Cases
 from rocframe.kernel.scan import Scan
 
@@ -26,7 +26,7 @@ ROWS = st.lists(
 )
 
 
-def points_of(group, score, positive, weight=None) -> smooth.Points:
+def points_of(group, score, positive, weight=None) -> score_points.Points:
     cases = Cases(
         model=None,
         keys=pl.DataFrame({"0": group}),
@@ -36,7 +36,7 @@ def points_of(group, score, positive, weight=None) -> smooth.Points:
         count=None,
         weight=weight,
     )
-    return smooth.find_points(Scan.from_cases(cases))
+    return score_points.find_points(Scan.from_cases(cases))
 
 
 def simulated(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -66,7 +66,7 @@ def local_fit(rows: tuple[np.ndarray, ...], at: float, span: float, degree: int)
 def test_local_regression_is_the_weighted_least_squares_fit_at_each_score(degree, rows, weights):
     group, score, label = (np.array(column) for column in zip(*rows, strict=True))
     weight = np.array(weights[: len(rows)], float)
-    curve = smooth.loess(points_of(group, score, label, weight), span=0.7, degree=degree)
+    curve = local_regression.loess(points_of(group, score, label, weight), span=0.7, degree=degree)
     for number, at, rate in zip(curve.group, curve.score, curve.event_rate, strict=True):
         inside = group == np.unique(group)[number]
         expected = local_fit((score[inside], label[inside], weight[inside]), at, 0.7, degree)
@@ -89,17 +89,17 @@ def test_local_regression_agrees_with_statsmodels_and_scikit_misc(name, options)
 
 def test_the_smooth_error_agrees_with_relplot():
     score, label = (np.array(REFERENCE[name]) for name in ("score", "label"))
-    (error,) = smooth.smooth_error(points_of(np.zeros(len(score), int), score, label))
+    (error,) = kernel_smoothing.smooth_error(points_of(np.zeros(len(score), int), score, label))
     assert error == pytest.approx(REFERENCE["smooth_error"], abs=5e-4)  # relplot's grid is coarser
 
 
 def test_reduced_points_and_fewer_fits_change_local_regression_by_less_than_0_0005(monkeypatch):
     group, score, label = simulated(6000, 3)
-    reduced = smooth.loess(points_of(group, score, label))
-    assert len(reduced.score) <= smooth.MAX_FITS + 2
-    monkeypatch.setattr(smooth, "MAX_SCORES", 10_000)
-    monkeypatch.setattr(smooth, "MAX_FITS", 10_000)
-    complete = smooth.loess(points_of(group, score, label))
+    reduced = local_regression.loess(points_of(group, score, label))
+    assert len(reduced.score) <= local_regression.MAX_FITS + 2
+    monkeypatch.setattr(score_points, "MAX_SCORES", 10_000)
+    monkeypatch.setattr(local_regression, "MAX_FITS", 10_000)
+    complete = local_regression.loess(points_of(group, score, label))
     assert len(complete.score) == 6000
     assert np.allclose(reduced.at(group, np.sort(score)), complete.event_rate, atol=5e-4, rtol=0)
 
@@ -107,7 +107,7 @@ def test_reduced_points_and_fewer_fits_change_local_regression_by_less_than_0_00
 def test_a_group_with_many_scores_has_a_limited_number_of_points():
     group, score, label = simulated(50_000, 4)
     points = points_of(group, score, label)
-    assert len(points.score) <= smooth.MAX_SCORES + 4
+    assert len(points.score) <= score_points.MAX_SCORES + 4
     assert points.score[[0, -1]].tolist() == [score.min(), score.max()]
     assert points.weight.sum() == 50_000
     assert points.pos.sum() == label.sum()
@@ -129,7 +129,7 @@ def direct_error(score: np.ndarray, label: np.ndarray, sigma: float) -> float:
 @pytest.mark.parametrize(("n", "seed"), [(3, 0), (40, 1), (200, 2)])
 def test_the_smooth_error_equals_the_bandwidth_of_its_kernel(n, seed):
     group, score, label = simulated(n, seed)
-    (error,) = smooth.smooth_error(points_of(group, score, label))
+    (error,) = kernel_smoothing.smooth_error(points_of(group, score, label))
     expected = brentq(lambda s: direct_error(score, label, s) - s, 1e-3, 1)
     assert error == pytest.approx(expected, abs=1e-5)
 
@@ -140,31 +140,31 @@ def test_the_smooth_error_of_many_rows_with_a_small_bandwidth_is_exact_to_4_digi
     rate = score + np.where(np.floor(score * 50) % 2 == 1, 0.1, -0.1)
     label = np.diff(np.floor(np.cumsum(rate)), prepend=0) > 0
     group = np.zeros(len(score), int)
-    (error,) = smooth.smooth_error(points_of(group, score, label))
+    (error,) = kernel_smoothing.smooth_error(points_of(group, score, label))
     assert abs(direct_error(score, label, error) - error) < 1e-4
     assert error < 0.02
 
 
 def test_the_smooth_error_is_0_if_the_scores_are_the_event_rates_and_1_if_all_are_wrong():
     exact = points_of([0] * 8, [0.25] * 4 + [0.5] * 4, [1, 0, 0, 0, 1, 1, 0, 0])
-    assert smooth.smooth_error(exact).tolist() == [0]
+    assert kernel_smoothing.smooth_error(exact).tolist() == [0]
     wrong = points_of([0] * 2, [0.0, 1.0], [True, False])
-    assert smooth.smooth_error(wrong) == pytest.approx([brentq(
+    assert kernel_smoothing.smooth_error(wrong) == pytest.approx([brentq(
         lambda s: direct_error(np.array([0.0, 1.0]), np.array([1, 0]), s) - s, 0.1, 1
     )], abs=1e-5)  # fmt: skip
-    assert smooth.smooth_error(points_of([0], [0.0], [True])).tolist() == [1]
+    assert kernel_smoothing.smooth_error(points_of([0], [0.0], [True])).tolist() == [1]
 
 
 def test_the_kernel_estimate_is_the_weighted_mean_label():
     group, score, label = simulated(300, 5)
-    curve = smooth.kernel(points_of(group, score, label), size=21)
+    curve = kernel_smoothing.kernel(points_of(group, score, label), size=21)
     weight = reflected_kernel(curve.score, score, float(curve.bandwidth[0]))
     assert np.allclose(curve.event_rate, weight @ label / weight.sum(axis=1), atol=1e-4, rtol=0)
     assert curve.score[[0, -1]].tolist() == [score.min(), score.max()]
 
 
 def test_the_kernel_estimate_is_undefined_where_there_are_no_scores():
-    curve = smooth.kernel(
+    curve = kernel_smoothing.kernel(
         points_of([0] * 4, [0.1, 0.1, 0.9, 0.9], [0, 1, 1, 1]), size=5, bandwidth=0.02
     )
     assert curve.event_rate == pytest.approx([0.5, np.nan, np.nan, np.nan, 1], nan_ok=True)
@@ -176,7 +176,7 @@ def test_a_weight_of_n_is_n_rows_and_groups_are_independent():
     group, times = rng.integers(0, 3, 200), rng.integers(1, 4, 200)
     weighted = points_of(group, score, label, times.astype(float))
     repeated = points_of(*(np.repeat(column, times) for column in (group, score, label)))
-    for function in (smooth.loess, smooth.kernel):
+    for function in (local_regression.loess, kernel_smoothing.kernel):
         a, b = function(weighted), function(repeated)
         assert np.allclose(a.event_rate, b.event_rate, atol=1e-9, rtol=0)
         for g in range(3):
@@ -187,17 +187,21 @@ def test_a_weight_of_n_is_n_rows_and_groups_are_independent():
 
 
 def test_a_curve_on_a_grid_starts_and_ends_at_the_lowest_and_highest_score():
-    curve = smooth.loess(points_of([0, 0, 0, 1], [0.2, 0.4, 0.6, 0.5], [0, 1, 1, 1])).on_grid(3)
+    curve = local_regression.loess(
+        points_of([0, 0, 0, 1], [0.2, 0.4, 0.6, 0.5], [0, 1, 1, 1])
+    ).on_grid(3)
     assert curve.group.tolist() == [0, 0, 0, 1]
     assert curve.score.tolist() == [0.2, 0.4, 0.6, 0.5]
 
 
 def test_no_rows_give_empty_curves():
     points = points_of([], [], [])
-    assert len(smooth.loess(points).score) == len(smooth.kernel(points).score) == 0
-    assert len(smooth.smooth_error(points)) == 0
+    assert (
+        len(local_regression.loess(points).score) == len(kernel_smoothing.kernel(points).score) == 0
+    )
+    assert len(kernel_smoothing.smooth_error(points)) == 0
 
 
 def test_scores_at_the_limits_of_floats_have_a_local_regression():
-    curve = smooth.loess(points_of([0] * 3, [5e-324, 1e-300, 1.0], [0, 1, 1]))
+    curve = local_regression.loess(points_of([0] * 3, [5e-324, 1e-300, 1.0], [0, 1, 1]))
     assert np.allclose(curve.event_rate, [0, 1, 1], atol=1e-12, rtol=0)

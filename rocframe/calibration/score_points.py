@@ -1,0 +1,146 @@
+"""Distinct scores of each group, merged to a few thousand points if there are more.
+
+Each point is the mean of the scores in a narrow interval. The time of smooth estimates therefore
+does not depend on the number of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocframe.calibration.bins import block_steps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.calibration.bins import ScoreSteps
+    from rocframe.kernel.scan import Block, Scannable
+
+# If a group has more distinct scores, neighboring scores are merged to one point. The merged scores
+# differ by at most 1/1024, and have about 1/1024 of the weight of the group or less.
+MAX_SCORES = 2048
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Points:
+    """The scores of all groups, by group and rising score; groups without scores are absent.
+
+    `groups` are the numbers of the groups with scores, and `n_groups` is the number of all groups.
+    The points of group `groups[i]` are `starts[i]` to `starts[i + 1] - 1`. `score` is the weighted
+    mean score of a point. `weight` and `pos` are the sums of the row weights of all rows and of
+    positives. `share` is the share of the row weight of the group that has this score or a lower
+    one.
+    """
+
+    groups: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    score: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    pos: NDArray[np.float64]
+    share: NDArray[np.float64]
+    n_groups: int
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        """The position in `groups` of the group of each point."""
+        return np.repeat(np.arange(len(self.groups)), np.diff(self.starts))
+
+    def group_sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of `values` over the points of each group."""
+        sums: NDArray[np.float64] = np.add.reduceat(values, self.starts[:-1])
+        return sums if len(self.groups) else values[:0]
+
+    def of_all_groups(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return one value for every group: NaN for groups without scores, and else `values`."""
+        result = np.full(self.n_groups, np.nan)
+        result[self.groups] = values
+        return result
+
+
+def find_points(scan: Scannable) -> Points:
+    """Return the distinct scores of each group; more than 2048 are merged to about 2050 points."""
+    weight = scan.totals.pos + scan.totals.neg
+    weight = weight - scan.totals.unscored_pos - scan.totals.unscored_neg
+
+    def block_points(block: Block) -> _Sums:
+        return _reduce(_Sums.from_steps(block_steps(scan, block)), weight)
+
+    parts = scan.map(block_points)
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0)])
+        for name in _Sums.__dataclass_fields__
+    }
+    columns["group"] = columns["group"].astype(np.int64)
+    sums = _reduce(_Sums(**columns), weight)
+    starts = np.append(np.flatnonzero(np.diff(sums.group, prepend=-1)), len(sums.group))
+    groups = sums.group[starts[:-1]]
+    # The order of the scores of each group changes from falling to rising.
+    order = np.repeat(starts[:-1] + starts[1:] - 1, np.diff(starts)) - np.arange(len(sums.group))
+    total = np.repeat(weight[groups].astype(float), np.diff(starts))
+    return Points(
+        groups=groups,
+        starts=starts,
+        score=(sums.score_sum / sums.weight)[order].clip(0, 1),
+        weight=sums.weight[order].astype(float),
+        pos=sums.pos[order].astype(float),
+        share=(1 - sums.above[order] / total).clip(0, 1),
+        n_groups=len(weight),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Sums:
+    """Sums over the rows of points, by group and falling score.
+
+    `above` is the sum of the row weights at higher scores of the group.
+    """
+
+    group: NDArray[np.int64]
+    weight: NDArray[Any]
+    pos: NDArray[Any]
+    score_sum: NDArray[np.float64]
+    above: NDArray[Any]
+
+    @classmethod
+    def from_steps(cls, steps: ScoreSteps) -> _Sums:
+        weight = steps.pos + steps.neg
+        return cls(
+            group=steps.group,
+            weight=weight,
+            pos=steps.pos,
+            score_sum=steps.probability * weight,
+            above=steps.tp + steps.fp - weight,
+        )
+
+
+def _reduce(sums: _Sums, weight: NDArray[Any]) -> _Sums:
+    """Merge neighboring points of each group with more than `MAX_SCORES` points.
+
+    `weight` is the sum of the row weights of each group.
+    """
+    starts = np.append(np.flatnonzero(np.diff(sums.group, prepend=-1)), len(sums.group))
+    is_large = np.diff(starts) > MAX_SCORES
+    if not is_large.any():
+        return sums
+    # Cells divide the scores and the ranks of a group evenly. Both numbers fall with the position,
+    # so their sum changes where one of them changes.
+    cells = MAX_SCORES // 2
+    score = sums.score_sum / sums.weight
+    rank = sums.above / weight[sums.group]
+    cell = (score * cells).astype(np.int64) - (rank * cells).astype(np.int64)
+    is_first = np.diff(cell, prepend=0) != 0
+    is_first |= np.repeat(~is_large, np.diff(starts))
+    # The highest and the lowest score of a group remain separate points.
+    is_first[starts[:-1]] = is_first[starts[1:] - 1] = True
+    is_first[(starts[:-1] + 1)[is_large]] = True
+    firsts = np.flatnonzero(is_first)
+    return _Sums(
+        group=sums.group[firsts],
+        weight=np.add.reduceat(sums.weight, firsts),
+        pos=np.add.reduceat(sums.pos, firsts),
+        score_sum=np.add.reduceat(sums.score_sum, firsts),
+        above=sums.above[firsts],
+    )
