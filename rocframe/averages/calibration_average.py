@@ -29,6 +29,7 @@ from rocframe.frames import (
 )
 from rocframe.inference.notes import join_notes
 from rocframe.kernel.exact import scale_to_unit
+from rocframe.kernel.groups import group_starts
 from rocframe.kernel.interpolate import interpolate_in_groups
 from rocframe.kernel.resample import stream_keys
 from rocframe.kernel.threads import split_groups
@@ -170,7 +171,7 @@ def _read_lines(owner: NDArray[np.int64], points: pl.DataFrame, size: int) -> li
     score, rate = (points.get_column(name).to_numpy() for name in (SCORE, RATE))
     order = np.lexsort((score, owner))
     order = order[~np.isnan(score[order] + rate[order])]
-    edges = np.searchsorted(owner[order], np.arange(size + 1))
+    edges = group_starts(owner[order], size)
     return [(score[order[first:last]], rate[order[first:last]]) for first, last in pairwise(edges)]
 
 

@@ -13,6 +13,7 @@ from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, column, lazy_plan
 from rocframe.inference.notes import counted_note
 from rocframe.kernel.exact import scale_to_unit
+from rocframe.kernel.groups import group_starts, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.options import missing_over, to_float
 from rocframe.text import format_values
@@ -312,10 +313,9 @@ def _observed_values(
     group = np.concatenate([group, np.repeat(np.arange(len(groups)), len(ends))])
     order = np.lexsort((sign * values, group))
     values, group = values[order], group[order]
-    is_new = np.ones(len(values), bool)
-    is_new[1:] = (values[1:] != values[:-1]) | (group[1:] != group[:-1])
+    is_new = is_run_start(values, group)
     values, group = values[is_new], group[is_new]
-    starts = np.searchsorted(group, np.arange(len(groups) + 1))
+    starts = group_starts(group, len(groups))
     if not isinstance(plan.grid, int):
         return values, starts
     rows, starts = evenly_ranked_rows(starts, plan.grid)

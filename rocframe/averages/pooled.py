@@ -17,6 +17,7 @@ from rocframe.curves.table import CurveColumns, check_ends
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import take_rows
 from rocframe.inference.notes import join_notes
+from rocframe.kernel.groups import group_starts, run_starts
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE
 from rocframe.rates import CONFUSION, Settings
@@ -94,14 +95,8 @@ def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
     )
     group_of_row, is_first = np.repeat(group, lengths)[order], first[rows][order]
     threshold = columns[THRESHOLD][order]
-    is_new = np.ones(len(order), bool)
-    is_new[1:] = (
-        (group_of_row[1:] != group_of_row[:-1])
-        | (is_first[1:] != is_first[:-1])
-        | (threshold[1:] != threshold[:-1])
-    )
-    first_rows = np.flatnonzero(is_new)
-    starts = np.searchsorted(group_of_row[first_rows], np.arange(len(curve_groups.notes) + 1))
+    first_rows = run_starts(group_of_row, is_first, threshold)
+    starts = group_starts(group_of_row[first_rows], len(curve_groups.notes))
     _check_same_thresholds(curves, curve_groups, lengths, np.diff(starts))
     counts: dict[str, NDArray[Any]] = {}
     for rising, falling in (("tp", "fn"), ("fp", "tn")):

@@ -10,7 +10,7 @@ from rocframe.areas.pairs import count_pairs
 from rocframe.averages.fold_auc import Folds, fold_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.codec import ReservedCode
-from rocframe.kernel.groups import RowGroups, sort_rows
+from rocframe.kernel.groups import RowGroups, run_starts, sort_rows
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kernel.threads import run_parallel
 from rocframe.options import NOT_GIVEN, public
@@ -274,7 +274,7 @@ def _add_pairs(wins: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.f
     block = max(1, 2 * BLOCK_ROWS // len(wins))
     for start in range(0, len(fold), block):
         folds, steps = fold[start : start + block], step[start : start + block]
-        starts = np.flatnonzero(np.diff(folds, prepend=-1))
+        starts = run_starts(folds)
         pairs = pos[steps, folds][:, None] * lower[steps]
         wins[folds[starts]] += np.add.reduceat(pairs, starts, axis=0)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rocframe.bands.grid import BandLimits
 from rocframe.inference.notes import first_notes
-from rocframe.kernel.groups import cumulative_sums
+from rocframe.kernel.groups import cumulative_sums, group_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -439,7 +439,7 @@ class Ratings:
                 pos, neg = np.add.reduceat(pos, firsts), np.add.reduceat(neg, firsts)
         return cls(
             groups=groups,
-            starts=np.searchsorted(group, np.arange(len(groups) + 1)),
+            starts=group_starts(group, len(groups)),
             pos=pos.astype(np.float64),
             neg=neg.astype(np.float64),
         )

@@ -11,6 +11,7 @@ from rocframe.bands.grid import BandCurves, BandLimits, rate_tolerance, shifted_
 from rocframe.curves.segment import interpolated_values, segment_fraction
 from rocframe.inference.bootstrap import replicate_limits
 from rocframe.inference.notes import class_notes
+from rocframe.kernel.groups import group_starts
 from rocframe.kernel.resample import ReplicateStatistic, resample_groups
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def pointwise_bootstrap_limits(
     """Return limits at each FPR: quantiles of the TPR of the replicates."""
     group_notes, varying = _varying_groups(curves)
     lower, upper = np.full((2, len(grid.fpr)), np.nan)
-    edges = np.searchsorted(grid.group, np.arange(len(varying) + 1))
+    edges = group_starts(grid.group, len(varying))
     sizes = np.diff(edges)
     largest = int(sizes.max(initial=0))
     block = max(1, MAX_VALUES // draws.n_draws)
@@ -113,7 +114,7 @@ def envelope_limits(
         return rotated[group].distances(rotated[group].rotate(replicates), *sds[group])
 
     lower, upper = np.full((2, len(grid.fpr)), np.nan)
-    edges = np.searchsorted(grid.group, np.arange(len(varying) + 1))
+    edges = group_starts(grid.group, len(varying))
     for group, values in _map_replicates(distances, scan, draws, varying):
         position, sd = sds.pop(group)
         points = slice(edges[group], edges[group + 1])

@@ -44,6 +44,7 @@ from rocframe.charts.labels import json_numbers, level_text, sentences, short_na
 from rocframe.charts.style import BAND_OPACITY, with_key
 from rocframe.curves.thinning import corner_points
 from rocframe.frames import collect_frame, column
+from rocframe.kernel.groups import group_starts
 from rocframe.kinds import Kind, scale_of
 from rocframe.rates import NAMES
 from rocframe.schemas import THRESHOLD
@@ -165,7 +166,7 @@ def plot_with_limits(
     for side in ("x", "y"):  # Replace a missing limit by the coordinate of its point.
         for end in (f"{side}_low", f"{side}_high"):
             points[end] = np.where(np.isnan(points[end]), points[side], points[end])
-    starts = np.searchsorted(rows.get_column("group").to_numpy(), np.arange(groups.height + 1))
+    starts = group_starts(rows.get_column("group").to_numpy(), groups.height)
     plane = plane_of(points)
     if plane.excludes_zero:
         points, starts = _add_bend_points(plane, points, starts)

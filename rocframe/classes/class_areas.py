@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from rocframe.inference.bootstrap import acceleration
+from rocframe.kernel.groups import run_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -74,11 +75,6 @@ class ClassPlacements(NamedTuple):
     of_all: Placements | None
 
 
-def class_starts(code: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the first row of each class, for rows that are sorted by class."""
-    return np.flatnonzero(np.diff(code, prepend=-1))
-
-
 def true_class_scores(rows: MulticlassRows) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the score of each row for its true class, and True for rows that have this score."""
     true_score, present = np.zeros(len(rows.code)), np.ones(len(rows.code), bool)
@@ -94,7 +90,7 @@ def class_placements(
     rows: MulticlassRows, averages: Sequence[Average]
 ) -> Iterator[ClassPlacements]:
     """Yield the placements for each class; `rows` are the rows of one group, sorted by class."""
-    starts = class_starts(rows.code)
+    starts = run_starts(rows.code)
     ends = np.append(starts[1:], len(rows.code))
     positions = {int(code): i for i, code in enumerate(rows.code[starts])}
     true_score_order, negated = np.zeros(0, np.int64), np.zeros(0)
@@ -127,7 +123,7 @@ def replicate_averages(
 
     `rows` are sorted by class. `row_weight` has the weight of each row in each replicate.
     """
-    starts, n_classes = class_starts(rows.code), len(rows.scores)
+    starts, n_classes = run_starts(rows.code), len(rows.scores)
     largest = int(row_weight.sum(axis=1).max())
     if row_weight.dtype.kind != "f" and largest * largest * n_classes > MAX_EXACT_WINS:
         row_weight = row_weight.astype(np.float64)
@@ -181,7 +177,7 @@ def grouped_averages(
     """Return the average AUCs of all groups; `rows` are unweighted, sorted by group and class."""
     row_weight, n_classes = rows.count, len(rows.scores)
     # A cell is one class of one group.
-    starts = np.flatnonzero(np.diff(group * n_classes + rows.code, prepend=-1))
+    starts = run_starts(group, rows.code)
     cell_group, cell_code = group[starts], rows.code[starts]
     class_weight = np.add.reduceat(row_weight, starts) if len(starts) else row_weight
     total = np.zeros(n_groups, np.int64)
@@ -246,13 +242,12 @@ def _grouped_doubled_wins(
         order = np.lexsort((-values, groups))
         row_weight = np.concatenate([np.zeros(size, np.int64), row_weight])
         row, values = order % size, values[order]
-    is_first = np.diff(group[row], prepend=-1) != 0
     cumulated = np.append(0, np.cumsum(row_weight[order]))
     # A step is a set of tied rows of a group.
-    steps = np.flatnonzero(is_first | np.append(True, values[1:] != values[:-1]))
+    steps = run_starts(group[row], values)
     ends = np.append(steps[1:], len(order))
     doubled = np.repeat(cumulated[steps] + cumulated[ends], ends - steps)
-    first = np.flatnonzero(is_first)
+    first = run_starts(group[row])
     doubled -= np.repeat(2 * cumulated[first], np.diff(np.append(first, len(order))))
     wins = np.empty(len(order), np.int64)
     wins[order] = doubled

@@ -11,7 +11,6 @@ from rocframe.classes.class_areas import (
     MAX_EXACT_WINS,
     Average,
     class_placements,
-    class_starts,
     grouped_averages,
     influences,
     replicate_averages,
@@ -23,6 +22,7 @@ from rocframe.inference.bootstrap import batched_replicates, bootstrap_interval
 from rocframe.inference.confidence import Confidence
 from rocframe.inference.notes import first_notes
 from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import group_starts, run_starts
 from rocframe.kernel.resample import RowSampler, draw_valid, stream_keys
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.options import NOT_GIVEN, check_choice, public
@@ -242,7 +242,7 @@ def _multiclass_auc_columns(
     cell = grouped.group * n_classes + grouped.rows.code
     order = np.argsort(cell, kind="stable")
     rows, group = grouped.rows.take(order), grouped.group[order]
-    starts = np.searchsorted(group, np.arange(n_groups + 1))
+    starts = group_starts(group, n_groups)
     n = np.zeros(n_groups, np.int64)
     np.add.at(n, group, rows.count)
     n_used = np.bincount(np.unique(cell) // n_classes, minlength=n_groups)
@@ -361,7 +361,7 @@ def _resampled_averages(
     if rows.cluster is not None:
         clusters, unit = np.unique(rows.cluster, return_inverse=True)
         sampler = RowSampler.from_counts(np.ones(len(clusters), np.int64))
-    starts, classes = class_starts(rows.code), list(class_placements(rows, averages))
+    starts, classes = run_starts(rows.code), list(class_placements(rows, averages))
 
     def draw_counts(stream: np.random.Generator, size: int) -> NDArray[np.int64]:
         drawn = sampler.draw(stream, np.full(size, sampler.total))

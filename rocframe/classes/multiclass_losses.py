@@ -13,6 +13,7 @@ from rocframe.errors import LabelError, OptionValueError, ScoreError
 from rocframe.inference.notes import first_notes
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.exact import exact_quotient, exact_sums
+from rocframe.kernel.groups import run_starts
 from rocframe.options import NOT_GIVEN, public
 from rocframe.text import format_count, format_list, join_first
 
@@ -186,7 +187,7 @@ def _loss_columns(grouped: MulticlassGroups) -> dict[str, Any]:
     n_groups = grouped.keys.height
     order = np.argsort(grouped.group, kind="stable")
     group, weight = grouped.group[order], rows.row_weight[order]
-    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    starts = run_starts(group)
     n = np.zeros(n_groups, np.int64)
     np.add.at(n, grouped.group, rows.count)
 

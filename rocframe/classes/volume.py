@@ -13,6 +13,7 @@ from rocframe.inference.confidence import Confidence, logit, normal_quantile, wa
 from rocframe.inference.notes import first_notes
 from rocframe.inputs.roles import Roles
 from rocframe.kernel import exact
+from rocframe.kernel.groups import run_starts
 from rocframe.options import NOT_GIVEN, public
 from rocframe.schemas import VOLUME
 from rocframe.text import format_list
@@ -302,14 +303,13 @@ def _ordered_triples(rows: MulticlassRows, group: NDArray[np.int64], n_groups: i
     group, code, score = group[order], rows.code[order], score[order]
     count = rows.count[order]
     # A step is a set of tied rows of a group.
-    is_first = (np.diff(group, prepend=-1) != 0) | np.append(True, score[1:] != score[:-1])
-    steps = np.flatnonzero(is_first)
+    steps = run_starts(group, score)
     group = group[steps]
     n_rows = [np.add.reduceat(np.where(code == k, count, 0), steps) for k in range(3)]
     _, second, largest = sorted(int(values.sum()) for values in n_rows)
     if ORDER_UNIT * second * largest > MAX_EXACT_TRIPLES:
         n_rows = [values.astype(object) for values in n_rows]
-    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    starts = run_starts(group)
     lengths = np.diff(np.append(starts, len(group)))
 
     def sum_before(values: NDArray[Any]) -> NDArray[Any]:

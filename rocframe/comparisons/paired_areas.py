@@ -39,7 +39,7 @@ from rocframe.kernel.exact import (
     exact_sums,
     scale_to_unit,
 )
-from rocframe.kernel.groups import RowGroups, sort_grouped_rows
+from rocframe.kernel.groups import RowGroups, group_starts, sort_grouped_rows
 from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel
 
@@ -173,7 +173,7 @@ class PairedAreas:
 
     def _cluster_covariances(self, clusters: Clusters) -> NDArray[np.float64]:
         """Return the covariances of Obuchowski's method."""
-        starts = np.searchsorted(clusters.group, np.arange(clusters.groups))
+        starts = group_starts(clusters.group, clusters.groups)[:-1]
         pos, neg = zip(
             *(
                 centered_cluster_sums(clusters, values, self.weight, self.scales)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.kernel.exact import scale_by_totals
+from rocframe.kernel.groups import is_run_start, run_starts
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_groups, split_rows
 
@@ -52,8 +53,8 @@ def common_vertices(
     """
     order = np.lexsort((tp, fp, group))
     x, y, key = fp[order], tp[order], group[order]
-    is_new = np.any([np.diff(values, prepend=-1) != 0 for values in (key, x, y)], axis=0)
-    starts = np.flatnonzero(np.diff(key[is_new], prepend=-1))
+    is_new = is_run_start(key, x, y)
+    starts = run_starts(key[is_new])
     marked = hull_vertices(y[is_new], x[is_new], np.append(starts, np.count_nonzero(is_new)))
     is_vertex = np.zeros(len(tp), bool)
     is_vertex[order] = marked[np.cumsum(is_new) - 1]
@@ -102,11 +103,11 @@ def _hull_vertices(
         if not is_above.any():
             break
         rows, segment, above = rows[is_above], segment[is_above], above[is_above]
-        is_first = np.diff(segment, prepend=-1) != 0
+        is_first = is_run_start(segment)
         index = np.cumsum(is_first) - 1
         firsts = np.flatnonzero(is_first)
         farthest = np.flatnonzero(above == np.maximum.reduceat(above, firsts)[index])
-        middle = rows[farthest[np.diff(index[farthest], prepend=-1) != 0]]
+        middle = rows[farthest[is_run_start(index[farthest])]]
         is_vertex[middle] = True
         halves = np.stack([left[segment[firsts]], middle, right[segment[firsts]]])
         left, right = halves[:2].T.ravel(), halves[1:].T.ravel()

@@ -19,6 +19,7 @@ from rocframe.curves.thinning import (
     insert_points,
     rows_at_levels,
 )
+from rocframe.kernel.groups import run_starts
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel
 from rocframe.kinds import precision_recall_integral
@@ -56,7 +57,7 @@ def simplified_rows(
         inserted = int(4 / max(CURVED_STEP * max_error, MIN_CURVED_STEP))
         sizes = sizes + np.where(sizes < SHORT_CURVE_ROWS, 0, inserted)
     batch = np.cumsum(sizes) // SIMPLIFIED_BATCH_ROWS
-    edges = np.append(np.flatnonzero(np.diff(batch, prepend=-1)), curves)
+    edges = np.append(run_starts(batch), curves)
 
     def simplify_part(part: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         rows, error = _simplify_batch(counts.slice(*part), kind, scale, max_error)
@@ -375,7 +376,7 @@ def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDA
     )
     # Intervals between remaining rows are processed in batches with similar numbers of full rows.
     batch = rows[:-1] // AREA_BATCH_ROWS
-    edges = np.append(np.flatnonzero(np.diff(batch, prepend=-1)), len(rows) - 1)
+    edges = np.append(run_starts(batch), len(rows) - 1)
     parts = [slice(a, b + 1) for a, b in pairwise(edges.tolist())]
     change_of_interval = np.concatenate(
         [np.zeros(0), *run_parallel(lambda part: area_change_between(counts, rows[part]), parts)]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from rocframe.curves.segment import interpolated_values
+from rocframe.kernel.groups import group_starts, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def column_extremes(
 
     A column is a vertical strip of the chart with this width. `x` must not decrease within a line.
     """
-    is_first: NDArray[np.bool_] = np.diff(np.floor(x / width), prepend=-1).astype(bool)
+    is_first = is_run_start(np.floor(x / width))
     is_first[starts[:-1][starts[1:] > starts[:-1]]] = True
     first = np.flatnonzero(is_first)
     if not len(first):
@@ -75,7 +76,7 @@ def column_extremes(
     marked: NDArray[np.bool_] = np.logical_or(is_first, np.append(is_first[1:], True))
     for extreme in (np.minimum, np.maximum):
         rows = np.flatnonzero(y == extreme.reduceat(y, first)[column])
-        marked[rows[np.diff(column[rows], prepend=-1) != 0]] = True
+        marked[rows[is_run_start(column[rows])]] = True
     return marked
 
 
@@ -172,7 +173,7 @@ def douglas_peucker(
             distance = np.where(allowed[points], distance, -1.0)
             worst = np.maximum.reduceat(distance, firsts)
         farthest = np.flatnonzero(distance == worst[segment])
-        farthest = farthest[np.diff(segment[farthest], prepend=-1) != 0]
+        farthest = farthest[is_run_start(segment[farthest])]
         middle = points[farthest[is_split]]
         selected[middle] = True
         left, right = np.append(left[is_split], middle), np.append(middle, right[is_split])
@@ -221,7 +222,7 @@ def evenly_spaced_points(
     total = length[starts[1:][line] - 1]
     share = np.divide(length, total, out=np.zeros_like(length), where=total > 0)
     cell = np.floor(share * most[line])
-    marked: NDArray[np.bool_] = (np.diff(cell, prepend=-1) != 0) | (sizes <= most)[line]
+    marked: NDArray[np.bool_] = is_run_start(cell) | (sizes <= most)[line]
     return marked
 
 
@@ -265,8 +266,7 @@ class LinePoints:
     @property
     def starts(self) -> NDArray[np.int64]:
         """The index of the first point of each curve, followed by the number of points."""
-        starts: NDArray[np.int64] = np.searchsorted(self.curve, np.arange(len(self.pos) + 1))
-        return starts
+        return group_starts(self.curve, len(self.pos))
 
     @property
     def counts(self) -> tuple[NDArray[np.float64], ...]:

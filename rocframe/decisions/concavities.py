@@ -30,7 +30,7 @@ from rocframe.frames import (
 from rocframe.inputs.roles import TYPE_CHECKS, resolve_column
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums
-from rocframe.kernel.groups import cumulative_sums
+from rocframe.kernel.groups import cumulative_sums, is_run_start, run_starts
 from rocframe.kernel.sort import falling_ranks, sort_order
 from rocframe.options import check_choice, parse_integer, public
 
@@ -391,7 +391,7 @@ class Intervals(NamedTuple):
         order = np.lexsort((self.lower, self.group))
         if which == "largest":
             by_area = np.lexsort((-self.lower, -self.area, self.group))
-            order = by_area[np.diff(self.group[by_area], prepend=-1) != 0]
+            order = by_area[is_run_start(self.group[by_area])]
         group, lower, upper, highest, area = self
         selected = Intervals(group[order], lower[order], upper[order], highest[order], area[order])
         if np.isinf([selected.lower, selected.highest]).any():
@@ -444,7 +444,7 @@ def doubled_wins(rows: CurveRows, scores: NDArray[np.float64], n_curves: int) ->
     In a concordant pair, the positive has the higher score. `scores` are the scores of the rows of
     curves. The first row of a curve has no score.
     """
-    index = np.flatnonzero(np.diff(rows.curve, prepend=-1) == 0)
+    index = np.flatnonzero(~is_run_start(rows.curve))
     pos, neg = (count[index] - count[index - 1] for count in rows.unit_counts[:2])
     curve, score = rows.curve[index], scores[index]
     if not ((score[1:] < score[:-1]) | (curve[1:] != curve[:-1])).all():
@@ -454,8 +454,7 @@ def doubled_wins(rows: CurveRows, scores: NDArray[np.float64], n_curves: int) ->
     wins = np.zeros(n_curves, rows.tp.dtype)
     if not len(curve):
         return wins
-    is_new = (curve[1:] != curve[:-1]) | (score[1:] != score[:-1])
-    ties = np.append(0, np.flatnonzero(is_new) + 1)
+    ties = run_starts(curve, score)
     curve, pos, neg = curve[ties], np.add.reduceat(pos, ties), np.add.reduceat(neg, ties)
     starts, _ = curve_ranges(curve)
     tp = cumulative_sums(pos.copy(), np.append(starts, len(curve)))

@@ -22,6 +22,7 @@ from rocframe.frames import (
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
+from rocframe.kernel.groups import group_starts, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.options import check_supported, parse_grid, public
 from rocframe.rates import TOTALS
@@ -224,7 +225,7 @@ class EnvelopeLines(NamedTuple):
         """Return the envelope lines; curve i has the rows `starts[i]` to `starts[i + 1] - 1`."""
         vertex = np.flatnonzero(hull_vertices(tp, fp, starts))
         owner = np.searchsorted(starts, vertex, "right") - 1
-        first = np.searchsorted(owner, np.arange(len(pos)))
+        first = group_starts(owner, len(pos))[:-1]
         is_edge = owner[1:] == owner[:-1]
         owner = owner[1:][is_edge]
         step_tp, step_fp = (np.diff(count[vertex])[is_edge] for count in (tp, fp))
@@ -358,10 +359,7 @@ def _between_breakpoints(
 
 def first_equal_rows(curves: Curves) -> NDArray[np.int64]:
     """Return, for each row, the position of the first row of the same curve with equal counts."""
-    is_new = np.zeros(curves.columns.height, bool)
-    for name in ("tp", "fp"):
-        count = curves.columns[name]
-        is_new[1:] |= count[1:] != count[:-1]
+    is_new = is_run_start(curves.columns["tp"], curves.columns["fp"])
     is_new[curves.firsts] = True
     rows: NDArray[np.int64] = np.maximum.accumulate(np.where(is_new, np.arange(len(is_new)), 0))
     return rows
@@ -408,7 +406,7 @@ def common_envelope_table(
     # Costs that differ by a rounding error are equal.
     cost = np.where(np.isnan(cost), np.inf, round_values(cost, (0, 1)))
     order = np.argsort(group, kind="stable")
-    starts = np.searchsorted(group[order], np.arange(keys.height))
+    starts = group_starts(group[order], keys.height)[:-1]
     lowest = np.minimum.reduceat(cost[order], starts, axis=0)
     position = np.where(cost == lowest[group], np.arange(n_curves)[:, None], n_curves)
     best = np.minimum.reduceat(position[order], starts, axis=0)

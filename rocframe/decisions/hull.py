@@ -20,6 +20,7 @@ from rocframe.frames import (
 )
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
+from rocframe.kernel.groups import is_run_start
 from rocframe.options import public
 from rocframe.rates import TOTALS
 from rocframe.schemas import HULL_COLUMNS
@@ -239,9 +240,7 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
         row, curve, tp, fp = row[is_vertex], curve[is_vertex], tp[is_vertex], fp[is_vertex]
         order = np.lexsort((curve, tp, fp, group[curve]))
         row, shared_curve = row[order], curve[order]
-        is_new = np.any(
-            [np.diff(x[order], prepend=-1) != 0 for x in (group[curve], tp, fp)], axis=0
-        )
+        is_new = is_run_start(*(values[order] for values in (group[curve], tp, fp)))
         shared_vertex = np.cumsum(is_new) - 1
         row, curve = row[is_new], shared_curve[is_new]
     return CommonHulls(
@@ -281,7 +280,7 @@ def optimal_ranges(curves: Curves, hulls: CommonHulls) -> dict[str, NDArray[np.f
         if curves.prevalence is not None:
             prevalence = np.full(len(prevalence), curves.prevalence)
         odds = (prevalence / (1 - prevalence))[group]
-        is_first = np.diff(group, prepend=-1) != 0
+        is_first = is_run_start(group)
         high = np.where(is_first, np.inf, slope)
         low = np.where(np.append(is_first, True)[1:], 0.0, np.append(slope, 0.0)[1:])
         columns = {

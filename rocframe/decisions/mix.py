@@ -25,6 +25,7 @@ from rocframe.frames import (
 )
 from rocframe.inputs.roles import TYPE_CHECKS, resolve_column
 from rocframe.kernel.bisection import grouped_bisect
+from rocframe.kernel.groups import group_starts
 from rocframe.metric_options import parse_metric
 from rocframe.options import parse_integer, public
 from rocframe.rates import TOTALS, Settings
@@ -238,7 +239,7 @@ def _neighbors(
     the better one is returned: the one with the higher TPR at a given FPR, and with the lower FPR
     at a given TPR.
     """
-    starts = np.searchsorted(group, np.arange(n_groups + 1))
+    starts = group_starts(group, n_groups)
     first, last = np.broadcast_arrays(
         starts[:-1, None], starts[1:, None] - 1, np.empty((1, len(values)))
     )[:2]

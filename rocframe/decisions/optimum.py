@@ -14,6 +14,7 @@ import numpy as np
 from rocframe.curves.locate import round_values
 from rocframe.curves.segment import confusion_counts
 from rocframe.kernel.exact import MAX_INT64, exact_fraction, scale_by_totals
+from rocframe.kernel.groups import run_starts
 from rocframe.schemas import CURVE_COLUMNS
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def best_rows(rows: CurveRows, rule: Rule, n_curves: int) -> Optimum:
 
 def curve_ranges(curve: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the position of the first row and the number of rows of each curve with rows."""
-    starts = np.flatnonzero(np.diff(curve, prepend=-1))
+    starts = run_starts(curve)
     return starts, np.diff(starts, append=len(curve))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from rocframe.curves.table import number_keys
 from rocframe.decisions.optimum import CurveRows
 from rocframe.errors import BrokenCurveError
-from rocframe.kernel.groups import cumulative_sums
+from rocframe.kernel.groups import cumulative_sums, group_starts, is_run_start
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.sort import concatenated_ranges, falling_ranks, sort_order
 from rocframe.kernel.threads import split_groups
@@ -79,7 +79,7 @@ class OtherFolds:
         order = np.argsort(group, kind="stable")
         group = group[order]
         n_groups = int(group.max(initial=-1)) + 1
-        curve_edges = np.searchsorted(group, np.arange(n_groups + 1))
+        curve_edges = group_starts(group, n_groups)
         pos, neg = (
             sums_of_others(curves.total(*parts)[order], curve_edges) for parts in TOTALS[:2]
         )
@@ -95,10 +95,10 @@ class OtherFolds:
         threshold = curves.columns[THRESHOLD][rows]
         rank = falling_ranks(threshold)
         rank[first] = np.iinfo(np.int64).min
-        group_starts = starts[curve_edges]
-        by_rank = sort_order(rank, group_starts)
-        is_new = np.diff(rank[by_rank], prepend=0) != 0
-        is_new[group_starts[:-1]] = True
+        row_starts = starts[curve_edges]
+        by_rank = sort_order(rank, row_starts)
+        is_new = is_run_start(rank[by_rank])
+        is_new[row_starts[:-1]] = True
         new = np.flatnonzero(is_new)
         pooled = np.empty(len(rows), np.int64)
         pooled[by_rank] = np.cumsum(is_new) - 1
@@ -117,7 +117,7 @@ class OtherFolds:
             other_fp=other_changes[1],
             pos=pos,
             neg=neg,
-            pooled_starts=np.searchsorted(new, group_starts),
+            pooled_starts=np.searchsorted(new, row_starts),
             threshold=threshold[by_rank[new]],
             pooled_tp=pooled_changes[0],
             pooled_fp=pooled_changes[1],

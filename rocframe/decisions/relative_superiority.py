@@ -17,6 +17,7 @@ from rocframe.decisions.hull import common_hulls, optimal_ranges
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.inference.notes import class_notes
+from rocframe.kernel.groups import group_starts
 from rocframe.options import parse_fraction, public, to_floats
 from rocframe.rates import TOTALS
 
@@ -414,7 +415,7 @@ def largest_differences(curves: Curves, across: str, ranges: CostRanges) -> NDAr
     compared, segment = np.unique(segment, return_inverse=True)
     if not len(compared):
         return result
-    edges = np.searchsorted(segment, np.arange(len(compared) + 1))
+    edges = group_starts(segment, len(compared))
     ones = np.ones(len(compared))
     other = EnvelopeLines.find(tpr[point], fpr[point], edges, ones, ones)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from rocframe.kernel.groups import is_run_start
 from rocframe.options import check_choice
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def adjust_p_values(
         return result
     tests = tests[np.lexsort((p_values[tests], families[tests]))]
     family, p = families[tests], p_values[tests]
-    is_first = np.append(True, family[1:] != family[:-1])
+    is_first = is_run_start(family)
     starts = np.flatnonzero(is_first)
     sizes = np.diff(np.append(starts, len(tests)))
     size = np.repeat(sizes, sizes)

@@ -300,6 +300,26 @@ class RowWeights:
         )
 
 
+def group_starts(group: NDArray[Any], n_groups: int) -> NDArray[np.int64]:
+    """Return the first row of each group, followed by the number of rows.
+
+    `group` is the number of the group of each row, in rising order.
+    """
+    return np.searchsorted(group, np.arange(n_groups + 1))
+
+
+def is_run_start(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return a mask of the first row, and of rows that differ from the row before in a column."""
+    mask = np.ones(len(columns[0]), bool)
+    mask[1:] = np.any([values[1:] != values[:-1] for values in columns], axis=0)
+    return mask
+
+
+def run_starts(*columns: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the first row of each run of rows with equal values in all columns."""
+    return np.flatnonzero(is_run_start(*columns))
+
+
 def cumulative_sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
     """Replace `values`, in place, by their cumulative sums within each group.
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from rocframe.errors import OptionValueError
 from rocframe.kernel.codec import ReservedCode
+from rocframe.kernel.groups import run_starts
 from rocframe.kernel.scan import BLOCK_ROWS, Block, BlockRange, GroupTotals
 from rocframe.kernel.threads import count_workers, run_parallel
 
@@ -415,7 +416,7 @@ def _split_groups(
     # A chunk has at least one group for each thread.
     most = max(count_workers(), MAX_STORED_NUMBERS // max(n_values, 1))
     rows = np.cumsum(np.diff(scan.rows.starts)[groups]) // (4 * BLOCK_ROWS)
-    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    starts = run_starts(rows)
     for part in np.split(groups, starts[1:]):
         for first in range(0, len(part), most):
             yield part[first : first + most]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.groups import is_run_start, sort_rows
 from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _split_rows(rows: SortedRows) -> list[BlockRange]:
     sizes = rows.ends - rows.starts[:-1]
     large = sizes > 2 * BLOCK_ROWS
     # Small groups share a block; a large group is divided into several blocks.
-    is_first = np.diff(rows.starts[:-1] // BLOCK_ROWS, prepend=-1) > 0
+    is_first = is_run_start(rows.starts[:-1] // BLOCK_ROWS)
     is_first |= large
     is_first[1:] |= large[:-1]
     for first, last in pairwise(np.append(np.flatnonzero(is_first), len(sizes))):
