@@ -15,17 +15,21 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests.all_cases import all_cases
+from tests.verbs import OF_CURVES, OF_PREDICTIONS, Verb
 
 ROWS = 32
 PREDICTIONS = pl.DataFrame(
     {
         "label": [True, False, True, False, True, False, True, False] * 4,
-        "score": [(i * 7 % 11) / 8 for i in range(ROWS)],
-        "other": [(i * 5 % 13) / 8 for i in range(ROWS)],
+        "score": [(i * 7 % 11) / 16 for i in range(ROWS)],
+        "other": [(i * 5 % 13) / 16 for i in range(ROWS)],
         "g": list("aabbccdd") * 4,
         "h": [1] * 20 + [2] * 12,
         "w": [1.0, 2.0, 0.0, 3.0] * 8,
         "n": [1, 0, 2, 3] * 8,
+        "fold": [i * 5 % 13 > 5 for i in range(ROWS)],
+        "class": ["x" if i * 5 % 13 > 5 else "y" for i in range(ROWS)],
+        "class_number": [1, 0, 2, 2] * 8,
         "unused": ["x" * 100] * ROWS,
     }
 )
@@ -39,217 +43,63 @@ def auc(frame, by=None, **options):
     return rf.auc(frame, "label", "score", by=by, **options)
 
 
-def band(frame, by=None, **options):
-    return rf.band(frame, "label", "score", by=by, **options)
-
-
-def average(frame, by=None, **options):
-    keys = [] if by is None else [by] if isinstance(by, str) else by
-    frame = frame.with_columns(fold=pl.col("other") > 0.7)
-    return curve(frame, [*keys, "fold"]).roc.average(**options)
-
-
-def transfer(frame, by=None, **options):
-    keys = [] if by is None else [by] if isinstance(by, str) else by
-    frame = frame.with_columns(fold=pl.col("other") > 0.7)
-    return curve(frame, [*keys, "fold"]).roc.transfer(**options)
-
-
-def repaired_auc(frame, by=None):
-    keys = [] if by is None else [by] if isinstance(by, str) else by
-    frame = frame.with_columns(fold=pl.col("other") > 0.7)
-    return curve(frame, [*keys, "fold"]).roc.repaired_auc()
-
-
-def class_curves(frame, by=None):
-    keys = [] if by is None else [by] if isinstance(by, str) else by
-    classes = pl.when(pl.col("other") > 0.7).then(pl.lit("x")).otherwise(pl.lit("y"))
-    return curve(frame.with_columns(classes.alias("class")), [*keys, "class"])
-
-
-VERBS = {
-    "curve": curve,
-    "curve with metrics": lambda frame, by: curve(frame, by, kind="pr", metrics=["f1", "mcc"]),
-    "curve, weighted": lambda frame, by: curve(frame, by, weight="w", count="n"),
-    "curve at thresholds": lambda frame, by: curve(frame, by, thresholds=[0.3, 0.7]),
-    "curve, simplified": lambda frame, by: curve(frame, by, max_error=0.1, metrics="f1"),
-    "curve of models": lambda frame, by: rf.curve(frame, "label", ["score", "other"], by=by),
-    "auc": auc,
-    "auc, weighted": lambda frame, by: auc(frame, by, weight="w"),
-    "auc without interval": lambda frame, by: auc(frame, by, ci=None),
-    "partial auc": lambda frame, by: auc(frame, by, fpr=(0, 0.5), standardize="mcclish"),
-    "auc at the top": lambda frame, by: auc(frame, by, alert_rate=(0, 0.5), standardize="mcclish"),
-    "auc of models": lambda frame, by: rf.auc(frame, "label", ["score", "other"], by=by),
-    "summary": lambda frame, by: rf.summary(frame, "label", "score", by=by),
-    "h measure": lambda frame, by: rf.h_measure(frame, "label", "score", by=by),
-    "h measure of models": lambda frame, by: rf.h_measure(
-        frame, "label", ["score", "other"], by=by, prior="prevalence"
-    ),
-    "calibration_summary": lambda frame, by: rf.calibration_summary(
-        frame, "label", pl.col("score") / 2, by=by, bins=3, method="uniform"
-    ),
-    "calibration_summary, weighted": lambda frame, by: rf.calibration_summary(
-        frame, "label", pl.col("score") / 2, by=by, weight="w"
-    ),
-    "calibration": lambda frame, by: rf.calibration(
-        frame, "label", pl.col("score") / 2, by=by, bins=3, empty_bins=True
-    ),
-    "calibration, isotonic, weighted": lambda frame, by: rf.calibration(
-        frame, "label", pl.col("score") / 2, by=by, method="isotonic", weight="w"
-    ),
-    "calibration, smooth": lambda frame, by: rf.calibration(
-        frame,
-        "label",
-        pl.col("score") / 2,
-        by=by,
-        method="kernel",
-        consistency=True,
-        seed=1,
-        n_boot=5,
-    ),
-    "fit of calibration, beta": lambda frame, by: rf.fit_calibration(
-        frame, "label", pl.col("score") / 2, by=by, method="beta", smooth_targets=True
-    ),
-    "fit of calibration of models over folds": lambda frame, by: rf.fit_calibration(
-        frame, "label", ["score", "other"], by=by, over="w"
-    ),
-    "auc test": lambda frame, by: rf.auc_test(frame, "label", "score", by=by),
-    "auc test of models": lambda frame, by: rf.auc_test(frame, "label", ["score", "other"], by=by),
-    "areas of many classes": lambda frame, by: rf.multiclass_auc(
-        frame, pl.col("n").clip(0, 2), {0: "score", 1: "other", 2: "w"}, by=by
-    ),
-    "losses of classes": lambda frame, by: rf.multiclass_losses(
-        frame,
-        pl.col("n").clip(0, 2),
-        {
-            0: pl.col("score") / 4,
-            1: pl.col("other") / 4,
-            2: 1 - pl.sum_horizontal("score", "other") / 4,
-        },
-        by=by,
-    ),
-    "volume": lambda frame, by: rf.volume(
-        frame, pl.col("n").clip(0, 2), "score", classes=[0, 1, 2], by=by
-    ),
-    "volume of sums": lambda frame, by: rf.volume(
-        frame, pl.col("n").clip(0, 2), {0: "score", 1: "other", 2: "w"}, by=by
-    ),
-    "band": lambda frame, by: band(frame, by, grid=5),
-    "band, at its points": lambda frame, by: band(frame, by, method="threshold", grid="curve"),
-    "band, weighted": lambda frame, by: band(
-        frame, by, method="fixed_width", n_boot=20, seed=1, weight="w"
-    ),
-    "smooth": lambda frame, by: rf.smooth(frame, "label", "score", by=by, grid=5),
-    "compare models": lambda frame, by: rf.compare(frame, "label", ["score", "other"], by=by),
-    "compare models, weighted": lambda frame, by: rf.compare(
-        frame, "label", ["score", "other"], by=by, weight="w", fpr=(0, 0.5)
-    ),
-    "compare losses of models": lambda frame, by: rf.compare(
-        frame, "label", [pl.col("score", "other").clip(0, 1)], by=by, metric="brier"
-    ),
-    "compare models by exchanges": lambda frame, by: rf.compare(
-        frame, "label", ["score", "other"], by=by, method="permutation", seed=1, n_perm=20
-    ),
-    "compare models, one family of tests": lambda frame, by: rf.compare(
-        frame, "label", ["score", "other"], by=by, family="all"
-    ),
-    "contrast of models": lambda frame, by: rf.contrast(
-        frame, "label", ["score", "other"], by=by, adjust=None
-    ),
-    "test of a contrast of models": lambda frame, by: rf.contrast(
-        frame, "label", ["score", "other"], by=by
-    ),
-    "covariance of models": lambda frame, by: rf.auc_covariance(
-        frame, "label", ["score", "other"], by=by
-    ),
-    "hull shares of models": lambda frame, by: rf.hull_shares(
-        frame, "label", ["score", "other"], by=by, n_boot=5, seed=1
-    ),
-    "decision intervals of models": lambda frame, by: rf.decision_intervals(
-        frame, "label", ["score", "other"], kind="cost", grid=0.5, by=by, n_boot=5, seed=1
-    ),
-    "fold auc": lambda frame, by: rf.fold_auc(frame, "label", "score", over="w", by=by),
-    "pooling gap": lambda frame, by: rf.pooling_gap(frame, "label", "score", over="w", by=by),
-    "at": lambda frame, by: curve(frame, by).roc.at(fpr=[0.1, 0.5]),
-    "at, weighted": lambda frame, by: curve(frame, by, weight="w").roc.at(threshold=0.5),
-    "at, between rows": lambda frame, by: curve(frame, by).roc.at(tpr=[0.1], interpolate=True),
-    "operating point": lambda frame, by: curve(frame, by).roc.operating_point(
-        ["youden", "f1"], subject_to={"fpr": (0, 0.5)}
-    ),
-    "operating point, weighted": lambda frame, by: curve(
-        frame, by, weight="w"
-    ).roc.operating_point(),
-    "operating points of classes": lambda frame, by: class_curves(frame, by).roc.operating_point(
-        "expected_cost", prior={"x": 0.2, "y": 0.8}, costs={("x", "y"): 5}
-    ),
-    "metrics of classes": lambda frame, by: class_curves(frame, by).roc.class_metrics(
-        ["precision", "expected_cost"], prior={"x": 0.2, "y": 0.8}, costs={("x", "y"): 5}
-    ),
-    "transfer over folds": transfer,
-    "confusion matrix of models": lambda frame, by: rf.confusion_matrix(
-        frame, "label", {"a": pl.col("score") > 0.3, "b": pl.col("other") > 0.3}, by=by
-    ),
-    "combined decisions of models": lambda frame, by: rf.combine(
-        frame, "label", ["score", "other"], threshold=0.3, by=by
-    ),
-    "chain of models": lambda frame, by: rf.chain(
-        frame, "label", ["score", "other"], threshold=0.3, by=by
-    ),
-    "combined points of models": lambda frame, by: rf.combine_points(
-        rf.curve(frame, "label", ["score", "other"], by=by).roc.at(fpr=0.3)
-    ),
-    "concavities": lambda frame, by: curve(frame, by).roc.concavities(),
-    "repaired auc over folds": repaired_auc,
-    "hull": lambda frame, by: curve(frame, by).roc.hull(),
-    "ties": lambda frame, by: curve(frame, by).roc.ties(),
-    "lines of equal cost": lambda frame, by: curve(frame, by).roc.iso_lines(kind="gain"),
-    "mix": lambda frame, by: curve(frame, by).roc.mix(alert_rate=[0.1, 0.5]),
-    "cost curve": lambda frame, by: curve(frame, by).roc.cost_curve(grid=5),
-    "relative superiority of models": lambda frame, by: rf.relative_superiority(
-        rf.curve(frame, "label", ["score", "other"], by=by), across="model"
-    ),
-    "lc index of models": lambda frame, by: rf.lc_index(
-        rf.curve(frame, "label", ["score", "other"], by=by),
-        across="model",
-        cost_ratio=(0.1, 0.5, 2),
-    ),
-    "curve from calibration": lambda frame, by: rf.curve_from_calibration(
-        rf.calibration(frame, "label", pl.col("score") / 2, by=by)
-    ),
-    "decision curve": lambda frame, by: rf.curve(
-        frame, "label", pl.col("score") / 2, by=by
-    ).roc.decision_curve(thresholds=[0.1, 0.3]),
-    "murphy curve": lambda frame, by: rf.curve(
-        frame, "label", pl.col("score") / 2, by=by
-    ).roc.murphy_curve(grid="vertices"),
-    "simplify": lambda frame, by: curve(frame, by).roc.simplify(max_error=0.1, keep=0.5),
-    "simplify precision-recall, weighted": lambda frame, by: curve(
-        frame, by, weight="w", kind="pr"
-    ).roc.simplify(max_error=0.1),
-    "area": lambda frame, by: curve(frame, by).roc.area(),
-    "average": average,
-    "average at thresholds": lambda frame, by: average(frame, by, method="threshold"),
-    "average, pooled": lambda frame, by: average(frame, by, method="pooled"),
-    "average of metrics": lambda frame, by: average(frame, by, fixed="accuracy", metrics="f1"),
-    "average, pooled, at rates": lambda frame, by: average(
-        frame, by, method="pooled", fixed="tpr", metrics=["precision", "npv"]
-    ),
-    "area of an average": lambda frame, by: average(frame, by, grid="union").roc.area(),
-    "area of precision-recall": lambda frame, by: curve(frame, by, kind="pr").roc.area(),
+# These functions are called with weights.
+WEIGHTED = {
+    "curve": {"weight": "w", "count": "n"},
+    **{
+        name: {"weight": "w"}
+        for name in (
+            "auc",
+            "operating point",
+            "calibration summary",
+            "calibration, isotonic",
+            "band of fixed width",
+            "compare partial areas",
+            "at thresholds",
+            "simplify precision-recall",
+        )
+    },
 }
-# p-values are adjusted over all groups, so none of them may be left out before.
-BY_GROUP = {name: verb for name, verb in VERBS.items() if "test" not in name}
+UNWEIGHTED_TOO = {"curve", "auc", "operating point"}
+
+
+def call_of(verb, roles):
+    function = verb if isinstance(verb, Verb) else verb.of_predictions
+    return lambda frame, by: function(frame, by=by, **roles)
+
+
+VERBS = {}
+# The number of columns that each function reads: label, score, group, and its other columns.
+WIDTHS = {}
+BY_GROUP = {}
+for name, verb in {**OF_PREDICTIONS, **OF_CURVES}.items():
+    calls = {} if name in WEIGHTED and name not in UNWEIGHTED_TOO else {name: {}}
+    if name in WEIGHTED:
+        calls[f"{name}, weighted"] = WEIGHTED[name]
+    for call_name, roles in calls.items():
+        VERBS[call_name] = call_of(verb, roles)
+        WIDTHS[call_name] = 3 + len(verb.other_columns) + len(roles)
+        # p-values are adjusted over all groups, so none of them may be left out before. The plan
+        # of `auc_test` is the same without adjustment.
+        if not verb.adjusted and verb.function != "auc_test":
+            BY_GROUP[call_name] = VERBS[call_name]
+
+NAME = "confusion matrix of models"
+VERBS[NAME] = BY_GROUP[NAME] = lambda frame, by: rf.confusion_matrix(
+    frame, "label", {"a": pl.col("score") > 0.3, "b": pl.col("other") > 0.3}, by=by
+)
+WIDTHS[NAME] = 4
 # One verb for each node of a plan (each use of `plan_table` or `through_node`) with and without
 # adjusted p-values. What polars moves past a node depends on no other option.
 NODES = [
     "curve of models",
-    "auc test",
+    "auc test, adjusted",
     "volume",
     "fold auc",
     "fit of calibration of models over folds",
     "compare models",
     "compare models, one family of tests",
-    "at, weighted",
+    "at thresholds, weighted",
     "transfer over folds",
     "simplify",
     "area",
@@ -337,15 +187,7 @@ def test_a_plan_is_collected_as_often_as_one_likes(scan, verb):
 
 @every_verb
 def test_only_the_columns_that_are_needed_are_read(scan, verb, request):
-    name = request.node.callspec.id
-    needed = (
-        3
-        + any(word in name for word in ("average", "fold", "gap", "of classes"))
-        + ("models" in name)
-        + ("weighted" in name)
-        + 2 * any(word in name for word in ("many classes", "sums"))
-        + (name == "curve, weighted")
-    )  # count
+    needed = WIDTHS[request.node.callspec.id]
     assert f"PROJECT {needed}/{PREDICTIONS.width} COLUMNS" in verb(scan, "g").explain()
     assert f"PROJECT {needed - 1}/{PREDICTIONS.width} COLUMNS" in verb(scan, None).explain()
 
@@ -403,9 +245,9 @@ def test_a_filter_on_what_the_verb_made_stays_behind_it(scan, verb, by):
 
 
 def test_a_filter_on_models_stays_behind_the_verb(scan):
-    plan = VERBS["auc of models"](scan, "g").filter(pl.col("model") == "other", pl.col("g") == "a")
+    plan = VERBS["auc of models"](scan, "g").filter(pl.col("model") == "b", pl.col("g") == "a")
     assert 'SELECTION: col("g") == "a"' in plan.explain()
-    expected = rf.auc(PREDICTIONS.filter(g="a"), "label", ["other"], by="g")
+    expected = rf.auc(PREDICTIONS.filter(g="a"), "label", {"b": "other"}, by="g")
     assert_frame_equal(plan.collect(), expected)
 
 

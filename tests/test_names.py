@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import cycle
 
 import polars as pl
@@ -11,6 +12,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests.all_cases import all_cases
+from tests.verbs import OF_CURVES, OF_PREDICTIONS, TableVerb
 
 PATTERNS = ["^p.*$", "^.*$", "*", "^", "$"]
 PUNCTUATION = [
@@ -43,68 +45,57 @@ PREDICTIONS = pl.DataFrame(
 )
 ROLES = {"label": "label", "score": "score", "by": "g", "weight": "w"}
 
-# Every role is renamed in predictions. Curve tables keep only the names of group columns.
-VERBS = {
-    "curve": lambda frame, **roles: rf.curve(frame, metrics="f1", **roles),
-    "curve at thresholds": lambda frame, **roles: rf.curve(frame, thresholds=[0.3], **roles),
-    "curve from calibration": lambda frame, **roles: rf.curve_from_calibration(
-        rf.calibration(frame, **roles).with_columns(pl.col("n").cast(pl.Float64))
-    ),
-    "auc": rf.auc,
-    "auc test": rf.auc_test,
-    "h measure": rf.h_measure,
-    "summary": rf.summary,
-    "calibration": rf.calibration,
-    "fit of calibration": rf.fit_calibration,
-    "fit of calibration over folds": lambda frame, **roles: rf.fit_calibration(
-        frame, over="pp", **roles
-    ),
-    "calibration_summary": rf.calibration_summary,
-    "band": lambda frame, **roles: rf.band(frame, method="fixed_width", n_boot=5, seed=1, **roles),
-    "compare": lambda frame, score, **roles: rf.compare(
-        frame, score={"a": score, "b": "pp"}, **roles
-    ),
-    "combine": lambda frame, score, **roles: rf.combine(
-        frame, score={"a": score, "b": "pp"}, threshold=0.5, **roles
-    ),
-    "chain": lambda frame, score, **roles: rf.chain(
-        frame, score={"a": score, "b": "pp"}, threshold={"a": 0.3, "b": 1}, **roles
-    ),
-    "fold auc": lambda frame, **roles: rf.fold_auc(frame, over="pp", **roles),
-    "pooling gap": lambda frame, **roles: rf.pooling_gap(frame, over="pp", **roles),
-}
-VERBS_ON_CURVES = {
-    "at": lambda curves: rf.at(curves, fpr=[0.1, 0.5]),
-    "at, between rows": lambda curves: rf.at(curves, tpr=[0.1, 0.5], interpolate=True),
-    "operating point": lambda curves: rf.operating_point(curves, ["youden", "mcc"]),
-    "transfer": lambda curves: rf.transfer(halved(curves)),
-    "hull": rf.hull,
-    "concavities": rf.concavities,
-    "repaired auc": lambda curves: rf.repaired_auc(halved(curves)),
-    "lines of equal cost": rf.iso_lines,
-    "ties": rf.ties,
-    "mix": lambda curves: rf.mix(curves, fpr=[0.1, 0.5]),
-    "cost curve": lambda curves: rf.cost_curve(curves, grid="vertices"),
-    "decision curve": lambda curves: rf.decision_curve(curves, thresholds=[0.2, 0.6]),
-    "murphy curve": lambda curves: rf.murphy_curve(curves, grid="vertices"),
-    "area": rf.area,
-    "simplify": rf.simplify,
-    "average": lambda curves: halved(curves).roc.average(),
-    "average, pooled": lambda curves: halved(curves).roc.average(method="pooled"),
-    "average of metrics": lambda curves: halved(curves).roc.average(
-        fixed="accuracy", metrics=["f1", "npv"], grid=5
-    ),
-    "average, pooled, at rates": lambda curves: halved(curves).roc.average(
-        method="pooled", fixed="tpr", metrics="precision", grid=5
-    ),
-    "area of an average": lambda curves: halved(curves).roc.average(grid="union").roc.area(),
-    "area of precision-recall": lambda curves: rf.area(curves, kind="pr"),
-}
+
+def with_key(curves: pl.DataFrame | pl.LazyFrame, key: str) -> pl.DataFrame | pl.LazyFrame:
+    """Return the same curves for each of two folds, models or classes."""
+    values = (1, 2) if key == "fold" else ("x", "y")
+    return pl.concat([curves.select(pl.lit(value).alias(key), pl.all()) for value in values])
 
 
 def halved(curves: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame | pl.LazyFrame:
     """Return the same curves for each of two folds."""
-    return pl.concat([curves.select(pl.lit(fold).alias("fold"), pl.all()) for fold in (1, 2)])
+    return with_key(curves, "fold")
+
+
+def call_with_key(verb: TableVerb, curves: pl.DataFrame | pl.LazyFrame):
+    return verb(curves if verb.key is None else with_key(curves, verb.key))
+
+
+# Every role is renamed in predictions. Curve tables keep only the names of group columns.
+# Scores of classes are expressions or several columns: tests/classes.
+VERBS = {
+    **{
+        name: partial(verb, other="pp", **({"over": "pp"} if verb.over else {}))
+        for name, verb in OF_PREDICTIONS.items()
+        if verb.class_scores is None
+    },
+    "curve from calibration": lambda frame, **roles: rf.curve_from_calibration(
+        rf.calibration(frame, **roles).with_columns(pl.col("n").cast(pl.Float64))
+    ),
+}
+# These functions are called with each name in each role; the others with each name in one role.
+NAMES_IN_EVERY_ROLE = {
+    "curve with metrics",
+    "curve at thresholds",
+    "curve from calibration",
+    "auc",
+    "auc test, adjusted",
+    "h measure",
+    "summary",
+    "calibration",
+    "fit of calibration",
+    "fit of calibration of models over folds",
+    "calibration summary",
+    "band of fixed width",
+    "compare models",
+    "combined decisions of models",
+    "chain of models",
+    "fold auc",
+    "pooling gap",
+}
+VERBS_ON_CURVES = {
+    name: partial(call_with_key, verb) for name, verb in OF_CURVES.items() if verb.source == "curve"
+}
 
 
 def like(frame, table: pl.DataFrame) -> pl.DataFrame | pl.LazyFrame:
@@ -116,14 +107,19 @@ def alternating(names: list[str]) -> list[tuple[str, type]]:
     return list(zip(names, cycle([pl.DataFrame, pl.LazyFrame]), strict=False))
 
 
-@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
-def test_columns_of_any_name_play_any_role(verb):
-    expected = verb(PREDICTIONS, **ROLES)
+@pytest.mark.parametrize("name", VERBS)
+def test_columns_of_any_name_play_any_role(name):
+    verb = VERBS[name]
+    roles = ROLES
+    if name in OF_PREDICTIONS and not OF_PREDICTIONS[name].accepts("weight"):
+        roles = {role: column for role, column in ROLES.items() if role != "weight"}
+    expected = verb(PREDICTIONS, **roles)
+    step = 1 if name in NAMES_IN_EVERY_ROLE else len(roles)
     with all_cases() as case:
-        for place, (_, frame) in enumerate(alternating(NAMES)):
+        for place, (_, frame) in list(enumerate(alternating(NAMES)))[::step]:
             # Four names at a time, so that every name plays every role once.
-            names = {role: NAMES[place - step] for step, role in enumerate(ROLES)}
-            renamed = PREDICTIONS.rename({ROLES[role]: name for role, name in names.items()})
+            names = {role: NAMES[place - shift] for shift, role in enumerate(roles)}
+            renamed = PREDICTIONS.rename({roles[role]: name for role, name in names.items()})
             with case(names):
                 actual = verb(like(frame, renamed), **names)
                 assert_frame_equal(actual, like(frame, expected.rename({"g": names["by"]})))
