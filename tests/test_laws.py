@@ -330,8 +330,6 @@ def predictions(n_groups: int, n_rows: int, seed: int) -> pl.DataFrame:
 FEW_GROUPS = predictions(4, 90, 3)
 MANY_GROUPS = predictions(2_500, 7_500, 4)
 REGISTERED = {**OF_PREDICTIONS, **OF_CURVES}
-# The permutation test does not support repeated rows.
-WITHOUT_COUNTS = {"compare models by exchanges"}
 # These functions take a tenth of a millisecond or more for a group.
 SLOW_FOR_MANY_GROUPS = {"average", "fold auc", "pooling gap", "smooth", "volume of sums"}
 
@@ -393,7 +391,7 @@ def test_a_count_of_n_is_n_rows_in_every_function_that_has_counts():
     rows = repeated(FEW_GROUPS, "n")
     with all_cases() as case:
         for name, verb in REGISTERED.items():
-            if verb.accepts("count") and name not in WITHOUT_COUNTS:
+            if verb.accepts("count"):
                 with case(name):
                     counted = table_of(verb, FEW_GROUPS, count="n")
                     assert_same_table(counted, table_of(verb, rows))

@@ -44,6 +44,8 @@ class Verb:
     ranks: bool = True
     # P-values are adjusted over all groups, so that they depend on the other groups.
     adjusted: bool = False
+    # Roles of the function that the method does not support.
+    unsupported: tuple[str, ...] = ()
 
     def __call__(
         self,
@@ -63,7 +65,8 @@ class Verb:
         return getattr(rf, self.function)(frame, label, score, **options)
 
     def accepts(self, role: str) -> bool:
-        return role in inspect.signature(getattr(rf, self.function)).parameters
+        parameters = inspect.signature(getattr(rf, self.function)).parameters
+        return role in parameters and role not in self.unsupported
 
     @property
     def draws(self) -> bool:
@@ -157,15 +160,21 @@ OF_PREDICTIONS = {
     "losses of classes": Verb("multiclass_losses", class_scores=CLASS_PROBABILITIES, ranks=False),
     "volume": Verb("volume", {"classes": [0, 1, 2]}, class_scores="score"),
     "volume of sums": Verb("volume", class_scores=CLASS_SCORES, ranks=False),
-    "band": Verb("band", {"grid": 5}),
-    "band, at its points": Verb("band", {"method": "threshold", "grid": "curve"}),
+    "band": Verb("band", {"grid": 5}, unsupported=("weight",)),
+    "band, at its points": Verb(
+        "band", {"method": "threshold", "grid": "curve"}, unsupported=("weight",)
+    ),
     "band of fixed width": Verb("band", {"method": "fixed_width", **SEED}),
     "smooth": Verb("smooth", {"grid": 5}, ranks=False),
     "compare models": Verb("compare", two_scores=True),
     "compare partial areas": Verb("compare", {"fpr": (0, 0.5)}, two_scores=True),
     "compare losses of models": Verb("compare", {"metric": "brier"}, two_scores=True, ranks=False),
     "compare models by exchanges": Verb(
-        "compare", {"method": "permutation", "seed": 1, "n_perm": 20}, two_scores=True, ranks=False
+        "compare",
+        {"method": "permutation", "seed": 1, "n_perm": 20},
+        two_scores=True,
+        ranks=False,
+        unsupported=("weight", "count"),
     ),
     "compare models, one family of tests": Verb(
         "compare", {"family": "all"}, two_scores=True, adjusted=True
@@ -185,7 +194,10 @@ OF_PREDICTIONS = {
     "chain of models": Verb("chain", {"threshold": 0.3}, two_scores=True, ranks=False),
     "intervals": Verb("intervals", {"metrics": ["precision", "f1"], "fpr": 0.3, **SEED}),
     "intervals of proportions": Verb(
-        "intervals", {"metrics": "tpr", "threshold": 0.3, "ci": "wilson"}, ranks=False
+        "intervals",
+        {"metrics": "tpr", "threshold": 0.3, "ci": "wilson"},
+        ranks=False,
+        unsupported=("weight",),
     ),
 }
 
