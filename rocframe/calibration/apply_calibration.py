@@ -14,7 +14,7 @@ from rocframe.calibration.fit_calibration import (
     PROBABILITY_METHODS,
     probability_hint,
 )
-from rocframe.calibration.losses import EPSILON, log_odds
+from rocframe.calibration.losses import log_losses, log_odds
 from rocframe.calibration_tables import FIT
 from rocframe.curves.table import number_keys
 from rocframe.errors import (
@@ -327,8 +327,8 @@ class ScoreFunctions:
         if method == "platt":
             logits = intercept + slope * score
         elif method == "beta":
-            clipped = np.clip(score, EPSILON, 1 - EPSILON)
-            logits = intercept + slope * np.log(clipped) - complement * np.log1p(-clipped)
+            of_positive, of_negative = log_losses(score)
+            logits = intercept - slope * of_positive + complement * of_negative
         else:
             logits = intercept + slope * log_odds(score)
         probability: NDArray[np.float64] = expit(logits)

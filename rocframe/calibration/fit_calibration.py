@@ -12,7 +12,7 @@ from rocframe.calibration.bins import (
     probability_bins,
 )
 from rocframe.calibration.logistic import LogisticRows, fit_logistic, log_likelihood
-from rocframe.calibration.losses import EPSILON, log_odds
+from rocframe.calibration.losses import log_losses, log_odds
 from rocframe.calibration_tables import fit_columns
 from rocframe.curves.table import number_keys
 from rocframe.errors import (
@@ -505,8 +505,8 @@ def _beta_parameters(regression: Regression) -> NDArray[np.float64]:
     """
 
     def regressors(_: Block, scores: NDArray[np.float64]) -> Columns:
-        clipped = np.clip(scores, EPSILON, 1 - EPSILON)
-        return _ones(scores), np.log(clipped), -np.log1p(-clipped)
+        of_positive, of_negative = log_losses(scores)
+        return _ones(scores), -of_positive, of_negative
 
     parts = regression.parts(regressors)
     result = regression.fit(parts, 3)

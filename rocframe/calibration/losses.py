@@ -34,9 +34,19 @@ EPSILON = 2.0**-52  # machine epsilon of Float64
 
 def log_odds(probability: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return log(p / (1 - p)); p is clipped to [2⁻⁵², 1 - 2⁻⁵²], so the result is at most 36.05."""
+    of_positive, of_negative = log_losses(probability)
+    return of_negative - of_positive
+
+
+def log_losses(
+    probability: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return -log(p), the loss of a positive, and -log(1 - p), the loss of a negative.
+
+    p is clipped to [2⁻⁵², 1 - 2⁻⁵²], so the losses are at most 36.05.
+    """
     clipped = np.clip(probability, EPSILON, 1 - EPSILON)
-    odds: NDArray[np.float64] = np.log(clipped) - np.log1p(-clipped)
-    return odds
+    return -np.log(clipped), -np.log1p(-clipped)
 
 
 class MeanLosses(NamedTuple):
@@ -64,11 +74,11 @@ def probability_losses(scan: Scannable) -> MeanLosses:
         is_probability = (p >= 0) & (p <= 1)
         if not is_probability.all():
             p = np.where(is_probability, p, 0.5)
-        clipped = np.clip(p, EPSILON, 1 - EPSILON)
+        of_positive, of_negative = log_losses(p)
         parts = (
             block.pos * (1 - p) ** 2 + block.neg * p**2,
-            -block.pos * np.log(clipped),
-            -block.neg * np.log(1 - clipped),
+            block.pos * of_positive,
+            block.neg * of_negative,
             np.where(is_probability, 0.0, 1.0),
         )
         return [np.add.reduceat(part, block.starts[:-1]) for part in parts]

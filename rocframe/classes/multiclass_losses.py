@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.calibration.losses import EPSILON
+from rocframe.calibration.losses import log_losses
 from rocframe.calibration_tables import MULTICLASS_LOSSES
 from rocframe.classes.inputs import PLACEHOLDER_SCORE, compute_class_table, read_class_scores
 from rocframe.errors import LabelError, OptionValueError, ScoreError
@@ -206,7 +206,7 @@ def _loss_columns(grouped: MulticlassGroups) -> dict[str, Any]:
 
     return {
         "brier": mean_loss(squares),
-        "log_loss": mean_loss(-np.log(truth.clip(EPSILON, 1 - EPSILON))),
+        "log_loss": mean_loss(log_losses(truth)[0]),
         "accuracy": group_mean((predicted == rows.code).astype(np.int64)),
         "n_classes": len(names),
         "n": n,

@@ -20,7 +20,7 @@ import numpy as np
 
 from rocframe.areas.pairs import group_sums
 from rocframe.areas.variance import ZERO_VARIANCE, Clusters
-from rocframe.calibration.losses import EPSILON, probability_losses
+from rocframe.calibration.losses import log_losses, probability_losses
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.paired_areas import in_rank_order, scaled_weights, segment_sums
 from rocframe.inference.notes import class_notes
@@ -39,8 +39,7 @@ def row_losses(metric: str, probability: NDArray[Any]) -> tuple[NDArray[Any], ND
     p = probability.astype(np.float64)
     if metric == "brier":
         return (1 - p) ** 2, p**2
-    p = np.clip(p, EPSILON, 1 - EPSILON)
-    return -np.log(p), -np.log(1 - p)
+    return log_losses(p)
 
 
 def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:

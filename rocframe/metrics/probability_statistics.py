@@ -10,10 +10,10 @@ import numpy as np
 from rocframe.calibration.bins import probability_bins
 from rocframe.calibration.logistic import logistic_recalibration, unit_slope_intercept
 from rocframe.calibration.losses import (
-    EPSILON,
     brier_skill,
     corp_decomposition,
     isotonic_losses,
+    log_losses,
     log_odds,
     probability_losses,
     uncertainty,
@@ -99,8 +99,7 @@ class _Scores(NamedTuple):
     @property
     def log_losses(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The logarithmic loss of each score for a positive, and for a negative."""
-        clipped = np.clip(self.probability, EPSILON, 1 - EPSILON)
-        return -np.log(clipped), -np.log(1 - clipped)
+        return log_losses(self.probability)
 
     def brier_influence(self) -> Influences:
         """Return the influence values of the Brier score."""
