@@ -6,7 +6,9 @@ Bad files, charts and reports are in the tests of these modules.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from fractions import Fraction
+from functools import partial
 from math import inf, nan, nextafter, sqrt
 
 import numpy as np
@@ -16,47 +18,30 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests.all_cases import all_cases
+from tests.verbs import OF_CURVES, OF_PREDICTIONS
 
 LABEL = [True, False, True, False]
 SCORE = [0.9, 0.4, 0.4, 0.1]
 PLAN = "\n\nResolved plan until failure"
 
+# The functions that are called with all bad inputs. The other registered functions read their
+# predictions in the same way, and are called with a few.
 VERBS = {
-    "curve": lambda frame, **options: rf.curve(frame, "label", "score", **options),
-    "curve at thresholds": lambda frame, **options: rf.curve(
-        frame, "label", "score", thresholds=[0.5], **options
-    ),
-    "auc": lambda frame, **options: rf.auc(frame, "label", "score", **options),
-    "partial auc": lambda frame, **options: rf.auc(
-        frame, "label", "score", fpr=(0, 0.5), **options
-    ),
-    "summary": lambda frame, **options: rf.summary(frame, "label", "score", **options),
-    "h measure": lambda frame, **options: rf.h_measure(frame, "label", "score", **options),
-    "auc test": lambda frame, **options: rf.auc_test(
-        frame, "label", "score", adjust=None, **options
-    ),
-    "band": lambda frame, **options: rf.band(
-        frame, "label", "score", method="fixed_width", n_boot=5, seed=1, **options
-    ),
-    "compare": lambda frame, **options: rf.compare(
-        frame, "label", {"a": "score", "b": "score"}, **options
-    ),
-    "auc covariance": lambda frame, **options: rf.auc_covariance(
-        frame, "label", {"a": "score", "b": "score"}, **options
-    ),
-    "decision intervals": lambda frame, **options: rf.decision_intervals(
-        frame,
-        "label",
-        {"a": "score", "b": "score"},
-        kind="cost",
-        grid=0.5,
-        n_boot=5,
-        seed=1,
-        **options,
-    ),
-    "contrast": lambda frame, **options: rf.contrast(
-        frame, "label", {"a": "score", "b": "score"}, adjust=None, **options
-    ),
+    name: partial(OF_PREDICTIONS[name], other="score")
+    for name in (
+        "curve",
+        "curve at thresholds",
+        "auc",
+        "partial auc",
+        "summary",
+        "h measure",
+        "auc test",
+        "band of fixed width",
+        "compare models",
+        "covariance of models",
+        "decision intervals of models",
+        "contrast of models",
+    )
 }
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 
@@ -814,21 +799,21 @@ RESERVED = {
         ],
     ),
     "compare": (
-        VERBS["compare"],
+        VERBS["compare models"],
         [
             *("model_a", "model_b", "difference", "lower", "upper", "p_value", "p_adjusted"),
             *("se", "statistic", "df", "auc_a", "auc_b", "n_paired", "ci_level", "test", "note"),
         ],
     ),
     "auc covariance": (
-        VERBS["auc covariance"],
+        VERBS["covariance of models"],
         [
             *("model_a", "model_b", "covariance", "correlation", "auc_a", "auc_b"),
             *("n_pos", "n_neg", "note"),
         ],
     ),
     "contrast": (
-        VERBS["contrast"],
+        VERBS["contrast of models"],
         [
             *("p_value", "p_adjusted", "statistic", "df", "n_models", "n_paired", "test"),
             "note",
@@ -1031,6 +1016,28 @@ def test_a_misspelt_option_of_the_verbs_on_curves_raises(frame):
         rf.area(curves, knd="roc")
 
 
+def test_every_registered_function_raises_the_same_errors(frame):
+    columns = {"other": SCORE, "fold": [1, 1, 2, 2], "class_number": [0, 1, 2, 1], "w": [1.0] * 4}
+    rows = frame(log(**columns))
+    unscored = frame(log(score=[0.9, None, 0.4, 0.1], **columns))
+    by = (
+        "by='regoin': the frame has no column of this name.\nThe frame has: 'label', 'score', "
+        "'other', 'fold', 'class_number', 'w'."
+    )
+    raises = pytest.raises
+    with all_cases() as case:
+        for name, verb in OF_PREDICTIONS.items():
+            with case(name), raises(rf.MissingValuesError, match=r"^missing='raise': "):
+                verb(unscored).lazy().collect()
+            with case(name), raises(rf.MissingColumnError, match=f"^{re.escape(by)}"):
+                verb(rows, by="regoin").lazy().collect()
+            with case(name), raises(rf.RocframeError, match="unexpected keyword argument 'positv"):
+                verb(rows, positve=1)
+        for name, verb in OF_CURVES.items():
+            with case(name), raises(rf.RocframeError, match=r"^(curves|table|across|over)"):
+                verb(rows).lazy().collect()
+
+
 def ill(rng: np.random.Generator) -> list[pl.DataFrame]:
     """Return one group for each reason why an area is undefined."""
     kinds = {
@@ -1092,10 +1099,12 @@ def good_and_bad() -> tuple[pl.DataFrame, pl.DataFrame]:
     [(pl.DataFrame, {}), (pl.LazyFrame, {"weight": "w"})],
     ids=["plain", "lazy and weighted"],
 )
-@pytest.mark.parametrize("verb", [verb for name, verb in VERBS.items() if name != "band"])
+@pytest.mark.parametrize(
+    "verb", [verb for name, verb in VERBS.items() if name != "band of fixed width"]
+)
 def test_a_hundred_bad_groups_cost_a_thousand_good_ones_nothing(good_and_bad, verb, frame, options):
     good, mixed = good_and_bad
-    if verb is VERBS["decision intervals"]:
+    if verb is VERBS["decision intervals of models"]:
         few = pl.col("g").fill_null(0) < 100
         good, mixed = good.filter(few), mixed.filter(few)
     expected = verb(frame(good), by="g", missing="drop", **options).lazy().collect()
