@@ -67,9 +67,14 @@ def _enclose(braces: str, parts: Iterable[str]) -> str:
     return f"{braces[0]}{', '.join(parts)}{braces[1]}"
 
 
-def format_number(value: float | None) -> str | None:
-    """Return a number with 4 decimals; None for None."""
-    return None if value is None else f"{value:.4f}".replace("-", "−")
+def format_number(value: float | None, decimals: int = 4) -> str | None:
+    """Return a number with this number of decimals; None for None."""
+    return None if value is None else f"{value:.{decimals}f}".replace("-", "−")
+
+
+def format_percent(share: float) -> str:
+    """Return a share as a percentage with at most 4 significant digits, such as "95 %"."""
+    return f"{100 * share:.4g} %"
 
 
 def format_threshold(value: float | None) -> str | None:
@@ -77,11 +82,17 @@ def format_threshold(value: float | None) -> str | None:
     return None if value is None else f"{value:.6g}".replace("-", "−").replace("inf", "∞")
 
 
-def format_interval(lower: float | None, upper: float | None) -> str | None:
-    """Return an interval such as "0.7300 to 0.9100"; None if a limit is None."""
-    if lower is None or upper is None:
+def format_interval(
+    lower: float | None, upper: float | None, decimals: int = 4, *, brackets: bool = False
+) -> str | None:
+    """Return an interval such as "0.7300 to 0.9100"; None if a limit is None.
+
+    With `brackets`, the text is "[0.7300, 0.9100]", for intervals next to another number.
+    """
+    low, high = (format_number(limit, decimals) for limit in (lower, upper))
+    if low is None or high is None:
         return None
-    return f"{format_number(lower)} to {format_number(upper)}"
+    return f"[{low}, {high}]" if brackets else f"{low} to {high}"
 
 
 def format_p_value(value: float | None, decimals: int = 4) -> str | None:

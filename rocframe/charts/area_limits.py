@@ -13,6 +13,7 @@ from rocframe.charts.labels import level_text
 from rocframe.charts.match_rows import match_rows
 from rocframe.errors import OptionValueError
 from rocframe.schemas import AUC, FOLD_AUC, METRIC_INTERVALS, table_of
+from rocframe.text import format_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,8 +91,9 @@ def read_area_limits(
             problem = f"{entry} has the area {mean:.6g}, but the table has {shown} for it"
             hint = "Use fold_auc for the mean of the areas of several curves."
             raise OptionValueError.compose("areas", rows.columns, problem, f"{HINT} {hint}")
-        if lower is not None and upper is not None:
-            texts[name] = f"[{lower:.3f}, {upper:.3f}]"
+        text = format_interval(lower, upper, 3, brackets=True)
+        if text is not None:
+            texts[name] = text
     return AreaLimits(texts=texts, level=level_text(rows.get_column("ci_level")))
 
 

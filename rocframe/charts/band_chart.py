@@ -10,7 +10,7 @@ from rocframe.charts.curve_layers import chance_layers, chance_text, hover_layer
 from rocframe.charts.labels import MAX_IN_SUBTITLE, RATE_FORMAT, not_drawn, sentences, tooltip
 from rocframe.frames import column
 from rocframe.kinds import KINDS
-from rocframe.text import format_count
+from rocframe.text import format_count, format_percent
 
 if TYPE_CHECKING:
     import altair as alt
@@ -75,6 +75,6 @@ def _band_text(table: pl.DataFrame, *names: str) -> str:
     """
     bands = table.select(names).unique(maintain_order=True)
     return ", ".join(
-        " ".join([f"{100 * level:.4g} % {scope} band", *(f"({name})" for name in method)])
+        " ".join([f"{format_percent(level)} {scope} band", *(f"({name})" for name in method)])
         for level, scope, *method in zip(*(values.to_list() for values in bands), strict=True)
     )

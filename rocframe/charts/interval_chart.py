@@ -26,6 +26,7 @@ from rocframe.charts.labels import (
     finite,
     inline_data,
     json_values,
+    level_text,
     note_text,
     number_text,
     one_row,
@@ -327,10 +328,10 @@ def _interval_text(table: pl.DataFrame) -> str:
         return table.get_column(name).drop_nulls().unique(maintain_order=True).to_list()
 
     levels, methods, tests = (values(name) for name in ("ci_level", "ci_method", "test"))
-    intervals = " and ".join(f"{100 * level:.4g} %" for level in sorted(levels)) + " intervals"
+    intervals = f"{level_text(table.get_column('ci_level'))} intervals" if levels else ""
     if tests:
-        return f"{f'{intervals} (not adjusted), ' if levels else ''}test: {', '.join(tests)}"
-    return f"{intervals} ({', '.join(methods)})" if levels and methods else ""
+        return f"{f'{intervals} (not adjusted), ' if intervals else ''}test: {', '.join(tests)}"
+    return f"{intervals} ({', '.join(methods)})" if intervals and methods else ""
 
 
 def _row_text(record: dict[str, Any], style: DotStyle) -> str:

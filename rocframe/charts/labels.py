@@ -12,7 +12,7 @@ import altair as alt
 import polars as pl
 
 from rocframe.inference.notes import SEPARATOR
-from rocframe.text import format_name, format_values, join_first
+from rocframe.text import format_name, format_percent, format_values, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -100,7 +100,7 @@ def number_text(value: Any) -> str:
 def level_text(levels: pl.Series) -> str:
     """Return the confidence levels in a column, such as `95 %`; empty without levels."""
     known = levels.drop_nulls().drop_nans().unique().sort().to_list()
-    return " and ".join(f"{100 * level:.4g} %" for level in known)
+    return " and ".join(format_percent(level) for level in known)
 
 
 def note_text(note: str | None) -> str:

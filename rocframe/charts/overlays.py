@@ -52,7 +52,7 @@ from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.options import check_flag, check_supported, to_floats
 from rocframe.rates import CONFUSION
 from rocframe.schemas import THRESHOLD
-from rocframe.text import join_first
+from rocframe.text import format_interval, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -250,7 +250,7 @@ def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
     if not ranges:
         return ""
     items = [
-        f"{name} {fmean(a for a, _ in ends):.3f} to {fmean(b for _, b in ends):.3f}".strip()
+        f"{name} {format_interval(fmean(a for a, _ in ends), fmean(b for _, b in ends), 3)}".strip()
         for name, ends in ranges.items()
     ]
     one_curve_each = captioned is None or len(set(captioned.codes)) == len(captioned.codes)
@@ -456,9 +456,10 @@ def _limited_marks(inputs: OverlayInput, points: pl.DataFrame) -> list[dict[str,
         texts = {}
         for side, axis in (("x", plane.x), ("y", plane.y)):
             lower, upper = (point[f"{side}_{end}"] for end in ("lower", "upper"))
-            if lower is None or upper is None:
+            text = format_interval(lower, upper, 3, brackets=True)
+            if text is None:
                 continue
-            texts[f"{side}_limits"] = f"[{lower:.3f}, {upper:.3f}]"
+            texts[f"{side}_limits"] = text
             ends: dict[str, Any] = {name: [None, None] for name in POINTS}
             ends |= {name: [point[name]] * 2 for name in "xy"}
             ends[side] = np.clip([lower, upper], axis.low, axis.high).tolist()

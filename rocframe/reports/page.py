@@ -34,7 +34,7 @@ from rocframe.reports.text_tables import (
     comparison_text,
     folds_text,
 )
-from rocframe.text import format_count, format_name, format_values, join_names
+from rocframe.text import format_count, format_name, format_percent, format_values, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -258,7 +258,7 @@ def _settings_list(
     """Return the entries of the settings list: pairs of a name and a value as text."""
     methods = areas["ci_method"].drop_nulls().unique().sort()
     level = areas["ci_level"].drop_nulls()
-    percent = f", {100 * level[0]:g} %" if len(level) else ""
+    percent = f", {format_percent(level[0])}" if len(level) else ""
     scores = provenance["score"]
     optional = {
         "Weight": provenance["weight"],

@@ -16,6 +16,7 @@ from rocframe.text import (
     format_name,
     format_number,
     format_p_value,
+    format_percent,
     format_values,
     join_first,
 )
@@ -198,7 +199,7 @@ def interval_title(table: pl.DataFrame) -> str | None:
     The result is None if the table has no intervals: `ci_level` is null in all rows.
     """
     level = table["ci_level"].drop_nulls()
-    return f"{100 * level[0]:g} % interval" if len(level) else None
+    return f"{format_percent(level[0])} interval" if len(level) else None
 
 
 # Notes of groups whose AUC is undefined.

@@ -10,6 +10,7 @@ from rocframe.text import (
     format_interval,
     format_name,
     format_number,
+    format_percent,
     format_values,
     join_names,
 )
@@ -43,6 +44,16 @@ def test_missing_numbers_have_no_text():
     assert format_number(0.81) == "0.8100"
     assert format_interval(None, None) is None
     assert format_interval(0.5, 1.0) == "0.5000 to 1.0000"
+    assert format_interval(0.5, None, brackets=True) is None
+    assert format_interval(-0.5, 1.0, 3, brackets=True) == "[−0.500, 1.000]"
+
+
+def test_percentages_have_at_most_four_digits():
+    assert [format_percent(share) for share in (0.95, 0.999, 0.12345)] == [
+        "95 %",
+        "99.9 %",
+        "12.35 %",
+    ]
 
 
 def test_counts_and_names_are_written_as_in_a_sentence():
