@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.fft import dct
 
-from rocframe.calibration.smooth_curve import SmoothCurve, even_grid, group_starts
+from rocframe.calibration.smooth_curve import SmoothCurve, even_grid
+from rocframe.kernel.groups import group_starts
 from rocframe.kernel.interpolate import interpolate_segments
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel

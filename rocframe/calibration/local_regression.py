@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocframe.calibration.smooth_curve import SmoothCurve, group_starts
+from rocframe.calibration.smooth_curve import SmoothCurve
 from rocframe.kernel.bisection import grouped_bisect
+from rocframe.kernel.groups import group_starts
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel, split_groups
 

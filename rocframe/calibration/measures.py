@@ -33,7 +33,7 @@ from rocframe.areas.pairs import group_sums
 from rocframe.calibration.kernel_smoothing import smooth_error
 from rocframe.calibration.local_regression import loess
 from rocframe.kernel.bisection import grouped_bisect
-from rocframe.kernel.groups import cumulative_sums
+from rocframe.kernel.groups import cumulative_sums, group_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,7 +181,7 @@ def _bin_squares(scan: Scan, bins: Bins) -> NDArray[Any]:
     """Return the sum of count times squared weight in each bin."""
     if scan.rows.weights is None or scan.rows.weights.weight is None or not len(bins.group):
         return bins.total
-    starts = np.searchsorted(bins.group, np.arange(len(scan.totals.pos) + 1))
+    starts = group_starts(bins.group, len(scan.totals.pos))
 
     def add(block: Block) -> tuple[NDArray[np.int64], NDArray[Any]]:
         group = np.repeat(block.groups, np.diff(block.starts))

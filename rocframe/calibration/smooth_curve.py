@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rocframe.kernel.groups import group_starts
 from rocframe.kernel.interpolate import interpolate_in_groups
 
 if TYPE_CHECKING:
@@ -72,11 +73,3 @@ def even_grid(
     step = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     share = step / max(size - 1, 1)
     return owner, (low[owner] * (1 - share) + high[owner] * share).clip(low[owner], high[owner])
-
-
-def group_starts(owner: NDArray[np.int64], n_groups: int) -> NDArray[np.int64]:
-    """Return the position of the first value of each group, and the number of values.
-
-    `owner` is the group of each value, in rising order, and every group has a value.
-    """
-    return np.searchsorted(owner, np.arange(n_groups + 1))
