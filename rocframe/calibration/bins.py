@@ -16,6 +16,7 @@ import numpy as np
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.errors import ScoreError
 from rocframe.inputs.cases import RowState
+from rocframe.inputs.probabilities import outside_unit_problem
 from rocframe.kernel.exact import exact_product
 from rocframe.kernel.groups import cumulative_sums
 
@@ -107,7 +108,8 @@ def check_probabilities(
 
     def group(row: int) -> str:
         key = cases.keys.row(row if used is None else int(used[row]))
-        return ", ".join(f"{name}={value!r}" for name, value in zip(cases.by, key, strict=False))
+        values = zip(cases.by, key, strict=False)
+        return "group " + ", ".join(f"{name}={value!r}" for name, value in values)
 
     score = cases.score if used is None else cases.score[used]
     check_range(score, cases.score_name, f"{reason} {remedy}", group if cases.by else None)
@@ -120,19 +122,9 @@ def check_range(
 
     `group` is a function that returns the group of a row as text.
     """
-    if not len(score):
-        return
-    low, high = float(score.min()), float(score.max())
-    if low >= 0 and high <= 1:
-        return
-    outside = np.flatnonzero((score < 0) | (score > 1))
-    where = f", the first in group {group(int(outside[0]))}" if group else ""
-    raise ScoreError.no_probability(
-        f"score={name!r}",
-        f"{len(outside)} of {len(score)} scores are outside [0, 1]{where}; the scores range from "
-        f"{low:g} to {high:g}",
-        hint,
-    )
+    problem = outside_unit_problem(score, group)
+    if problem is not None:
+        raise ScoreError.no_probability(f"score={name!r}", problem, hint)
 
 
 def score_steps(scan: Scannable) -> ScoreSteps:

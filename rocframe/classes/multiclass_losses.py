@@ -11,6 +11,7 @@ from rocframe.calibration_tables import MULTICLASS_LOSSES
 from rocframe.classes.inputs import PLACEHOLDER_SCORE, compute_class_table, read_class_scores
 from rocframe.errors import LabelError, OptionValueError, ScoreError
 from rocframe.inference.notes import first_notes
+from rocframe.inputs.probabilities import outside_unit_problem
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.exact import exact_quotient, exact_sums
 from rocframe.kernel.groups import run_starts
@@ -218,13 +219,11 @@ def _loss_columns(grouped: MulticlassGroups) -> dict[str, Any]:
 def _check_range(rows: MulticlassRows, names: Sequence[str]) -> None:
     """Raise an error if a score is outside [0, 1]."""
     for name, score in zip(names, rows.scores, strict=True):
-        low, high = float(score.min(initial=0)), float(score.max(initial=1))
-        if low < 0 or high > 1:
-            n_outside = int(np.count_nonzero((score < 0) | (score > 1)))
+        problem = outside_unit_problem(score)
+        if problem is not None:
             raise ScoreError.no_probability(
                 f"scores={name!r}",
-                f"{n_outside:,} of {format_count(len(score), 'score')} are outside [0, 1]; the "
-                f"scores range from {score.min():g} to {score.max():g}",
+                problem,
                 "Brier score and logarithmic loss need probabilities: convert the scores first, "
                 "for example with the softmax function. multiclass_auc accepts any real score.",
             )

@@ -32,6 +32,7 @@ from rocframe.inference.bootstrap import ROUNDING_ERROR, replicate_limits
 from rocframe.inference.confidence import Confidence
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.cases import RowState
+from rocframe.inputs.probabilities import outside_unit_problem
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
 from rocframe.kernel.resample import RandomDraws, stream_keys
@@ -400,16 +401,19 @@ def _in_threshold_ranges(
     scores = []
     for model, score, state in zip(instances.models, instances.score, instances.state, strict=True):
         values = np.asarray(score, np.float64)
-        outside = (state == RowState.USED) & ~((values >= 0) & (values <= 1))
-        if outside.any():
-            row = int(np.argmax(outside))
+        used = np.flatnonzero(state == RowState.USED)
+
+        def group(position: int, used: NDArray[np.int64] = used, model: object = model) -> str:
+            row = int(used[position])
             keys = instances.keys.row(row) if instances.keys.width else ()
             key: dict[str, object] = dict(zip(columns.bound.keys, keys, strict=True))
             if columns.model != pl.Null:
                 key |= {columns.options.between: model}
-            group = ", ".join(f"{name}={value!r}" for name, value in key.items())
-            subject = f"group {group}" if group else "a row"
-            problem = f"{subject} has the score {values[row]:g}, which is not a probability"
+            return "group " + ", ".join(f"{name}={value!r}" for name, value in key.items())
+
+        has_groups = bool(columns.bound.keys) or columns.model != pl.Null
+        problem = outside_unit_problem(values[used], group if has_groups else None)
+        if problem is not None:
             hint = 'Use calibrated probabilities, or kind="cost", which accepts all scores.'
             raise ScoreError.no_probability("predictions", problem, hint)
         scores.append(np.searchsorted(axis, values, "right").astype(np.float64))

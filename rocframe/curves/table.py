@@ -14,6 +14,7 @@ import polars as pl
 
 from rocframe.errors import BrokenCurveError, ColumnTypeError
 from rocframe.frames import column, number_distinct_rows, select_keys
+from rocframe.inputs.probabilities import outside_unit_problem
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel
 from rocframe.kinds import PREVALENCE, has_prevalence
@@ -391,15 +392,18 @@ def check_ends(curves: Curves, consequence: str, hint: str) -> None:
 
 
 def score_outside_unit(curves: Curves) -> str | None:
-    """Return a text that names a score outside [0, 1]; None if all scores are in this range."""
-    threshold = curves.columns[THRESHOLD]
-    outside = (threshold < 0) | (threshold > 1)
-    outside[curves.firsts] = False  # the first row of a curve has no score
-    if not outside.any():
-        return None
-    row = int(np.argmax(outside))
-    group = curves.name_group(int(np.searchsorted(curves.starts, row, "right")) - 1)
-    return f"{group} has the score {threshold[row]:g}, which is not a probability"
+    """Return the problem of curves with scores outside [0, 1]; None if all are in this range."""
+    has_score = np.ones(curves.columns.height, bool)
+    has_score[curves.firsts] = False  # the first row of a curve has no score
+    rows = np.flatnonzero(has_score)
+
+    def group(position: int) -> str:
+        row = rows[position]
+        return curves.name_group(int(np.searchsorted(curves.starts, row, "right")) - 1)
+
+    return outside_unit_problem(
+        curves.columns[THRESHOLD][rows], group if curves.keys.width else None
+    )
 
 
 def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> NDArray[np.int64] | None:

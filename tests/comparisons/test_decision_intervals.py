@@ -219,19 +219,22 @@ def test_invalid_options_are_explained(options, error, message):
 def test_a_score_that_is_no_probability_names_its_model_or_group():
     votes = rf.datasets.vote()
     margins = [
-        ({"id": "id"}, "group model='linear_svm' has the score "),
-        ({"id": "id", "by": "fold"}, "group fold=6, model='linear_svm' has the score "),
-        ({"by": ["model", "fold"], "between": "m"}, "group model='linear_svm', fold=6 has"),
+        ({"id": "id"}, "the first in group model='linear_svm'; the scores range "),
+        ({"id": "id", "by": "fold"}, "the first in group fold=6, model='linear_svm'; the scores"),
+        (
+            {"by": ["model", "fold"], "between": "m"},
+            "in group model='linear_svm', fold=6; ",
+        ),
     ]
     for options, message in margins:
         with pytest.raises(rf.ScoreError) as caught:
             rf.decision_intervals(votes, "label", "score", grid=0.5, ci=None, **options)
         assert message in str(caught.value)
+        assert " scores are outside [0, 1], " in str(caught.value)
         assert str(caught.value).endswith(
-            ", which is not a probability.\n"
             'Use calibrated probabilities, or kind="cost", which accepts all scores.'
         )
-    with pytest.raises(rf.ScoreError, match=r"^predictions: a row has the score 3, which"):
+    with pytest.raises(rf.ScoreError, match=r"^predictions: 1 of 2 scores are outside"):
         rf.decision_intervals(pl.DataFrame({"y": [1, 0], "s": [3, 0]}), "y", "s")
 
 

@@ -103,7 +103,8 @@ def test_scores_that_are_no_probabilities_raise():
     with pytest.raises(rf.ScoreError) as caught:
         curves.roc.decision_curve()
     assert str(caught.value) == (
-        "curves: group model='a' has the score 2.7, which is not a probability.\n"
+        "curves: 3 of 4 scores are outside [0, 1], the first in group model='a'; the scores range "
+        "from 0.3 to 2.7.\n"
         "Use calibrated probabilities, or cost_curve, which accepts all scores."
     )
 

@@ -300,7 +300,7 @@ def test_bayes_refuses_scores_that_are_not_probabilities():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.operating_point(margins, "bayes", costs={"fp": 1, "fn": 1})
     assert str(caught.value) == (
-        "rule='bayes': the curve has the score 2.7, which is not a probability.\n"
+        "rule='bayes': 3 of 4 scores are outside [0, 1]; the scores range from 0.3 to 2.7.\n"
         "Use calibrated probabilities, or rule='expected_cost', which accepts all scores."
     )
 
