@@ -115,6 +115,8 @@ class TableVerb:
         return self(getattr(rf, self.source)(frame, "label", score, by=keys or None, **roles))
 
     def accepts(self, role: str) -> bool:
+        if self.source == "calibration" and role == "weight":
+            return False  # only the sums of weights of each bin could replace the column `n`
         return role in inspect.signature(getattr(rf, self.source)).parameters
 
     @property
