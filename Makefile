@@ -100,7 +100,7 @@ bench: $(READY) ## run the benchmarks (minutes), with ARGS
 
 # These tests use all libraries that rocframe needs. `make oldest OLDEST=` runs the whole suite.
 OLDEST ?= tests/test_laws.py tests/test_lazy.py tests/test_storage.py tests/curves tests/areas \
-	tests/calibration tests/charts/test_all_charts.py tests/charts/test_plan_chart.py tests/bands \
+	tests/probabilities tests/charts/test_all_charts.py tests/charts/test_plan_chart.py tests/bands \
 	tests/test_cli.py
 
 oldest: | $(VENV)/made ## run important tests with the lowest versions of the dependencies

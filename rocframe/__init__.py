@@ -52,12 +52,6 @@ if TYPE_CHECKING:
     from rocframe.averages.pooling_gap import pooling_gap
     from rocframe.bands.band import band
     from rocframe.bands.smooth import smooth, theoretical_curve
-    from rocframe.calibration.apply_calibration import apply_calibration
-    from rocframe.calibration.calibration import calibration
-    from rocframe.calibration.calibration_summary import calibration_summary
-    from rocframe.calibration.curve_from_calibration import curve_from_calibration
-    from rocframe.calibration.fit_calibration import fit_calibration
-    from rocframe.calibration.murphy import murphy_curve
     from rocframe.charts.chart import chart
     from rocframe.charts.dashboard.dashboard import dashboard
     from rocframe.classes.class_metrics import class_metrics
@@ -94,6 +88,12 @@ if TYPE_CHECKING:
     from rocframe.io.tables import about, read, scan, write
     from rocframe.metrics.intervals import intervals
     from rocframe.planning import detectable_difference, power, sample_size
+    from rocframe.probabilities.apply_calibration import apply_calibration
+    from rocframe.probabilities.calibration import calibration
+    from rocframe.probabilities.calibration_summary import calibration_summary
+    from rocframe.probabilities.curve_from_calibration import curve_from_calibration
+    from rocframe.probabilities.fit_calibration import fit_calibration
+    from rocframe.probabilities.murphy import murphy_curve
     from rocframe.reports.export import chart_fragment, save_chart
     from rocframe.reports.offline_script import chart_bundle
     from rocframe.reports.report import report
@@ -194,11 +194,6 @@ __all__ = [
 
 # The module of each public function.
 MODULES = {**lazy_methods(RocFrame), **FUNCTION_MODULES}
-
-# The first import of the folder `rocframe/calibration` sets the attribute `calibration` of this
-# module. It is imported and removed here, so that the attribute is the function of this name.
-import_module("rocframe.calibration")
-globals().pop("calibration")
 
 
 def __getattr__(name: str) -> Any:

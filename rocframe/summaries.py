@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocframe.areas.pairs import count_pairs
-from rocframe.calibration.losses import probability_losses
 from rocframe.decisions.h_measure import expected_losses
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.notes import class_notes
@@ -17,6 +16,7 @@ from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.metrics.statistics import average_precision, eer, ks, pr_auc
 from rocframe.options import NOT_GIVEN, public
+from rocframe.probabilities.losses import probability_losses
 from rocframe.schemas import summary_columns
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -175,3 +176,9 @@ def test_every_public_name_is_there_and_listed_in_order():
     assert sorted(rf.__all__) == rf.__all__
     assert len(set(rf.__all__)) == len(rf.__all__)
     assert all(hasattr(rf, name) for name in rf.__all__)
+
+
+def test_no_public_function_has_the_name_of_a_module():
+    # The import of a module of the package would replace a function of the same name.
+    modules = {path.stem for path in Path(rf.__file__).parent.iterdir()}
+    assert modules & set(rf.__all__) == {"datasets"}

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from rocframe.areas.partial import Range, RateRange
-from rocframe.calibration.losses import EPSILON
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import normal_quantile
 from rocframe.inference.p_values import check_alternative, normal_p_value
 from rocframe.options import check_choice, check_supported, parse_number, to_float
+from rocframe.probabilities.losses import EPSILON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,11 +20,11 @@ import numpy as np
 
 from rocframe.areas.pairs import group_sums
 from rocframe.areas.variance import ZERO_VARIANCE, Clusters
-from rocframe.calibration.losses import log_losses, probability_losses
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.paired_areas import in_rank_order, scaled_weights, segment_sums
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.threads import run_parallel
+from rocframe.probabilities.losses import log_losses, probability_losses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from rocframe.calibration.bins import check_probabilities
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError, PairingError
 from rocframe.frames import (
     as_input_frame,
@@ -29,6 +28,7 @@ from rocframe.frames import (
 from rocframe.inputs.cases import RowState, read_cases
 from rocframe.inputs.roles import bind_roles, resolve_column
 from rocframe.options import NOT_GIVEN, check_choice, check_group_columns
+from rocframe.probabilities.bins import check_probabilities
 from rocframe.schemas import MODEL
 from rocframe.text import format_count, format_list
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from rocframe.calibration.bins import BIN_ROUNDING, MAX_BINS
-from rocframe.calibration.losses import EPSILON
 from rocframe.expressions.rows import field, formula_expression, pack_rows, record
 from rocframe.options import check_choice, parse_integer, public
+from rocframe.probabilities.bins import BIN_ROUNDING, MAX_BINS
+from rocframe.probabilities.losses import EPSILON
 
 if TYPE_CHECKING:
     from rocframe.expressions.rows import Rows

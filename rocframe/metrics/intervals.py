@@ -10,7 +10,6 @@ import numpy as np
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import Clusters, class_sizes
-from rocframe.calibration.bins import check_probabilities
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.bootstrap import (
     Statistic,
@@ -48,6 +47,7 @@ from rocframe.metrics.points import PointSearch, influence_at, rates_at, stack_p
 from rocframe.metrics.rule_points import RuleSearch, parse_rule
 from rocframe.metrics.statistics import PERFECT_LIMITS
 from rocframe.options import NOT_GIVEN, NotGiven, public
+from rocframe.probabilities.bins import check_probabilities
 from rocframe.rates import Rate, Settings
 from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS
 

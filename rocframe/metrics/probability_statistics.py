@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rocframe.calibration.bins import probability_bins
-from rocframe.calibration.logistic import logistic_recalibration, unit_slope_intercept
-from rocframe.calibration.losses import (
+from rocframe.inference.bootstrap import Statistic
+from rocframe.kernel.resample import ReplicateStatistic
+from rocframe.probabilities.bins import probability_bins
+from rocframe.probabilities.logistic import logistic_recalibration, unit_slope_intercept
+from rocframe.probabilities.losses import (
     brier_skill,
     corp_decomposition,
     isotonic_losses,
@@ -18,10 +20,8 @@ from rocframe.calibration.losses import (
     probability_losses,
     uncertainty,
 )
-from rocframe.calibration.measures import curve_errors, ece, mce, smooth_ece
-from rocframe.calibration.score_points import find_points
-from rocframe.inference.bootstrap import Statistic
-from rocframe.kernel.resample import ReplicateStatistic
+from rocframe.probabilities.measures import curve_errors, ece, mce, smooth_ece
+from rocframe.probabilities.score_points import find_points
 
 if TYPE_CHECKING:
     from collections.abc import Callable

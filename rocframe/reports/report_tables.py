@@ -11,7 +11,6 @@ import polars as pl
 from rocframe.areas.auc import auc
 from rocframe.averages.average import average
 from rocframe.averages.fold_auc import FoldIntervalMethod, fold_auc
-from rocframe.calibration.calibration import calibration
 from rocframe.comparisons.compare import compare
 from rocframe.curves.curve import curve
 from rocframe.errors import OptionValueError, RocframeError
@@ -19,6 +18,7 @@ from rocframe.frames import column, private_names
 from rocframe.kinds import kind_named
 from rocframe.metrics.intervals import intervals
 from rocframe.options import NOT_GIVEN
+from rocframe.probabilities.calibration import calibration
 from rocframe.schemas import MODEL, THRESHOLD
 
 if TYPE_CHECKING:

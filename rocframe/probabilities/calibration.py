@@ -8,21 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
-from rocframe.calibration.bins import (
-    MAX_BINS,
-    check_probabilities,
-    probability_bins,
-)
-from rocframe.calibration.kernel_smoothing import kernel
-from rocframe.calibration.limits import (
-    EventRates,
-    bin_rates,
-    confidence_limits,
-    consistency_limits,
-    isotonic_values,
-)
-from rocframe.calibration.local_regression import loess
-from rocframe.calibration.score_points import find_points
 from rocframe.calibration_tables import calibration_columns
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
@@ -43,6 +28,21 @@ from rocframe.options import (
     parse_number,
     public,
 )
+from rocframe.probabilities.bins import (
+    MAX_BINS,
+    check_probabilities,
+    probability_bins,
+)
+from rocframe.probabilities.kernel_smoothing import kernel
+from rocframe.probabilities.limits import (
+    EventRates,
+    bin_rates,
+    confidence_limits,
+    consistency_limits,
+    isotonic_values,
+)
+from rocframe.probabilities.local_regression import loess
+from rocframe.probabilities.score_points import find_points
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.calibration.bins import BinMethod
-    from rocframe.calibration.smooth_curve import SmoothCurve
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Scores
     from rocframe.kernel.resample import ReplicateScan
     from rocframe.kernel.scan import Scannable
+    from rocframe.probabilities.bins import BinMethod
+    from rocframe.probabilities.smooth_curve import SmoothCurve
 
 
 CalibrationInterval: TypeAlias = Literal["wilson", "clopper_pearson", "bootstrap"]

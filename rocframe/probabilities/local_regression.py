@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocframe.calibration.smooth_curve import SmoothCurve
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import group_starts
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel, split_groups
+from rocframe.probabilities.smooth_curve import SmoothCurve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.calibration.score_points import Points
+    from rocframe.probabilities.score_points import Points
 
 MAX_FITS = 256  # maximum number of scores of a group at which a local regression is computed
 PAIRS = 1 << 17  # number of pairs of a fit and a point that a thread computes at a time

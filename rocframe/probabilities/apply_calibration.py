@@ -8,13 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rocframe.calibration.bins import check_range
-from rocframe.calibration.fit_calibration import (
-    PARAMETERS,
-    PROBABILITY_METHODS,
-    probability_hint,
-)
-from rocframe.calibration.losses import log_losses, log_odds
 from rocframe.calibration_tables import FIT
 from rocframe.curves.table import number_keys
 from rocframe.errors import (
@@ -36,6 +29,13 @@ from rocframe.kernel.interpolate import interpolate_in_groups
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.options import public
+from rocframe.probabilities.bins import check_range
+from rocframe.probabilities.fit_calibration import (
+    PARAMETERS,
+    PROBABILITY_METHODS,
+    probability_hint,
+)
+from rocframe.probabilities.losses import log_losses, log_odds
 from rocframe.schemas import MODEL
 from rocframe.text import format_list
 

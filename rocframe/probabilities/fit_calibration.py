@@ -7,12 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from rocframe.calibration.bins import (
-    check_probabilities,
-    probability_bins,
-)
-from rocframe.calibration.logistic import LogisticRows, fit_logistic, log_likelihood
-from rocframe.calibration.losses import log_losses, log_odds
 from rocframe.calibration_tables import fit_columns
 from rocframe.curves.table import number_keys
 from rocframe.errors import (
@@ -38,6 +32,12 @@ from rocframe.options import (
     parse_names,
     public,
 )
+from rocframe.probabilities.bins import (
+    check_probabilities,
+    probability_bins,
+)
+from rocframe.probabilities.logistic import LogisticRows, fit_logistic, log_likelihood
+from rocframe.probabilities.losses import log_losses, log_odds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -30,18 +30,18 @@ import numpy as np
 from scipy.special import chdtrc, ndtr
 
 from rocframe.areas.pairs import group_sums
-from rocframe.calibration.kernel_smoothing import smooth_error
-from rocframe.calibration.local_regression import loess
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import cumulative_sums, group_starts
+from rocframe.probabilities.kernel_smoothing import smooth_error
+from rocframe.probabilities.local_regression import loess
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.calibration.bins import Bins
-    from rocframe.calibration.score_points import Points
-    from rocframe.calibration.smooth_curve import SmoothCurve
     from rocframe.kernel.scan import Block, Scan, Scannable
+    from rocframe.probabilities.bins import Bins
+    from rocframe.probabilities.score_points import Points
+    from rocframe.probabilities.smooth_curve import SmoothCurve
 
 ROUNDING = 1e-9  # two shares of the row weight with a smaller difference are equal
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rocframe.calibration import measures
-from rocframe.calibration.bins import probability_bins
-from rocframe.calibration.local_regression import loess
-from rocframe.calibration.score_points import find_points
 from rocframe.inputs.cases import Cases
 from rocframe.kernel import scan as scan_module
 from rocframe.kernel.scan import Scan
+from rocframe.probabilities import measures
+from rocframe.probabilities.bins import probability_bins
+from rocframe.probabilities.local_regression import loess
+from rocframe.probabilities.score_points import find_points
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "loess.json").read_text(encoding="utf-8")

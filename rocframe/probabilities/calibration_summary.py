@@ -5,28 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from rocframe.calibration.bins import (
-    MAX_BINS,
-    check_probabilities,
-    probability_bins,
-)
-from rocframe.calibration.logistic import logistic_recalibration, unit_slope_intercept
-from rocframe.calibration.losses import (
-    binned_decomposition,
-    brier_skill,
-    corp_decomposition,
-    isotonic_losses,
-    probability_losses,
-)
-from rocframe.calibration.measures import (
-    curve_errors,
-    ece,
-    hosmer_lemeshow,
-    mce,
-    smooth_ece,
-    spiegelhalter,
-)
-from rocframe.calibration.score_points import find_points
 from rocframe.calibration_tables import calibration_summary_columns
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.notes import class_notes
@@ -35,6 +13,28 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, parse_integer, public
+from rocframe.probabilities.bins import (
+    MAX_BINS,
+    check_probabilities,
+    probability_bins,
+)
+from rocframe.probabilities.logistic import logistic_recalibration, unit_slope_intercept
+from rocframe.probabilities.losses import (
+    binned_decomposition,
+    brier_skill,
+    corp_decomposition,
+    isotonic_losses,
+    probability_losses,
+)
+from rocframe.probabilities.measures import (
+    curve_errors,
+    ece,
+    hosmer_lemeshow,
+    mce,
+    smooth_ece,
+    spiegelhalter,
+)
+from rocframe.probabilities.score_points import find_points
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rocframe.areas.pairs import group_sums
-from rocframe.calibration.losses import log_odds
 from rocframe.kernel.threads import run_parallel, split_rows
+from rocframe.probabilities.losses import log_odds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """`calibration` against loops over rows, limits of scipy and bootstraps that loop."""
 
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -54,12 +52,6 @@ def sample(size: int, seed: int, decimals: int = 2) -> pl.DataFrame:
             "weight": rng.integers(1, 4, size).astype(float),
         }
     )
-
-
-def test_the_function_has_the_name_of_its_folder():
-    code = "import rocframe.calibration.bins, rocframe as rf; print(rf.calibration.__name__)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "calibration\n"
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from rocframe.calibration.bins import probability_bins
-from rocframe.calibration.losses import (
+from rocframe.inputs.cases import Cases
+from rocframe.kernel.scan import Scan
+from rocframe.probabilities.bins import probability_bins
+from rocframe.probabilities.losses import (
     binned_decomposition,
     brier_skill,
     corp_decomposition,
@@ -19,8 +21,6 @@ from rocframe.calibration.losses import (
     probability_losses,
     uncertainty,
 )
-from rocframe.inputs.cases import Cases
-from rocframe.kernel.scan import Scan
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 2), st.sampled_from([0, 0.1, 0.25, 0.3, 0.5, 0.7, 1]), st.booleans()),

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.fft import dct
 
-from rocframe.calibration.smooth_curve import SmoothCurve, even_grid
 from rocframe.kernel.groups import group_starts
 from rocframe.kernel.interpolate import interpolate_segments
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel
+from rocframe.probabilities.smooth_curve import SmoothCurve, even_grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.calibration.score_points import Points
+    from rocframe.probabilities.score_points import Points
 
 # The nodes of the grid on which a kernel is applied: at least `NODES_PER_BANDWIDTH` of them per
 # bandwidth, and at least and at most the given numbers.

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.calibration.bins import block_steps
+from rocframe.probabilities.bins import block_steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.calibration.bins import ScoreSteps
     from rocframe.kernel.scan import Block, Scannable
+    from rocframe.probabilities.bins import ScoreSteps
 
 # If a group has more distinct scores, neighboring scores are merged to one point. The merged scores
 # differ by at most 1/1024, and have about 1/1024 of the weight of the group or less.

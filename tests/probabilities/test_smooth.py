@@ -12,9 +12,9 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import rocframe as rf
-from rocframe.calibration import kernel_smoothing, local_regression, score_points
 from rocframe.inputs.cases import Cases
 from rocframe.kernel.scan import Scan
+from rocframe.probabilities import kernel_smoothing, local_regression, score_points
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "loess.json").read_text(encoding="utf-8")

@@ -11,17 +11,17 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from rocframe.calibration import logistic
-from rocframe.calibration.logistic import (
+from rocframe.inputs.cases import Cases
+from rocframe.kernel import scan as scan_module
+from rocframe.kernel.scan import Scan
+from rocframe.probabilities import logistic
+from rocframe.probabilities.logistic import (
     LogisticRows,
     fit_logistic,
     logistic_recalibration,
     unit_slope_intercept,
 )
-from rocframe.calibration.losses import log_odds
-from rocframe.inputs.cases import Cases
-from rocframe.kernel import scan as scan_module
-from rocframe.kernel.scan import Scan
+from rocframe.probabilities.losses import log_odds
 
 SCORES = [0.0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.75, 0.9, 1.0]
 ROWS = st.lists(

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rocframe.calibration.bins import isotonic_rates, score_steps
 from rocframe.inference.bootstrap import batched_replicates, nearly_equal, replicate_limits
 from rocframe.inference.confidence import clopper_pearson, wilson
 from rocframe.inference.poisson_binomial import positive_count_limits
@@ -21,15 +20,16 @@ from rocframe.kernel.interpolate import interpolate_segments
 from rocframe.kernel.resample import GroupRows, ReplicateCounts, ReplicateStatistic, resample_groups
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel
+from rocframe.probabilities.bins import isotonic_rates, score_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.calibration.bins import Bins
     from rocframe.kernel.resample import RandomDraws, ReplicateScan
     from rocframe.kernel.scan import Scan
+    from rocframe.probabilities.bins import Bins
 
 MAX_DRAWN_NUMBERS = 1 << 21  # largest number of random numbers that a thread keeps in memory
 

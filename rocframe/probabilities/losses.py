@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rocframe.areas.pairs import group_sums
-from rocframe.calibration.bins import probability_bins
+from rocframe.probabilities.bins import probability_bins
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.calibration.bins import Bins
     from rocframe.kernel.scan import Block, Scannable
+    from rocframe.probabilities.bins import Bins
 
 
 # Probabilities are clipped to [EPSILON, 1 - EPSILON] before their logarithm is computed.

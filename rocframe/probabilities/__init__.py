@@ -1,0 +1,1 @@
+"""Calibration and losses of probabilities."""
