@@ -273,7 +273,7 @@ EXCEPTIONS = {
     **dict.fromkeys(
         ["apply_calibration", "draw_decisions", "repair_scores"],
         "returns the rows of the predictions, without groups, and reads a second table: "
-        "tests/calibration, tests/decisions",
+        "tests/probabilities, tests/decisions",
     ),
     **dict.fromkeys(
         ["one_vs_one", "one_vs_rest", "top_label"],
