@@ -259,8 +259,9 @@ def test_a_seed_gives_the_same_band_for_any_row_order_and_other_groups(method):
     alone = band(rows.filter(g=1), method, **options)
     assert_same(alone, whole.filter(g=1))
     assert not band(rows, method, seed=8, **options).equals(whole)
-    once, again = (band(rows, method, seed=None, **options) for _ in range(2))
-    assert not once.equals(again)
+    # Two bands of few rows are equal by chance in about 1 of 60 trials.
+    first, *others = (band(rows, method, seed=None, **options) for _ in range(6))
+    assert not all(other.equals(first) for other in others)
 
 
 @drawn_methods
