@@ -360,6 +360,7 @@ def test_every_public_function_is_registered_or_is_an_exception_with_a_reason():
     assert all(EXCEPTIONS.values())
 
 
+@pytest.mark.slow
 def test_a_function_gives_a_group_the_same_rows_alone_as_beside_other_groups():
     parts = FEW_GROUPS.sort("g").partition_by("g", maintain_order=True)
     with all_cases() as case:
@@ -370,6 +371,7 @@ def test_a_function_gives_a_group_the_same_rows_alone_as_beside_other_groups():
                     assert_same_table(table_of_few_groups(name), alone)
 
 
+@pytest.mark.slow
 def test_a_function_gives_some_of_very_many_groups_the_same_rows_without_the_others():
     some = pl.col("g") % 10 == 7
     with all_cases() as case:

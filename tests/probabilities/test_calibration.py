@@ -371,6 +371,7 @@ def test_consistency_limits_of_bins_are_those_of_the_poisson_binomial_distributi
             assert round(upper * n) == np.argmax(cdf >= 0.95)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [(0.2, 5), (5, 0.2), (0.3, 0.3), (3, 3)])
 def test_limits_of_many_rows_are_those_of_the_poisson_binomial_distribution(beta):
     rng = np.random.default_rng(33)
@@ -385,6 +386,7 @@ def test_limits_of_many_rows_are_those_of_the_poisson_binomial_distribution(beta
     assert np.count_nonzero(differences) <= 1
 
 
+@pytest.mark.slow
 def test_consistency_limits_of_weighted_bins_are_quantiles_over_labels():
     frame = sample(150, 22)
     table = rf.calibration(
@@ -395,6 +397,7 @@ def test_consistency_limits_of_weighted_bins_are_quantiles_over_labels():
         assert limit == pytest.approx(tuple(expected), abs=0.015)
 
 
+@pytest.mark.slow
 def test_consistency_limits_of_isotonic_levels_are_quantiles_over_labels():
     frame = sample(80, 23, decimals=1)
     table = rf.calibration(
@@ -438,6 +441,7 @@ def test_points_of_a_smooth_curve_are_on_an_even_grid(method):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", SMOOTH_METHODS)
 def test_bootstrap_limits_of_a_smooth_curve_are_quantiles_of_curves_of_resamples(method):
     frame = sample(120, 26)

@@ -87,6 +87,7 @@ def integrals(table: pl.DataFrame) -> list[float]:
     return list(table.select((pl.col(VALUES).rolling_mean(2) * width).sum()).row(0))
 
 
+@pytest.mark.slow
 @pytest.mark.hypothesis
 @given(GROUPS)
 def test_the_integrals_are_the_brier_score_and_its_parts(groups):

@@ -134,6 +134,7 @@ def test_the_smooth_error_equals_the_bandwidth_of_its_kernel(n, seed):
     assert error == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_smooth_error_of_many_rows_with_a_small_bandwidth_is_exact_to_4_digits():
     # The event rate is above the score in every second interval of 1/50, and else below it.
     score = (np.arange(3000) + 0.5) / 3000
