@@ -352,8 +352,10 @@ def metric_channels(options: ChartOptions, by: Sequence[str], n_metrics: int) ->
     `by` are the group columns; the first contains the names of the metrics. If there are other
     group columns, each metric has a panel. Otherwise, each metric has a color.
     """
+    if options.color is not NOT_GIVEN or n_metrics < 2:
+        return options
     metric = by[0]
-    if options.color is not NOT_GIVEN or n_metrics < 2 or options.facet == metric:
+    if options.facet == metric:
         return options
     if len(by) > 1 and options.facet is None and metric not in parse_names(options.detail):
         return replace(options, facet=metric)

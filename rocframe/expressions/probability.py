@@ -264,7 +264,7 @@ def ece(
 ) -> pl.Expr:
     """Compute the expected calibration error of the group, with bins of scores.
 
-    The expected calibration error is the mean of |event rate - mean score| over the rows, with the
+    The expected calibration error is the mean over the rows of the absolute difference between the
     event rate (share of positives) and the mean score of the bin of the row.
 
     Parameters

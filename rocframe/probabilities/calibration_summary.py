@@ -127,15 +127,15 @@ def calibration_summary(
         `reliability` - `resolution` + `uncertainty` + `within_bin_variance` -
         `within_bin_covariance`.
 
-        Differences between score and event rate. `ece` is the mean of |event rate - mean score|
-        over the rows, with the event rate and the mean score of the bin of the row; `mce` is the
-        maximum over the bins. `smooth_ece` is the same mean with a kernel instead of bins. `ici`,
-        `e50`, `e90` and `e_max` are the mean, median, 90th percentile and maximum of |event rate -
-        score| over the rows, with the event rate of a local regression.
+        Absolute differences between score and event rate. `ece` is the mean over the rows of the
+        difference between event rate and mean score of the bin of the row; `mce` is the maximum
+        over the bins. `smooth_ece` is the same mean with a kernel instead of bins. `ici`, `e50`,
+        `e90` and `e_max` are the mean, median, 90th percentile and maximum over the rows of the
+        difference between the score and the event rate of a local regression.
 
         Logistic recalibration. `calibration_intercept` and `calibration_slope` are the parameters a
         and b of logit(P) = a + b·logit(score), fitted by maximum likelihood. Calibrated scores have
-        a = 0 and b = 1. `calibration_in_the_large` is a if b is fixed at 1.
+        a = 0 and b = 1. `calibration_in_the_large` is the estimate of a with b = 1.
 
         Tests of calibration. `spiegelhalter_z` has a standard normal distribution for calibrated
         scores, and `hosmer_lemeshow` a chi-squared distribution with `hosmer_lemeshow_df` degrees

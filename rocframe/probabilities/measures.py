@@ -77,7 +77,7 @@ def ece(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
 
 
 def mce(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
-    """Return the maximum calibration error: the largest |event rate - mean score| of all bins."""
+    """Return the maximum calibration error: the largest |event rate - mean score| of a bin."""
     largest = np.full(len(scan.totals.pos), np.nan)
     np.fmax.at(largest, bins.group, np.abs(bins.event_rate - bins.score_mean))
     return largest

@@ -208,6 +208,12 @@ def test_curves_of_two_methods_can_be_layered():
     assert svg(both).count('aria-roledescription="axis"') == 2
 
 
+def test_the_average_of_one_model_is_drawn_over_its_folds():
+    folds = rf.calibration(BAYES, "label", "score", by="fold", bins=3, ci=None)
+    both = folds.roc.chart(detail="fold") + folds.roc.average(over="fold").roc.chart()
+    assert both.to_dict()["title"]["text"] == "Calibration"
+
+
 def test_averages_over_folds_have_the_axes_and_the_diagonal_of_calibration():
     folds = rf.calibration(VOTE, "label", "score", by=["model", "fold"], bins=4, ci=None)
     mean = folds.roc.average(over="fold")
