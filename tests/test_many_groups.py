@@ -107,6 +107,7 @@ def test_the_areas_of_very_many_groups_are_those_of_polars(rows):
     assert_frame_equal(actual, areas_by_polars(rows), rel_tol=1e-14)
 
 
+@pytest.mark.slow
 def test_areas_read_back_from_very_many_curves_are_the_same(rows):
     curves = rf.curve(rows, "label", "score", by="g")
     expected = areas_by_polars(rows).select("g", "auc")
@@ -122,6 +123,7 @@ def test_weighted_curves_of_very_many_groups_are_those_of_polars(rows):
     assert_frame_equal(actual, expected, rel_tol=1e-12, abs_tol=1e-12)
 
 
+@pytest.mark.slow
 def test_given_thresholds_of_very_many_groups_are_rows_of_their_curves(rows):
     given = [0.0, 0.25, 0.5, 2.0]
     actual = rf.curve(rows, "label", "score", by="g", thresholds=given)

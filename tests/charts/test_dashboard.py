@@ -233,6 +233,7 @@ def test_bins_count_all_rows_and_long_curves_are_thinned():
     assert same["threshold"].n_unique() == len(set(kept))
 
 
+@pytest.mark.render
 def test_twelve_long_curves_are_small():
     rng = np.random.default_rng(0)
     rows = pl.DataFrame(
@@ -420,6 +421,7 @@ def test_curves_at_given_thresholds_are_refused(vote):
         rf.dashboard(curves)
 
 
+@pytest.mark.render
 def test_names_and_values_do_not_change_fields_and_expressions():
     # fmt: off
     names = ["^p.*$", "a.b", "a[0]", "a:Q", "count()", "", "\n", "'", '"', "\\", "<script>",
@@ -467,6 +469,7 @@ def test_curves_of_two_keys_have_the_color_of_one_and_names_of_both(vote):
     assert "fold (click: select one, shift-click: select several)" in texts(part)
 
 
+@pytest.mark.render
 def test_a_dashboard_can_be_concatenated_with_other_charts(by_model, board):
     both = board | rf.chart(by_model)
     assert "Evaluation by threshold" in texts(both)

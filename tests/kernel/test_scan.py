@@ -82,6 +82,7 @@ def assert_same_in_all_cuts(
                     assert_frame_equal(one, other, rel_tol=1e-7, abs_tol=1e-9)
 
 
+@pytest.mark.slow
 @examples(1 / 2)
 @given(table=tables(missing=True, min_size=6, max_size=40), threads_used=any_number_of_threads)
 def test_however_rows_are_cut_the_tables_are_the_same(table, threads_used):

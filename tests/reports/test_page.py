@@ -350,6 +350,7 @@ def test_report_returns_the_path_and_writes_html_files_only(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["b.html", "page.HTML"]
 
 
+@pytest.mark.render
 def test_the_page_counts_the_groups_that_it_does_not_show():
     tables, options, provenance = evaluate(log([f"{number:04}" for number in range(600)]))
     read, without_files = (
@@ -375,6 +376,7 @@ def test_each_value_of_the_second_group_column_has_a_chart_with_the_same_colors(
     assert [legend["values"] for legend in legends] == [["a", "b", "c"], ["a", "b", "c"], ["c"]]
 
 
+@pytest.mark.render
 def test_means_are_drawn_in_front_of_their_folds():
     vote = rf.datasets.vote()
     read = Reader(write(vote, by=["model", "fold"], kind="roc", missing="raise"))
@@ -432,6 +434,7 @@ def test_calibration_is_that_of_models_with_scores_between_0_and_1():
     assert "Rows are pooled over fold." in " ".join(pooled.text)
 
 
+@pytest.mark.render
 def test_calibration_of_several_score_columns_leaves_out_scores_outside_0_to_1():
     wide = rf.datasets.vote().pivot("model", index=["id", "label"], values="score")
     scores = ["naive_bayes", "linear_svm", pl.col("random_forest")]
@@ -627,6 +630,7 @@ def test_the_best_model_of_each_group_is_compared_with_all_other_models():
     )
 
 
+@pytest.mark.render
 def test_the_curves_mark_the_recommended_thresholds():
     rows, costs = segments(), {"fp": 1, "fn": 5}
     read = Reader(write(rows, by=["model", "segment"], kind="roc", costs=costs))
