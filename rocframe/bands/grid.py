@@ -34,7 +34,7 @@ def parse_band_grid(grid: object) -> tuple[float, ...] | None:
 class GridPoints:
     """Points at which the limits of a band are computed, sorted by group and FPR.
 
-    `point` is the index of the point in `BandCurves`, or -1 if it is not a point of the curve.
+    `point` is the index in `BandCurves` of the curve point at this position, or -1 without one.
     """
 
     group: NDArray[np.int64]

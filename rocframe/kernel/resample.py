@@ -147,8 +147,8 @@ class RowSampler:
     """Draws rows of a class with replacement.
 
     `rows` is the number of rows of each kind, and `total` the number of all rows. Single rows are
-    drawn if `chances` is None. `kind` is then the kind of each row, or None if no two rows are of
-    the same kind. Otherwise `chances` are the probabilities of the kinds in multinomial draws.
+    drawn if `chances` is None. `kind` is then the kind of each row; it is None if all rows have
+    different kinds. Otherwise `chances` are the probabilities of the kinds in multinomial draws.
     """
 
     rows: NDArray[np.int64]

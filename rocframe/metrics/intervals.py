@@ -25,6 +25,7 @@ from rocframe.inference.confidence import (
 )
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
+from rocframe.inputs.probabilities import check_probabilities
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import (
@@ -47,7 +48,6 @@ from rocframe.metrics.points import PointSearch, influence_at, rates_at, stack_p
 from rocframe.metrics.rule_points import RuleSearch, parse_rule
 from rocframe.metrics.statistics import PERFECT_LIMITS
 from rocframe.options import NOT_GIVEN, NotGiven, public
-from rocframe.probabilities.bins import check_probabilities
 from rocframe.rates import Rate, Settings
 from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS
 

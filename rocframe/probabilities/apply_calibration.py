@@ -24,12 +24,12 @@ from rocframe.frames import (
     private_names,
     select_keys,
 )
+from rocframe.inputs.probabilities import check_range
 from rocframe.inputs.roles import TYPE_CHECKS, parse_scores, resolve_column
 from rocframe.kernel.interpolate import interpolate_in_groups
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.options import public
-from rocframe.probabilities.bins import check_range
 from rocframe.probabilities.fit_calibration import (
     PARAMETERS,
     PROBABILITY_METHODS,

@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.errors import ScoreError
-from rocframe.inputs.cases import RowState
-from rocframe.inputs.probabilities import outside_unit_problem
 from rocframe.kernel.exact import exact_product
 from rocframe.kernel.groups import cumulative_sums
 
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.inputs.cases import Cases
     from rocframe.kernel.scan import Block, Scannable
 
 
@@ -92,39 +88,6 @@ class Bins:
         # The mean of equal scores would otherwise differ from them by a rounding error.
         mean: NDArray[np.float64] = self.score_sum / self.total
         return mean.clip(self.score_min, self.score_max)
-
-
-CONVERT_SCORES = (
-    "fit_calibration converts scores to probabilities. ROC functions such as curve and auc accept "
-    "any real score."
-)
-
-
-def check_probabilities(
-    cases: Cases, reason: str = "Calibration needs probabilities.", remedy: str = CONVERT_SCORES
-) -> None:
-    """Raise an error if a score is outside [0, 1]; `reason` and `remedy` are the hint."""
-    used = None if cases.state is None else np.flatnonzero(cases.state == RowState.USED)
-
-    def group(row: int) -> str:
-        key = cases.keys.row(row if used is None else int(used[row]))
-        values = zip(cases.by, key, strict=False)
-        return "group " + ", ".join(f"{name}={value!r}" for name, value in values)
-
-    score = cases.score if used is None else cases.score[used]
-    check_range(score, cases.score_name, f"{reason} {remedy}", group if cases.by else None)
-
-
-def check_range(
-    score: NDArray[Any], name: str, hint: str, group: Callable[[int], str] | None = None
-) -> None:
-    """Raise an error if a score of the column `name` is outside [0, 1].
-
-    `group` is a function that returns the group of a row as text.
-    """
-    problem = outside_unit_problem(score, group)
-    if problem is not None:
-        raise ScoreError.no_probability(f"score={name!r}", problem, hint)
 
 
 def score_steps(scan: Scannable) -> ScoreSteps:

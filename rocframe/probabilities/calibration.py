@@ -14,6 +14,7 @@ from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.confidence import Confidence
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
+from rocframe.inputs.probabilities import check_probabilities
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import RandomDraws, stream_keys
@@ -30,7 +31,6 @@ from rocframe.options import (
 )
 from rocframe.probabilities.bins import (
     MAX_BINS,
-    check_probabilities,
     probability_bins,
 )
 from rocframe.probabilities.kernel_smoothing import kernel

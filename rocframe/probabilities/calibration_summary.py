@@ -9,13 +9,13 @@ from rocframe.calibration_tables import calibration_summary_columns
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
+from rocframe.inputs.probabilities import check_probabilities
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, parse_integer, public
 from rocframe.probabilities.bins import (
     MAX_BINS,
-    check_probabilities,
     probability_bins,
 )
 from rocframe.probabilities.logistic import logistic_recalibration, unit_slope_intercept

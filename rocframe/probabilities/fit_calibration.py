@@ -21,6 +21,7 @@ from rocframe.frames import (
 from rocframe.inference.notes import absent_classes, first_notes
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.node import plan_table
+from rocframe.inputs.probabilities import check_probabilities
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
@@ -33,7 +34,6 @@ from rocframe.options import (
     public,
 )
 from rocframe.probabilities.bins import (
-    check_probabilities,
     probability_bins,
 )
 from rocframe.probabilities.logistic import LogisticRows, fit_logistic, log_likelihood

@@ -12,9 +12,10 @@ from sklearn.isotonic import IsotonicRegression
 import rocframe as rf
 from rocframe.errors import ScoreError
 from rocframe.inputs.cases import Cases
+from rocframe.inputs.probabilities import check_probabilities
 from rocframe.kernel import scan as scan_module
 from rocframe.kernel.scan import Scan
-from rocframe.probabilities.bins import Bins, check_probabilities, probability_bins
+from rocframe.probabilities.bins import Bins, probability_bins
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 2), st.sampled_from([0, 0.1, 0.25, 0.3, 0.5, 0.7, 1]), st.booleans()),
