@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from rocframe.decisions.repaired_auc import repaired_auc
     from rocframe.decisions.ties import ties
     from rocframe.decisions.transfer import transfer
+    from rocframe.inputs.windows import windows
     from rocframe.io.tables import about, read, scan, write
     from rocframe.metrics.intervals import intervals
     from rocframe.planning import detectable_difference, power, sample_size
@@ -188,6 +189,7 @@ __all__ = [
     "top_label",
     "transfer",
     "volume",
+    "windows",
     "write",
 ]
 

@@ -170,6 +170,7 @@ class RocFrame(Namespace):
     one_vs_one = LazyMethod("rocframe.classes.one_vs_one")
     top_label = LazyMethod("rocframe.classes.top_label")
     volume = LazyMethod("rocframe.classes.volume")
+    windows = LazyMethod("rocframe.inputs.windows")
     at = LazyMethod("rocframe.curves.at")
     operating_point = LazyMethod("rocframe.decisions.operating_point")
     ties = LazyMethod("rocframe.decisions.ties")

@@ -117,11 +117,12 @@ def test_the_page_on_tables_lists_the_columns_of_each_type_of_table():
                     assert_listed(table, alternative)
                 else:
                     listed.append(assert_listed(table, found))
-    # Tables without a record of their own: expanded predictions, simplified curves, averages of
-    # metrics, and the list of all areas.
+    # Tables without a record of their own: expanded predictions, predictions in windows, simplified
+    # curves, averages of metrics, and the list of all areas.
     others = [names for names in found if names not in listed]
     assert [names[:2] for names in others] == [
         ["id", "class"],
+        ["window", "window_end"],
         list(SIMPLIFICATION),
         ["_sd", "_se"],
         ["auc", "partial_auc"],

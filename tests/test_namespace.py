@@ -67,6 +67,7 @@ VERBS = [
     "top_label",
     "transfer",
     "volume",
+    "windows",
 ]
 PREDICTIONS = {"label": [True, False, True], "score": [0.9, 0.4, 0.4], "g": ["a", "a", "b"]}
 

@@ -279,6 +279,7 @@ EXCEPTIONS = {
         ["one_vs_one", "one_vs_rest", "top_label"],
         "returns predictions, without groups: tests/classes",
     ),
+    "windows": "returns predictions, without groups: tests/test_windows.py",
     "confusion_matrix": "reads decisions instead of scores: tests/decisions/test_confusion_matrix",
     "expand_counts": "reads confusion matrices: tests/decisions/test_confusion_matrix",
 }

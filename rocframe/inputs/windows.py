@@ -1,0 +1,257 @@
+"""The function `windows`: assign predictions to time windows, which may overlap."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import polars as pl
+
+from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError
+from rocframe.frames import as_input_frame, lazy_plan, private_names
+from rocframe.inputs.roles import resolve_column
+from rocframe.options import check_choice, public
+
+if TYPE_CHECKING:
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import Column
+
+Length: TypeAlias = str | timedelta | int
+Closed = Literal["left", "right", "both", "none"]
+Incomplete = Literal["keep", "drop"]
+
+
+@public
+def windows(
+    predictions: FrameT,
+    /,
+    time: Column,
+    *,
+    every: Length,
+    period: Length | None = None,
+    offset: Length | None = None,
+    closed: Closed = "left",
+    incomplete: Incomplete = "keep",
+) -> FrameT:
+    """Assign predictions to time windows of equal length, such as weeks.
+
+    The result has the new columns `window` and `window_end`. Other functions then compute one
+    result per window with `by="window"` or `over="window"`. Windows overlap if `period` is longer
+    than `every`, such as the last 28 days of each day. A row is then repeated once for each of its
+    windows.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    time : str or Expr
+        Column or expression with the time of a row: a Date, a Datetime with or without a time zone,
+        or an integer, such as the number of a batch.
+    every : str, timedelta or int
+        Distance between the starts of two windows, such as `"1w"`. For integers, an int. The units
+        are those of polars: `"ns"`, `"us"`, `"ms"`, `"s"`, `"m"`, `"h"`, `"d"`, `"w"`, `"mo"`,
+        `"q"` and `"y"`. A Date supports only days and longer units. Days are calendar days, so
+        that a day on which a clock changes has 23 or 25 hours. Weeks start on Monday.
+    period : str, timedelta or int, default None
+        Length of a window, such as `"4w"`. None: the value of `every`, so that windows do not
+        overlap.
+    offset : str, timedelta or int, default None
+        Shift of the starts of all windows, such as `"2d"` for weeks from Wednesday to Tuesday.
+    closed : {"left", "right", "both", "none"}, default "left"
+        Ends that belong to a window. `"left"`: window <= time < window_end. `"right"`: window <
+        time <= window_end. `"both"` and `"none"`: both ends, or none of them.
+    incomplete : {"keep", "drop"}, default "keep"
+        Handling of windows that end later than the last step of length `every` that has rows. Only
+        overlapping windows can be incomplete: the last of them start shortly before the table ends.
+        `"drop"` leaves these windows out. If the table is shorter than one window, `"drop"` leaves
+        out all rows with a time.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        All columns of the table, followed by `window` and `window_end`, the start and the end of
+        the window. Both have the dtype of `time`; for integers, Int64. There is one row for each
+        row of the table and each of its windows, in the order of the table. Other columns are
+        unchanged.
+
+        A row whose time is null remains, with null in both columns, so that `by="window"` has a
+        separate group of these rows. A row is left out if its time is in no window, which is only
+        possible if `period` is shorter than `every`, or with `closed="none"` or
+        `incomplete="drop"`. A window without rows does not occur in the result.
+
+    Raises
+    ------
+    RocframeError
+        If the column does not exist or has an unsuitable type, the table has a column named
+        `window` or `window_end`, or an option is invalid. For a LazyFrame, errors that depend on
+        its columns or values are raised by `collect`.
+
+    Notes
+    -----
+    The windows are those of `group_by_dynamic` of polars, and the same for all groups. The first
+    window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. For
+    windows of hours or shorter in a time zone with clock changes, the starts are counted in elapsed
+    time from this first window. The starts after a clock change therefore depend on the first row.
+
+    Functions can read the result as separate groups with `by="window"`. Identifiers of rows and
+    clusters remain unique within each window. If windows overlap, results of different windows
+    depend on each other, because they share rows. Do not combine overlapping windows in one result
+    or one test, such as with `average(over="window")`, and do not leave out `window` in `by`: each
+    row would count several times.
+
+    The number of rows of the result is the number of rows of the table times `period / every`.
+    To save memory for overlapping windows, pass a table with one row per time, label and score, and
+    their number as `count`.
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> from datetime import date
+    >>> predictions = pl.DataFrame(
+    ...     {
+    ...         "day": [date(2026, 1, 5), date(2026, 1, 6), date(2026, 1, 13), date(2026, 1, 14)],
+    ...         "label": [1, 0, 1, 0],
+    ...         "score": [0.9, 0.4, 0.4, 0.4],
+    ...     }
+    ... )
+    >>> weeks = rf.windows(predictions, "day", every="1w", period="2w")
+    >>> weeks
+    shape: (6, 5)
+    ┌────────────┬───────┬───────┬────────────┬────────────┐
+    │ day        ┆ label ┆ score ┆ window     ┆ window_end │
+    │ ---        ┆ ---   ┆ ---   ┆ ---        ┆ ---        │
+    │ date       ┆ i64   ┆ f64   ┆ date       ┆ date       │
+    ╞════════════╪═══════╪═══════╪════════════╪════════════╡
+    │ 2026-01-05 ┆ 1     ┆ 0.9   ┆ 2026-01-05 ┆ 2026-01-19 │
+    │ 2026-01-06 ┆ 0     ┆ 0.4   ┆ 2026-01-05 ┆ 2026-01-19 │
+    │ 2026-01-13 ┆ 1     ┆ 0.4   ┆ 2026-01-05 ┆ 2026-01-19 │
+    │ 2026-01-13 ┆ 1     ┆ 0.4   ┆ 2026-01-12 ┆ 2026-01-26 │
+    │ 2026-01-14 ┆ 0     ┆ 0.4   ┆ 2026-01-05 ┆ 2026-01-19 │
+    │ 2026-01-14 ┆ 0     ┆ 0.4   ┆ 2026-01-12 ┆ 2026-01-26 │
+    └────────────┴───────┴───────┴────────────┴────────────┘
+    >>> areas = rf.auc(weeks, "label", "score", by=["window", "window_end"])
+    >>> areas.select("window", "window_end", "auc", "n_pos", "n_neg")
+    shape: (2, 5)
+    ┌────────────┬────────────┬──────┬───────┬───────┐
+    │ window     ┆ window_end ┆ auc  ┆ n_pos ┆ n_neg │
+    │ ---        ┆ ---        ┆ ---  ┆ ---   ┆ ---   │
+    │ date       ┆ date       ┆ f64  ┆ i64   ┆ i64   │
+    ╞════════════╪════════════╪══════╪═══════╪═══════╡
+    │ 2026-01-05 ┆ 2026-01-19 ┆ 0.75 ┆ 2     ┆ 2     │
+    │ 2026-01-12 ┆ 2026-01-26 ┆ 0.5  ┆ 1     ┆ 1     │
+    └────────────┴────────────┴──────┴───────┴───────┘
+    """
+    check_choice("closed", closed, get_args(Closed))
+    check_choice("incomplete", incomplete, get_args(Incomplete))
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        name, expr, dtype = resolve_column(plan, schema, "time", time)
+        if not (dtype.is_integer() or dtype.base_type() in {pl.Date, pl.Datetime}):
+            hint = "Expected a Date, a Datetime or an integer. Convert it, for example with "
+            hint += f"pl.col({name!r}).str.to_date()."
+            raise ColumnTypeError.compose("time", name, dtype, hint)
+        for new in WINDOW_COLUMNS:
+            if new in schema:
+                others = (name for name in schema if name not in WINDOW_COLUMNS)
+                hint = f"Rename this column first, for example with .rename({{{new!r}: 'other'}})."
+                raise RepeatedNameError.in_result(
+                    "predictions", new, (*others, *WINDOW_COLUMNS), hint
+                )
+        step = parse_length("every", every, dtype)
+        length = step if period is None else parse_length("period", period, dtype)
+        shift = None if offset is None else parse_length("offset", offset, dtype, negative=True)
+        index_dtype = pl.Int64() if dtype.is_integer() else dtype
+        key, member = private_names(["time", "member"], (*schema, *WINDOW_COLUMNS)).values()
+        rows = plan.with_columns(expr.cast(index_dtype).alias(key))
+        # The windows are assigned to the distinct times, of which a log by day has few.
+        starts = (
+            rows.select(key)
+            .drop_nulls()
+            .unique()
+            .sort(key)
+            .group_by_dynamic(
+                key,
+                every=step,
+                period=length,
+                offset=shift,
+                closed=closed,
+                include_boundaries=True,
+            )
+            .agg(pl.col(key).alias(member))
+            .select(
+                pl.col(key).alias(START),
+                pl.col("_upper_boundary").cast(index_dtype).alias(END),
+                member,
+            )
+        )
+        if incomplete == "drop":
+            starts = starts.filter(pl.col(END) <= _next_start(pl.col(START).max(), step, dtype))
+        return (
+            rows.join(
+                starts.explode(member),
+                left_on=key,
+                right_on=member,
+                how="left",
+                maintain_order="left_right",
+            )
+            .filter(pl.col(START).is_not_null() | pl.col(key).is_null())
+            .drop(key)
+        )
+
+    return as_input_frame(
+        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    )
+
+
+START, END = WINDOW_COLUMNS = ("window", "window_end")
+# polars does not support lengths that mix months, weeks, days and shorter units, such as "1d12h".
+DAYS = r"\d+[dw]|(?:\d+(?:mo|[qy]))+"
+DAY_LENGTH = re.compile(DAYS)
+LENGTH = re.compile(rf"{DAYS}|(?:\d+(?:ns|us|ms|[smh]))+")
+
+
+def parse_length(
+    argument: str, value: object, dtype: pl.DataType, *, negative: bool = False
+) -> str:
+    """Return the length or the distance of windows as polars writes it, such as "1w" or "3i".
+
+    `dtype` is the dtype of the time. Raise an error if the value is not a length of this dtype.
+    """
+    if dtype.is_integer():
+        text = f"{value}i" if isinstance(value, int) and not isinstance(value, bool) else ""
+        valid = re.fullmatch(r"-?\d+i", text) is not None
+        expected, hint = (
+            "an int, because the times are integers",
+            f"Use, for example, {argument}=7.",
+        )
+    else:
+        text = timedelta_text(value) if isinstance(value, timedelta) else str(value)
+        days = dtype == pl.Date
+        pattern = DAY_LENGTH if days else LENGTH
+        valid = isinstance(value, str | timedelta) and (
+            pattern.fullmatch(text.removeprefix("-")) is not None
+        )
+        units = '"d", "w", "mo", "q" or "y"'
+        expected = f"a number and one of the units {units}, because the times are dates"
+        if not days:
+            expected = f'a number and a unit, which may be "s", "m", "h", {units}'
+        hint = f'Use, for example, {argument}="1w".'
+    if valid and not negative and (text.startswith("-") or not re.search("[1-9]", text)):
+        valid, expected = False, "a length above 0"
+    if not valid:
+        raise OptionValueError.compose(argument, value, f"expected {expected}", hint)
+    return text
+
+
+def timedelta_text(length: timedelta) -> str:
+    """Return a timedelta as polars writes it; whole days are calendar days."""
+    sign, length = ("-", -length) if length < timedelta(0) else ("", length)
+    if length % timedelta(days=1):
+        return f"{sign}{length // timedelta(microseconds=1)}us"
+    return f"{sign}{length.days}d"
+
+
+def _next_start(start: pl.Expr, step: str, dtype: pl.DataType) -> pl.Expr:
+    """Return the start of the next window after a window that starts at `start`."""
+    return start + int(step[:-1]) if dtype.is_integer() else start.dt.offset_by(step)

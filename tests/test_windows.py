@@ -1,0 +1,270 @@
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+
+MONDAY = date(2026, 1, 5)
+DAYS = pl.DataFrame({"day": [MONDAY + timedelta(days=i) for i in range(20)], "row": range(20)})
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def midnight(day, zone=None):
+    return datetime.combine(day, time(), zone)
+
+
+def counts(table):
+    return table.group_by("window", "window_end").agg(pl.len()).sort("window")
+
+
+def polars_counts(table, every, period, **options):
+    dtype = table.schema["time"]
+    return (
+        table.drop_nulls("time")
+        .sort("time")
+        .group_by_dynamic("time", every=every, period=period, include_boundaries=True, **options)
+        .agg(pl.len())
+        .select(
+            pl.col("time").alias("window"),
+            pl.col("_upper_boundary").cast(dtype).alias("window_end"),
+            "len",
+        )
+    )
+
+
+@st.composite
+def times(draw):
+    kind = draw(st.sampled_from(["date", "datetime", "zone", "integer"]))
+    size = {"min_size": 0, "max_size": 30}
+    if kind == "integer":
+        values, lengths, suffix = draw(st.lists(st.integers(-30, 60), **size)), [1, 3, 4, 10], "i"
+        dtype = draw(st.sampled_from([pl.Int8, pl.Int32, pl.Int64]))
+        lengths = [f"{length}{suffix}" for length in lengths]
+    else:
+        first, last = midnight(date(2026, 3, 1)), midnight(date(2026, 4, 20))
+        values = draw(st.lists(st.datetimes(first, last), **size))
+        lengths = ["1d", "3d", "1w", "2w", "1mo"]
+        dtype = pl.Date if kind == "date" else pl.Datetime(draw(st.sampled_from(["ms", "us"])))
+        if kind == "datetime":
+            lengths += ["6h", "36h", "1h30m", "90m"]
+    series = pl.Series("time", values, strict=False)
+    if kind == "integer":
+        series = series.cast(dtype)
+    elif kind == "zone":
+        series = (
+            pl.Series("time", values, dtype)
+            .dt.replace_time_zone("UTC")
+            .dt.convert_time_zone("Europe/Berlin")
+        )
+    else:
+        series = pl.Series("time", values, pl.Datetime("us")).cast(dtype)
+    return pl.DataFrame([series]), lengths
+
+
+@given(times(), st.data())
+def test_the_windows_are_those_of_group_by_dynamic(table_and_lengths, data):
+    table, lengths = table_and_lengths
+    every, period = (data.draw(st.sampled_from(lengths)) for _ in range(2))
+    closed = data.draw(st.sampled_from(["left", "right", "both", "none"]))
+    offset = data.draw(st.sampled_from([None, *lengths]))
+    integer = table.schema["time"].is_integer()
+    given_lengths = [
+        None if length is None else int(length[:-1]) if integer else length
+        for length in (every, period, offset)
+    ]
+    got = rf.windows(
+        table,
+        "time",
+        every=given_lengths[0],
+        period=given_lengths[1],
+        offset=given_lengths[2],
+        closed=closed,
+    )
+    if integer:
+        table = table.cast(pl.Int64)
+    expected = polars_counts(table, every, period, offset=offset, closed=closed)
+    assert_frame_equal(counts(got), expected, check_dtypes=False)
+    low, high, at = got["window"], got["window_end"], got["time"].cast(table.schema["time"])
+    above = low <= at if closed in {"left", "both"} else low < at
+    below = at <= high if closed in {"right", "both"} else at < high
+    assert (above & below).all()
+
+
+def test_windows_of_days_are_calendar_days_when_the_clock_changes():
+    hours = pl.datetime_range(
+        midnight(date(2026, 3, 28)),
+        midnight(date(2026, 3, 31)),
+        "1h",
+        closed="left",
+        time_zone="Europe/Berlin",
+        eager=True,
+    )
+    table = rf.windows(pl.DataFrame({"time": hours}), "time", every="1d", period="2d")
+    expected = {  # the clock changes on 29 March: this day has 23 hours
+        date(2026, 3, 28): 47,
+        date(2026, 3, 29): 47,
+        date(2026, 3, 30): 24,
+    }
+    assert counts(table).rows() == [
+        (
+            midnight(day, BERLIN),
+            midnight(day + timedelta(days=2), BERLIN),
+            n,
+        )
+        for day, n in expected.items()
+    ]
+
+
+def test_a_row_is_repeated_once_for_each_of_its_windows_in_the_order_of_the_table():
+    shuffled = DAYS.sample(fraction=1, shuffle=True, seed=1)
+    table = rf.windows(shuffled, "day", every="1w", period="2w")
+    expected = [
+        (day, row, start, start + timedelta(weeks=2))
+        for day, row in shuffled.rows()
+        for start in (MONDAY + timedelta(weeks=k) for k in range(3))
+        if start <= day < start + timedelta(weeks=2)
+    ]
+    assert table.columns == ["day", "row", "window", "window_end"]
+    assert table.rows() == expected
+    lazy = rf.windows(shuffled.lazy(), "day", every="1w", period="2w")
+    assert isinstance(lazy, pl.LazyFrame)
+    assert_frame_equal(lazy.collect(), table)
+
+
+def test_each_function_computes_one_result_per_window_from_rows_and_from_counts():
+    rows = pl.DataFrame(
+        {
+            "day": [MONDAY + timedelta(days=i % 21) for i in range(84)],
+            "label": [i % 3 == 0 for i in range(84)],
+            "score": [i * 7 % 5 for i in range(84)],
+        }
+    )
+    compressed = rows.group_by("day", "label", "score").agg(count=pl.len())
+    options = {"every": "1w", "period": timedelta(weeks=2)}
+    expected = pl.concat(
+        rf.auc(
+            rows.filter(pl.col("day").is_between(start, start + timedelta(days=13))).with_columns(
+                window=pl.lit(start)
+            ),
+            "label",
+            "score",
+            by="window",
+        )
+        for start in (MONDAY + timedelta(weeks=k) for k in range(3))
+    )
+    for table, count in ((rows, None), (compressed, "count")):
+        log = rf.windows(table, "day", **options)
+        assert_frame_equal(rf.auc(log, "label", "score", by="window", count=count), expected)
+
+
+def test_rows_without_a_time_are_a_group_and_rows_between_windows_are_left_out():
+    table = pl.DataFrame({"t": [0, None, 4, 5, 7]})
+    got = rf.windows(table, "t", every=5, period=3)
+    assert got.rows() == [(0, 0, 3), (None, None, None), (5, 5, 8), (7, 5, 8)]
+    assert got.schema["window"] == pl.Int64
+    assert rf.windows(table.clear(), "t", every=5).height == 0
+    assert rf.windows(pl.DataFrame({"t": [None]}, {"t": pl.Date}), "t", every="1d").height == 1
+
+
+def test_incomplete_windows_can_be_left_out():
+    table = rf.windows(DAYS, "day", every="1w", period="2w", incomplete="drop")
+    ends = [MONDAY + timedelta(weeks=k + 2) for k in range(2)]
+    assert counts(table).select("window_end", "len").rows() == [(ends[0], 14), (ends[1], 13)]
+    same = rf.windows(DAYS, "day", every="1w", incomplete="drop")
+    assert_frame_equal(same, rf.windows(DAYS, "day", every="1w"))
+    assert rf.windows(DAYS, "day", every="1w", period="4w", incomplete="drop").height == 0
+    integers = rf.windows(pl.DataFrame({"t": range(10)}), "t", every=2, period=4, incomplete="drop")
+    assert counts(integers).rows() == [(0, 4, 4), (2, 6, 4), (4, 8, 4), (6, 10, 4)]
+
+
+def test_the_time_is_an_expression_and_names_can_be_unusual():
+    text = pl.DataFrame({"a b": ["2026-01-05", "2026-01-13"], "(time)": [1, 2]})
+    got = rf.windows(text, pl.col("a b").str.to_date(), every="1w")
+    assert got.columns == ["a b", "(time)", "window", "window_end"]
+    assert got["window"].to_list() == [MONDAY, MONDAY + timedelta(weeks=1)]
+    assert rf.windows(text, "(time)", every=1)["window"].to_list() == [1, 2]
+
+
+def test_a_filter_of_a_lazy_result_gives_the_same_windows():
+    lazy = rf.windows(DAYS.lazy(), "day", every="1w", period="2w").filter(
+        pl.col("window") == MONDAY + timedelta(weeks=1), pl.col("row") > 10
+    )
+    assert lazy.collect()["row"].to_list() == list(range(11, 20))
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "message"),
+    [
+        (
+            DAYS,
+            {"time": "date", "every": "1d"},
+            "time='date': the frame has no column of this name.\nThe frame has: 'day', 'row'.",
+        ),
+        (
+            DAYS.cast({"day": pl.String}),
+            {"time": "day", "every": "1d"},
+            (
+                "time='day': the column has type String.\n"
+                "Expected a Date, a Datetime or an integer. Convert it, for example with "
+                "pl.col('day').str.to_date()."
+            ),
+        ),
+        (
+            DAYS.rename({"row": "window"}),
+            {"time": "day", "every": "1d"},
+            (
+                "predictions='window': the result has a column of this name.\n"
+                "Columns of the result: 'day', 'window', 'window_end'.\n"
+                "Rename this column first, for example with .rename({'window': 'other'})."
+            ),
+        ),
+        (
+            DAYS,
+            {"time": "day", "every": "6h"},
+            (
+                'every=\'6h\': expected a number and one of the units "d", "w", "mo", "q" or '
+                '"y", because the times are dates.\nUse, for example, every="1w".'
+            ),
+        ),
+        (
+            DAYS,
+            {"time": "day", "every": "1w", "period": "-2w"},
+            "period='-2w': expected a length above 0.\nUse, for example, period=\"1w\".",
+        ),
+        (
+            DAYS,
+            {"time": "day", "every": timedelta(0)},
+            (
+                "every=datetime.timedelta(0): expected a length above 0.\n"
+                'Use, for example, every="1w".'
+            ),
+        ),
+        (
+            DAYS,
+            {"time": "row", "every": "2i"},
+            (
+                "every='2i': expected an int, because the times are integers.\n"
+                "Use, for example, every=7."
+            ),
+        ),
+        (
+            DAYS,
+            {"time": "day", "every": "1w", "closed": "start"},
+            "closed='start': unknown value.\nChoose one of: 'left', 'right', 'both', 'none'.",
+        ),
+        (
+            DAYS,
+            {"time": "day", "every": "1w", "incomplete": "omit"},
+            "incomplete='omit': unknown value.\nChoose one of: 'keep', 'drop'.",
+        ),
+    ],
+)
+def test_errors_say_what_is_wrong(table, options, message):
+    with pytest.raises(rf.errors.RocframeError) as error:
+        rf.windows(table, **options)
+    assert str(error.value) == message
