@@ -86,8 +86,9 @@ def area(
 
         `lift_area` and `lift_area_step` are numbers of positives, between 0 and the number of all
         positives. Both areas are null if the group has no rows. `lift_area_step` is the mean number
-        of positives that have a higher score than a row of the group. In `lift_area`, positives
-        with the same score as the row, including the row itself, count one half.
+        of positives that have a higher score than a row of the group. `lift_area` is the same mean,
+        except that positives with the same score as the row, including the row itself, count one
+        half.
 
         If the table was computed with `prevalence=`, all areas except `auc` are the areas at that
         prevalence, and they are null without positives or without negatives.
@@ -117,10 +118,10 @@ def area(
     the lift chart is constant right of its last point. The area under the gain curve is `lift_area`
     / m.
 
-    Missing rows of a curve table are not detected if the last row of the curve has no true
-    negatives. Its counts can then also be those of a complete curve of data with unscored positives
-    (`missing="worst"`). In both cases, `auc` is the area of the complete curve, and
-    `average_precision` and `pr_auc` are the areas up to the last row.
+    If the last row of a curve has no true negatives, missing rows below it are not detected: a
+    complete curve of data with unscored positives (`missing="worst"`) can have the same counts. In
+    both cases, `auc` is the area of the complete curve, and `average_precision` and `pr_auc` are
+    the areas up to the last row.
 
     References
     ----------

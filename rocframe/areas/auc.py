@@ -114,16 +114,22 @@ def auc(
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     ci : str or None, default "logit_delong"
-        Method of the interval. `"logit_delong"`: interval of the logit of the AUC, with DeLong's
-        variance. `"delong"`: Wald interval with DeLong's variance, clipped to [0, 1]. `"newcombe"`:
-        Newcombe's interval. `"hanley_mcneil"`: Wald interval with Hanley and McNeil's variance.
-        `"hanley_mcneil_exponential"`: Wald interval with Hanley and McNeil's approximation of the
-        variance, which depends only on the AUC and the class sizes. `"bootstrap"`: quantiles of the
-        resamples. `"bootstrap_basic"`: quantiles reflected at the estimate. `"bootstrap_bca"`:
-        quantiles corrected for bias and skewness. None: no interval. For partial areas,
-        `"newcombe"`, `"hanley_mcneil"` and `"hanley_mcneil_exponential"` are not available. For
-        `alert_rate`, only `"bootstrap"` and `"bootstrap_basic"` compute an interval; with the
-        default, the limits are null.
+        Method of the interval.
+
+        - `"logit_delong"`: interval of the logit of the AUC, with DeLong's variance.
+        - `"delong"`: Wald interval with DeLong's variance, clipped to [0, 1].
+        - `"newcombe"`: Newcombe's interval.
+        - `"hanley_mcneil"`: Wald interval with Hanley and McNeil's variance.
+        - `"hanley_mcneil_exponential"`: Wald interval with Hanley and McNeil's approximation of the
+          variance, which depends only on the AUC and the class sizes.
+        - `"bootstrap"`: quantiles of the resamples.
+        - `"bootstrap_basic"`: quantiles reflected at the estimate.
+        - `"bootstrap_bca"`: quantiles corrected for bias and skewness.
+        - None: no interval.
+
+        For partial areas, `"newcombe"`, `"hanley_mcneil"` and `"hanley_mcneil_exponential"` are not
+        available. For `alert_rate`, only `"bootstrap"` and `"bootstrap_basic"` compute an interval;
+        with the default, the limits are null.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000

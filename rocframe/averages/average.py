@@ -91,20 +91,24 @@ def average(
         form a group. None: each curve is a group, so that the result has the values of single
         curves, without limits.
     method : str, default "vertical"
-        Method of averaging. `"vertical"`: the mean of y at given values of x. `"horizontal"`: the
-        mean of x at given values of y; y must be a rate that only rises or only falls with the
-        threshold. `"threshold"`: the means of x and y at given thresholds, from the counts of
-        `score >= threshold` of each curve. `"pooled"`: one curve from the rows of all curves.
-        `"threshold"` and `"pooled"` require that scores have the same meaning in all curves.
+        Method of averaging. `"threshold"` and `"pooled"` require that scores have the same
+        meaning in all curves.
+
+        - `"vertical"`: the mean of y at given values of x.
+        - `"horizontal"`: the mean of x at given values of y; y must be a rate that only rises or
+          only falls with the threshold.
+        - `"threshold"`: the means of x and y at given thresholds, from the counts of
+          `score >= threshold` of each curve.
+        - `"pooled"`: one curve from the rows of all curves.
 
         For averages over classes, which have no limits: `"macro"` is vertical with equal weights;
         `"weighted"` is vertical, with each class weighted by its number of positives; `"micro"` is
         pooled.
     fixed : str or Expr, default None
-        Metric at whose values the means are computed: the name of a metric, such as `"tpr"` or
-        `"accuracy"`; `"threshold"`; or a named expression over `tp`, `fp`, `fn`, `tn`. By default,
-        an axis of the curve or the threshold, depending on `method`. With `method="pooled"`, the
-        pooled curve is evaluated at these values.
+        The fixed metric: the means are computed at given values of this metric. The name of a
+        metric, such as `"tpr"` or `"accuracy"`; `"threshold"`; or a named expression over `tp`,
+        `fp`, `fn`, `tn`. By default, an axis of the curve or the threshold, depending on `method`.
+        With `method="pooled"`, the pooled curve is evaluated at these values.
     metrics : str, Expr or sequence of these, default None
         Metrics to average, instead of the axes of the curve: names of metrics or of the four
         counts, and named expressions over the counts. Expressions may contain `threshold` if the
@@ -118,11 +122,15 @@ def average(
         values. `"union"`: all values that occur in at least one curve. An averaged curve at a fixed
         axis then has two rows for each value, one for each side of a jump.
     interval : str or None, default "corrected"
-        Method of the confidence limits. `"corrected"`: t interval for folds of one data set,
-        corrected for the overlap of their training sets (Nadeau and Bengio). `"t"` and `"normal"`:
-        intervals for independent test sets. `"binomial"`: Wilson's interval of a rate, from the
-        counts of all test sets together; for means at given thresholds. `"bootstrap"`: percentiles
-        of the mean over resampled curves. None: no limits. All limits are pointwise.
+        Method of the confidence limits. All limits are pointwise.
+
+        - `"corrected"`: t interval for folds of one data set, corrected for the overlap of their
+          training sets (Nadeau and Bengio).
+        - `"t"` and `"normal"`: intervals for independent test sets.
+        - `"binomial"`: Wilson's interval of a rate, from the counts of all test sets together; for
+          means at given thresholds.
+        - `"bootstrap"`: percentiles of the mean over resampled curves.
+        - None: no limits.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     test_per_train : float, default None
@@ -241,9 +249,9 @@ def average(
     of a filter or of `curve(thresholds=...)`. The curve has no value at points that need these
     rows. Metrics that both rise and fall, such as accuracy, need all rows.
 
-    Missing rows of a curve table are not detected if the last row of the curve has no true
-    negatives. Its counts can then also be those of a complete curve of data with unscored positives
-    (`missing="worst"`). In both cases, the curve has no value at a TPR above that of the last row.
+    If the last row of a curve has no true negatives, missing rows below it are not detected: a
+    complete curve of data with unscored positives (`missing="worst"`) can have the same counts. In
+    both cases, the curve has no value at a TPR above that of the last row.
 
     `curves` can also be a table of `calibration`. Its curves are averaged at given scores, with
     `method="vertical"`. The event rate of a curve at a score is interpolated linearly between the

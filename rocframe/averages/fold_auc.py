@@ -86,10 +86,13 @@ def fold_auc(
     by : str or sequence of str, default None
         Group columns. Rows with a null key are a separate group.
     ci : str or None, default "logit_delong"
-        Method of the interval. `"logit_delong"`: interval of the logit of the mean, with DeLong's
-        variance in each fold. `"delong"`: Wald interval with the same variance, clipped to [0, 1].
-        `"ledell"`: Wald interval of LeDell, Petersen and van der Laan, whose variance uses the
-        class proportions of all folds together. None: no interval.
+        Method of the interval.
+
+        - `"logit_delong"`: interval of the logit of the mean, with DeLong's variance in each fold.
+        - `"delong"`: Wald interval with the same variance, clipped to [0, 1].
+        - `"ledell"`: Wald interval of LeDell, Petersen and van der Laan, whose variance uses the
+          class proportions of all folds together.
+        - None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     positive : object, default None

@@ -92,16 +92,21 @@ def band(
     by : str or sequence of str, default None
         Group columns. Rows with a null key are a separate group.
     method : str, default "kolmogorov_smirnov"
-        Simultaneous bands. `"kolmogorov_smirnov"`: the curve shifted by quantiles of Kolmogorov's
-        distance in both directions, valid for all scores and sample sizes. `"fixed_width"`: the
-        curve shifted up and left, and down and right, until the proportion `level` of the resampled
-        curves lies between the two shifted curves. `"envelope"`: as `"fixed_width"`, with larger
-        shifts where the resampled curves vary more. `"working_hotelling"`: limits of a binormal
-        curve that is fitted by maximum likelihood.
+        Simultaneous bands:
 
-        Pointwise bands. `"bootstrap"`: quantiles of the resampled curves at each FPR. `"binomial"`:
-        Wilson's limits of TPR, which treat the threshold of each FPR as known. `"threshold"`:
-        Wilson's limits of TPR and of FPR at each threshold, each with confidence `level`.
+        - `"kolmogorov_smirnov"`: the curve shifted by quantiles of Kolmogorov's distance in both
+          directions, valid for all scores and sample sizes.
+        - `"fixed_width"`: the curve shifted up and left, and down and right, until the proportion
+          `level` of the resampled curves lies between the two shifted curves.
+        - `"envelope"`: as `"fixed_width"`, with larger shifts where the resampled curves vary more.
+        - `"working_hotelling"`: limits of a binormal curve that is fitted by maximum likelihood.
+
+        Pointwise bands:
+
+        - `"bootstrap"`: quantiles of the resampled curves at each FPR.
+        - `"binomial"`: Wilson's limits of TPR, which treat the threshold of each FPR as known.
+        - `"threshold"`: Wilson's limits of TPR and of FPR at each threshold, each with confidence
+          `level`.
     level : float, default 0.95
         Confidence level of the band, between 0 and 1.
     grid : int, sequence of float or str, default 101

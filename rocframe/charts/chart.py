@@ -120,9 +120,9 @@ def chart(
         Metric or count on the x axis, such as `x="alert_rate", y="precision"`. `x` and `y` are
         given together, instead of `kind`. All metrics of `curve` are possible, except those that
         depend on costs, on `beta` or on the threshold. Between two rows, lines show the metrics of
-        linearly interpolated counts. If the axes are those of a kind, the chart is that of this
-        kind. Other pairs have linear scales, no line of chance, and no overlays except `mark`. A
-        line has no points where a metric is undefined or infinite.
+        linearly interpolated counts. If `x` and `y` are the axes of a kind, the chart is the chart
+        of this kind. Other pairs have linear scales, no line of chance, and no overlays except
+        `mark`. A line has no points where a metric is undefined or infinite.
 
         With `x="threshold"`, metrics are drawn against the threshold, as steps: the value at a
         threshold is that of predicting `score >= threshold`. `mark` is the only overlay. Without
@@ -144,8 +144,8 @@ def chart(
         that is a group column, else the first group column that `facet` and `detail` do not name.
         If the column has more than 12 values, other than numbers or times, all lines have the same
         color and tooltips show the value; dot plots then have a line per value. By default, dot
-        plots have colors only if there are at most eight and another column distinguishes lines;
-        comparisons of models have no colors by default.
+        plots have colors only if the column has at most eight values and another column
+        distinguishes the lines; comparisons of models have no colors by default.
     facet : str, default None
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()

@@ -88,10 +88,13 @@ def multiclass_auc(
     classes : sequence, default None
         For one column of lists: the classes, in the order of the elements of a list.
     average : str or sequence of str, optional
-        One or several averages. `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs
-        of classes. `"macro"`: the mean AUC over classes, each against all others. `"weighted"`: the
-        mean of the same AUCs, weighted by class frequency (Provost and Domingos). `"micro"`: the
-        AUC of one ranking of all scores of all classes.
+        One or several averages.
+
+        - `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs of classes.
+        - `"macro"`: the mean AUC over classes, each against all others.
+        - `"weighted"`: the mean of the same AUCs, weighted by class frequency (Provost and
+          Domingos).
+        - `"micro"`: the AUC of one ranking of all scores of all classes.
     ci : str or None, default None
         Method of the interval. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: the
         quantiles reflected about the estimate. `"bootstrap_bca"`: quantiles corrected for bias and
@@ -141,9 +144,9 @@ def multiclass_auc(
     ------
     RocframeError
         If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
-        option is invalid, a label is of a class without a score, values are missing under
-        `"raise"`, or a weight is negative or not finite. A LazyFrame raises errors about its data
-        in `collect`.
+        option is invalid, a label is of a class without a score, values are missing with
+        `missing="raise"`, or a weight is negative or not finite. For a LazyFrame, errors that
+        depend on its data are raised by `collect`.
 
     See Also
     --------

@@ -100,9 +100,10 @@ def multiclass_losses(
     ------
     RocframeError
         If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
-        option is invalid, a label is of a class without a score, values are missing under
-        `"raise"`, a weight is negative or not finite, a score is outside [0, 1], or the scores of a
-        row do not sum to 1. A LazyFrame raises errors about its data in `collect`.
+        option is invalid, a label is of a class without a score, values are missing with
+        `missing="raise"`, a weight is negative or not finite, a score is outside [0, 1], or the
+        scores of a row do not sum to 1. For a LazyFrame, errors that depend on its data are raised
+        by `collect`.
 
     See Also
     --------

@@ -79,8 +79,8 @@ def top_label(
         If a column is missing or has an unsupported dtype, a name is reserved or repeated, classes
         and labels have types that cannot be compared, an option is invalid, a label is of a class
         without a score, a list is null or does not have one score per class, an instance has
-        several rows of one class, or a score changes when it is converted to a float. A LazyFrame
-        raises errors about its data in `collect`.
+        several rows of one class, or a score changes when it is converted to a float. For a
+        LazyFrame, errors that depend on its data are raised by `collect`.
 
     See Also
     --------

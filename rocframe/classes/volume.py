@@ -120,8 +120,9 @@ def volume(
     RocframeError
         If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
         option is invalid, there are not three classes, a label is not one of them, or values are
-        missing under `"raise"`. For the rule of sums, also if a score is infinite, or a group has
-        too many distinct rows. A LazyFrame raises errors about its data in `collect`.
+        missing with `missing="raise"`. For the rule of sums, also if a score is infinite, or a
+        group has too many distinct rows. For a LazyFrame, errors that depend on its data are raised
+        by `collect`.
 
     See Also
     --------

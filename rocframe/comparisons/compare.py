@@ -113,22 +113,29 @@ def compare(
     by : str or sequence of str, default None
         Group columns. Rows with a null key are a separate group.
     baseline : str, default None
-        Model that is compared with each other model. It is `model_a`, so `difference` is its value
-        less that of the other model. None: all pairs of models are compared.
+        Model that is compared with each other model. The baseline is `model_a`: `difference` is the
+        value of the baseline minus the value of the other model. None: all pairs of models are
+        compared.
     metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
         Metric of the models: `"auc"`, or with `fpr` or `tpr` a partial area or a rate;
         `"average_precision"`; or the mean of a loss, `"brier"` or `"log_loss"`, for which scores
         must be probabilities.
     method : str, optional
-        For areas, by default `"delong"`: a normal test with DeLong's variance of the difference on
-        the same rows. `"delong_unpaired"`: a t test with Welch's degrees of freedom, for models
-        that scored different rows. For losses, by default `"t_test"`: a paired t test of the losses
-        of the rows. `"t_test_unpaired"`: Welch's t test, for models that scored different rows. For
-        all metrics, and by default for average precision, `"bootstrap"`: a normal test with the
-        variance over resamples, which are the same for both models, and stratified by class for
-        areas and rates. `"permutation"`: a permutation test of the areas, which exchanges the ranks
-        of a row by the two models. `"venkatraman"`: a test of the complete curves with the same
-        permutations. Curves can differ even if their areas are equal.
+        Test of the difference. By default `"delong"` for areas, `"t_test"` for losses and
+        `"bootstrap"` for average precision.
+
+        - `"delong"`, for areas: a normal test with DeLong's variance of the difference on the same
+          rows.
+        - `"delong_unpaired"`, for areas of models that scored different rows: a t test with Welch's
+          degrees of freedom.
+        - `"t_test"`, for losses: a paired t test of the losses of the rows.
+        - `"t_test_unpaired"`, for losses of models that scored different rows: Welch's t test.
+        - `"bootstrap"`, for all metrics: a normal test with the variance over resamples. Both
+          models have the same resamples. For areas and rates, they are stratified by class.
+        - `"permutation"`, for areas: a permutation test, which exchanges the ranks of a row by the
+          two models.
+        - `"venkatraman"`: a test of the complete curves with the same permutations. Curves can
+          differ even if their areas are equal.
     fpr : float or (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`, to compare partial areas. A number
         compares the true positive rates at this false positive rate, with `method="bootstrap"`.
@@ -138,10 +145,10 @@ def compare(
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     margin : float, default None
-        Non-inferiority margin, from 0 to below 1. The test is one-sided, with the alternative that
-        `model_b` is worse than `model_a` by less than the margin; it requires `baseline`, which is
-        `model_a`. The p-value is below 0.05 if `model_b` is worse by less than the margin at both
-        limits of the interval with `level=0.9`.
+        Non-inferiority margin, at least 0 and below 1. Requires `baseline`, which is `model_a`. The
+        test is one-sided. Its alternative hypothesis is that `model_b` is worse than `model_a` by
+        less than the margin. The p-value is below 0.05 if `model_b` is worse by less than the
+        margin at both limits of the interval with `level=0.9`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the value of `model_a` is
         larger (`"greater"`) or smaller (`"less"`).

@@ -94,8 +94,9 @@ def decision_intervals(
     curve of another model at the same point. All models of a group are evaluated on the same
     resamples, so that the intervals of differences account for the correlation of the models.
 
-    Several models are several score columns, or the models of a long table with `id`. One score
-    column without `id` is one model in each group. The column `between` can then be a group column.
+    Several models are passed as several score columns, or as the rows of a long table with `id`. If
+    there is one score column and no `id`, each group has one model, and the column `between` can be
+    a group column.
 
     Parameters
     ----------
@@ -120,8 +121,8 @@ def decision_intervals(
         default, that of the data. Cost curves do not depend on the prevalence.
     baseline : str, default None
         Model that is compared with each other model. `difference` is the value of the other model
-        less that of the baseline. In `compare`, it is the value of the baseline less that of the
-        other model. None: there are no differences.
+        minus the value of the baseline. In `compare`, it is the value of the baseline minus the
+        value of the other model. None: there are no differences.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None

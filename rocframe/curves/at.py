@@ -118,10 +118,10 @@ def at(
 
         With `interpolate=True`, the counts are Float64 and the threshold is null. Rates and metrics
         are computed from the interpolated counts, at the prevalence of the table if it was computed
-        with `prevalence=`. A column with the name of a metric is computed if, in all rows of
-        `curves`, its values are those of the metric with the default options of the metric. All
-        other columns are null, for example user-defined metrics, `expected_cost`, `net_benefit`,
-        and `f_beta` with a `beta` other than 1.
+        with `prevalence=`. A column of a metric is computed only if it has the name of the metric,
+        and contains this metric with its default options in all rows of `curves`. All other columns
+        are null, for example user-defined metrics, `expected_cost`, `net_benefit`, and `f_beta`
+        with a `beta` other than 1.
 
         The last columns are `threshold_above, threshold_below, mix` (Float64). To obtain the point,
         use `threshold_below` for a random proportion `mix` of the cases, in [0, 1], and
@@ -140,10 +140,10 @@ def at(
 
     Notes
     -----
-    Missing rows of a curve table are not detected if the last row of the curve has no true
-    negatives. Its counts can then also be those of a complete curve of data with unscored positives
-    (`missing="worst"`). In both cases, the TPR of the last row is below 1. Larger values of `tpr`
-    have no operating point, so the result is null.
+    If the last row of a curve has no true negatives, missing rows below it are not detected: a
+    complete curve of data with unscored positives (`missing="worst"`) can have the same counts. In
+    both cases, the TPR of the last row is below 1. Larger values of `tpr` have no operating point,
+    so the result is null.
 
     References
     ----------

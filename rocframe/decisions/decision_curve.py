@@ -65,12 +65,16 @@ def decision_curve(
     DataFrame or LazyFrame
         One row per group and probability threshold, in rising order: `*by, probability_threshold,
         net_benefit, treat_all, treat_none, standardized_net_benefit, interventions_avoided, note`.
-        With π for the prevalence and p for the threshold, `net_benefit` (Float64) is
-        π·TPR - (1 - π)·FPR·p / (1 - p), per row. `treat_all` and `treat_none` (Float64) are the net
-        benefits of treating all rows and of treating none: π - (1 - π)·p / (1 - p), and 0.
-        `standardized_net_benefit` (Float64) is `net_benefit` / π. `interventions_avoided` (Float64)
-        is (`net_benefit` - `treat_all`)·(1 - p) / p: the decrease of the number of treated
-        negatives per row, compared with treating all rows, less the costs of untreated positives.
+        With π for the prevalence and p for the threshold, these columns (Float64) are values per
+        row:
+
+        - `net_benefit`: π·TPR - (1 - π)·FPR·p / (1 - p).
+        - `treat_all`: the net benefit of treating all rows, π - (1 - π)·p / (1 - p).
+        - `treat_none`: the net benefit of treating no rows, 0.
+        - `standardized_net_benefit`: `net_benefit` / π.
+        - `interventions_avoided`: (`net_benefit` - `treat_all`)·(1 - p) / p. This is the decrease
+          of the number of treated negatives, compared with treating all rows, minus the costs of
+          untreated positives.
 
         Values are null if the group has no rows. Without `prevalence`, a group that lacks a class
         has all values, except that `standardized_net_benefit` is null without positives. With

@@ -58,7 +58,7 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
         One row per vertex, in the order of rising false positive rates: `*by`, the columns of the
         curve table, then `slope_low, slope_high, cost_ratio_low, cost_ratio_high, prevalence_low,
         prevalence_high, note`, then the column `across` if it is given. The first and the last row
-        of a curve are vertices. Rows on a line between two vertices are not.
+        of a curve are vertices. Rows on a line between two vertices are not vertices.
 
         A vertex is optimal for the slopes of lines of equal cost from `slope_low` to `slope_high`
         (Float64, 0 or greater, may be infinite). In terms of costs, these are the ratios

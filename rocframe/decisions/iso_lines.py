@@ -98,11 +98,15 @@ def iso_lines(
 
     Notes
     -----
-    Let c_fp and c_fn be the costs of the errors less those of correct predictions of the same
-    class, and π the prevalence. The slope is c_fp (1 - π) / (π c_fn) in a ROC chart, c_fp / (π
-    (c_fp + c_fn)) in a gain chart, and n c_fp / (c_fp + c_fn) in a lift chart of n rows. With equal
-    costs, a line in a lift chart therefore rises by n / 2 true positives over the width of the
-    chart. The formulae for gain and lift charts are valid if `prevalence` is the prevalence of the
+    c_fp is the cost of a false positive minus the cost of a true negative, c_fn is the cost of a
+    false negative minus the cost of a true positive, and π is the prevalence. The slope is:
+
+    - c_fp·(1 - π) / (π·c_fn) in a ROC chart;
+    - c_fp / (π·(c_fp + c_fn)) in a gain chart;
+    - n·c_fp / (c_fp + c_fn) in a lift chart of n rows. With equal costs, the line therefore rises
+      by n / 2 true positives over the width of the chart.
+
+    The formulae for gain and lift charts are valid if `prevalence` is the prevalence of the
     alert rates in the table.
 
     References

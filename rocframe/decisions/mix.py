@@ -274,7 +274,7 @@ def draw_decisions(
     id: Column,  # noqa: A002 - name of the public option
     seed: int,
 ) -> FrameT:
-    """Add a column with the drawn decisions of random choices between two thresholds.
+    """Add a column with decisions by one of two thresholds, which is drawn at random for each case.
 
     Parameters
     ----------

@@ -96,13 +96,16 @@ def operating_point(
         columns right of them. Rows may be in any order. Every curve must have all its rows: to
         select a part of the data, filter predictions or groups, not rows of curves.
     rule : str, Expr or sequence of these, default "youden"
-        What the threshold optimizes. `"youden"`: highest TPR - FPR. `"closest_top_left"`: lowest
-        distance to the point (0, 1) of the ROC plane. `"equal_error"`: lowest absolute difference
-        of FPR and FNR. `"expected_cost"`: lowest cost per row, with `costs=`. `"profit"`: highest
-        profit per row, with `benefits=`. `"bayes"`: the threshold of lowest cost for calibrated
-        probabilities, with `costs=`. Any metric of `curve`, such as `"f1"`: its best value. A named
-        expression over `threshold`, `tp`, `fp`, `fn`, `tn`: its highest value. Each of several
-        rules has a row.
+        What the threshold optimizes. If several rules are given, the result has a row for each.
+
+        - `"youden"`: highest TPR - FPR.
+        - `"closest_top_left"`: lowest distance to the point (0, 1) of the ROC plane.
+        - `"equal_error"`: lowest absolute difference of FPR and FNR.
+        - `"expected_cost"`: lowest cost per row, with `costs=`.
+        - `"profit"`: highest profit per row, with `benefits=`.
+        - `"bayes"`: the threshold of lowest cost for calibrated probabilities, with `costs=`.
+        - Any metric of `curve`, such as `"f1"`: the best value of the metric.
+        - A named expression over `threshold`, `tp`, `fp`, `fn`, `tn`: its highest value.
     costs : mapping or square matrix, default None
         Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
         are 0. With `prior=`, also costs of pairs of classes, `{("a", "b"): 5}`: the cost of
@@ -169,9 +172,10 @@ def operating_point(
     as decimal numbers: 0.1 is 1/10. Sums of weights and other metrics are compared in 12
     significant digits.
 
-    `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn). c_fp and c_fn are
-    the costs of the errors less those of correct predictions of the same class. `"bayes"` assumes
-    that scores are calibrated probabilities. The other rules do not need this assumption.
+    `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn). c_fp is the cost
+    of a false positive minus the cost of a true negative, and c_fn is the cost of a false negative
+    minus the cost of a true positive. `"bayes"` assumes that scores are calibrated probabilities.
+    The other rules do not need this assumption.
 
     With costs of pairs, c_fn of the curve of class k is the mean cost of predicting another class
     for a row of class k, and c_fp is the mean cost of predicting class k for a row of another

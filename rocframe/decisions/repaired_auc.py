@@ -45,11 +45,11 @@ def repaired_auc(
     min_rows: int = 1,
     by: By = None,
 ) -> FrameT:
-    """Measure how the repair of the concavities of some data changes the AUC on other data.
+    """Measure how repairing concavities that were found on some data changes the AUC of other data.
 
-    For each fold, concavities are found on the pooled rows of all other folds, and the order of the
-    scores in them is reversed in this fold. With `chosen=`, the concavities of another table are
-    repaired, such as concavities that were found on validation data.
+    For each fold, concavities are found on the pooled rows of all other folds. The order of the
+    scores of this fold is then reversed within these concavities. With `chosen=`, the concavities
+    of another table are repaired, such as concavities that were found on validation data.
 
     Parameters
     ----------

@@ -61,9 +61,10 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
 
     Notes
     -----
-    A tie of n of P positives and m of N negatives has the `auc_change` n m / (2 P N), the area of
-    the triangle above or below its segment. For each curve, the sum of this column is half of the
-    difference between `auc_optimistic` and `auc_pessimistic`.
+    If P and N are the numbers of all positives and negatives, a tie has the `auc_change`
+    tied_pos·tied_neg / (2·P·N). This is the area of the triangle above or below the diagonal
+    segment. For each curve, the sum of this column is half of the difference between
+    `auc_optimistic` and `auc_pessimistic`.
 
     If the curve was computed with `thresholds=` or `max_error=`, the scores between two thresholds
     are one tie.

@@ -70,8 +70,8 @@ def transfer(
         columns right of them. Rows may be in any order. Every curve must have all its rows: to
         select a part of the data, filter predictions or groups, not rows of curves.
     rule : str, Expr or sequence of these, default "youden"
-        What the threshold optimizes: a rule of `operating_point` other than `"bayes"`. Each of
-        several rules has a row.
+        What the threshold optimizes: a rule of `operating_point` other than `"bayes"`. If several
+        rules are given, the result has a row for each.
     over : str, default "fold"
         Group column with the parts of the data. Curves with the same values of all other group
         columns are pooled, except for the curve to which the threshold is applied. Not used with
@@ -111,9 +111,9 @@ def transfer(
 
         `rule` (String) is the name of the rule. `value_realised` (Float64) is its metric on the
         data of this row, to which the threshold is applied. `value_chosen` (Float64) is its metric
-        on the data that determined the threshold. `optimism` (Float64) is how much better the
-        metric is on the data that determined the threshold: `value_chosen - value_realised`, or
-        the negative difference if low values are better. `threshold` (Float64) is the chosen
+        on the data that determined the threshold. `optimism` (Float64) is the amount by which the
+        metric is better on the data that determined the threshold: `value_chosen - value_realised`,
+        or the negative difference if low values are better. `threshold` (Float64) is the chosen
         threshold. `tp, fp, fn, tn` are the counts of `score >= threshold` on the data of this row.
 
         If no threshold was chosen, all these values are null. `note` (String) is null, or the first

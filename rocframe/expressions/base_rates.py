@@ -34,7 +34,7 @@ def at_prevalence(
     weight: Column | None = None,
     count: Column | None = None,
 ) -> pl.Expr:
-    """Convert probabilities to those for a population with another prevalence.
+    """Convert probabilities to probabilities for a population with another prevalence.
 
     A probability that is calibrated in a sample is too high in a population with fewer positives.
     If only the share of positives differs, and not the distribution of the scores within each

@@ -60,7 +60,8 @@ def tpr(
     Returns
     -------
     Expr
-        Float64 in [0, 1], a value per row, named like the score; null without score or positives.
+        Float64 in [0, 1], a value per row, named like the score; null if the score is missing or
+        the group has no positives.
 
     References
     ----------
@@ -119,7 +120,8 @@ def fpr(
     Returns
     -------
     Expr
-        Float64 in [0, 1], a value per row, named like the score; null without score or negatives.
+        Float64 in [0, 1], a value per row, named like the score; null if the score is missing or
+        the group has no negatives.
 
     References
     ----------

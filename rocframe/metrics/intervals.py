@@ -149,14 +149,21 @@ def intervals(
     by : str or sequence of str, default None
         Group columns. Rows with a null key are a separate group.
     ci : str or None, optional
-        Method of the interval. `"bootstrap_bca"`: quantiles of the resamples, corrected for bias
-        and skewness; not available at given rates and for measures without influence values.
-        `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: quantiles reflected at the
-        estimate. `"bootstrap_supremum"`: for `"ks"`; the other methods are not valid if the true KS
-        is near 0. `"wilson"` and `"clopper_pearson"`: for proportions of rows, such as `"tpr"` or
-        `"precision"`, at given thresholds. None: no interval. By default `"bootstrap_supremum"` for
-        `"ks"`, `"bootstrap"` for metrics at given rates, `"bootstrap_basic"` for measures of
-        probabilities without influence values, and `"bootstrap_bca"` for all other metrics.
+        Method of the interval.
+
+        - `"bootstrap_bca"`: quantiles of the resamples, corrected for bias and skewness; not
+          available at given rates and for measures without influence values (see Notes).
+        - `"bootstrap"`: quantiles of the resamples.
+        - `"bootstrap_basic"`: quantiles reflected at the estimate.
+        - `"bootstrap_supremum"`: for `"ks"`; the other methods are not valid if the true KS is near
+          0.
+        - `"wilson"` and `"clopper_pearson"`: for proportions of rows, such as `"tpr"` or
+          `"precision"`, at given thresholds.
+        - None: no interval.
+
+        By default `"bootstrap_supremum"` for `"ks"`, `"bootstrap"` for metrics at given rates,
+        `"bootstrap_basic"` for measures of probabilities without influence values, and
+        `"bootstrap_bca"` for all other metrics.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000

@@ -62,9 +62,9 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     predictions : DataFrame or LazyFrame
         One row per prediction.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score. If several models were fitted side by side, pass their
-        scores in the same way, for example as a list. If the predictions have a column `model`
-        instead, pass the single column of scores.
+        Column or expression with the score. If `fit_calibration` fitted several score columns, pass
+        the same columns, for example as a list. If the predictions have a column `model` instead,
+        pass the single column of scores.
     fit : DataFrame
         A table of `fit_calibration`. The columns left of `score` are group columns of the
         predictions.
@@ -92,8 +92,8 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     Notes
     -----
     The calibrated scores of a group are in the same order as the scores, except that different
-    scores can be tied after isotonic regression, or if their probabilities are equal in Float64.
-    The AUC of the calibrated scores is therefore that of the scores if no new ties occur.
+    scores can be tied after isotonic regression, or if their probabilities are equal in Float64. If
+    no new ties occur, the calibrated scores therefore have the same AUC as the scores.
 
     Examples
     --------

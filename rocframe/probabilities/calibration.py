@@ -137,13 +137,16 @@ def calibration(
         For `"kernel"`: the standard deviation of the normal kernel. By default, the smooth
         calibration error of the group (Błasiok and Nakkiran 2023), but at least 0.001.
     consistency : bool, default False
-        If True, the result also has the limits of the event rate under the hypothesis that the
-        scores are calibrated, with probability `level`.
+        If True, the result also has two consistency limits. If the scores are calibrated, the event
+        rate is between these limits with the probability `level`.
     ci : {"wilson", "clopper_pearson", "bootstrap"} or None, optional
-        Method of the confidence limits of the event rate. `"wilson"` and `"clopper_pearson"`:
-        limits of a proportion of independent rows, for quantile and uniform bins without weights
-        and clusters. `"bootstrap"`: quantiles of resamples of rows or clusters, for all methods.
-        None: no limits. By default `"wilson"` where it is supported, otherwise None.
+        Method of the confidence limits of the event rate. By default `"wilson"` where it is
+        supported, otherwise None.
+
+        - `"wilson"` and `"clopper_pearson"`: limits of a proportion of independent rows, for
+          quantile and uniform bins without weights and clusters.
+        - `"bootstrap"`: quantiles of resamples of rows or clusters, for all methods.
+        - None: no limits.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -197,13 +200,13 @@ def calibration(
 
         `note` (String) is null, or the first of these values that applies: `no_rows` if the event
         rate is null because there are no rows; `no_positives`, `no_negatives`, `one_positive` or
-        `one_negative` for all bins of a group with so many rows of a class; `zero_variance` if all
-        resamples have the same event rate; `redrawn:12` if the event rate is undefined in 12
-        resamples, which were omitted, for example because they had no rows in the bin. With
-        weights or clusters, for isotonic levels and for points, resamples with rows of one class
-        only are drawn again, and counted too.
+        `one_negative` for all bins of a group in which a class has no row or one row;
+        `zero_variance` if all resamples have the same event rate; `redrawn:12` if the event rate is
+        undefined in 12 resamples, which were omitted, for example because they had no rows in the
+        bin. With weights or clusters, for isotonic levels and for points, resamples with rows of
+        one class only are drawn again, and counted too.
 
-        `method` (String) is `method`; `chart` uses it.
+        `method` (String) is the argument `method`, which `chart` reads.
 
     Raises
     ------

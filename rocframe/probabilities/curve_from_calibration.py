@@ -131,17 +131,19 @@ def curve_from_calibration(
 
     Notes
     -----
-    The formulas are those of Vuk and Curk (2006). With p(o) for the event rate at the score o and
-    q(o) for the density of the scores, whose integral is 1 (formula 6.2), TP / (P + N) is the
-    integral of p·q above the threshold and FP / (P + N) that of (1 - p)·q (6.3). FN / (P + N) and
-    TN / (P + N) are the same integrals below the threshold (6.4). The area under the curve (6.5 to
-    6.8) is the result of `area`.
+    The formulas are those of Vuk and Curk (2006). p(o) is the event rate at the score o, and q(o)
+    is the density of the scores, whose integral is 1 (formula 6.2).
+
+    - TP / (P + N) is the integral of p·q above the threshold, and FP / (P + N) is the integral of
+      (1 - p)·q above the threshold (6.3).
+    - FN / (P + N) and TN / (P + N) are the same two integrals below the threshold (6.4).
+    - The area under the curve (6.5 to 6.8) is the result of `area`.
 
     For bins, q is n divided by the number of all rows, and each row of the result is a row of the
     curve of the predictions. Between these rows, the curve is a straight line: the scores of a bin
     are treated as ties. The area therefore equals that of the predictions if each bin has one
-    score, and otherwise that of the binned scores. From isotonic bins, the result is the convex
-    hull of the curve of the predictions. With `density`, integrals are computed with the
+    score, and otherwise that of the binned scores. If the bins are isotonic levels, the result is
+    the convex hull of the curve of the predictions. With `density`, integrals are computed with the
     trapezoidal rule, and the density is 0 outside the grid.
 
     If the calibration table was computed with weights, its event rates are weighted, but `n` is the

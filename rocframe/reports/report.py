@@ -150,9 +150,9 @@ def report(
     PairingError
         If `id` does not pair the rows of the models.
     RocframeError
-        If a column does not exist or has an unsupported type, if a name is reserved or repeated,
-        or if an option is invalid; if the positive class is not determined, if values are missing
-        under `missing="raise"`, or if a weight is negative or not finite.
+        If a column does not exist or has an unsupported type, if a name is reserved or repeated, or
+        if an option is invalid; if the positive class is not determined, if values are missing with
+        `missing="raise"`, or if a weight is negative or not finite.
 
     See Also
     --------

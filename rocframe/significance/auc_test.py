@@ -88,11 +88,15 @@ def auc_test(
     null : float, default 0.5
         AUC that the null hypothesis assumes, between 0 and 1. 0.5 is chance.
     method : str, default None
-        `"mann_whitney"`: the Mann-Whitney test, which is the normal approximation of the
-        permutation test. `"permutation"`: permutes the labels of a group. Both require `null=0.5`
-        and exchangeable rows. `"delong"`: the difference from `null` divided by DeLong's standard
-        error. None: `"mann_whitney"` if `null` is 0.5, and `"delong"` otherwise or with `weight`,
-        `cluster` or `missing="worst"`.
+        Test of the AUC. The first two methods require `null=0.5` and exchangeable rows.
+
+        - `"mann_whitney"`: the Mann-Whitney test, which is the normal approximation of the
+          permutation test.
+        - `"permutation"`: a test that permutes the labels of a group.
+        - `"delong"`: a normal test of the difference from `null` divided by DeLong's standard
+          error.
+        - None: `"delong"` if `null` is not 0.5, and with `weight`, `cluster` or `missing="worst"`;
+          otherwise `"mann_whitney"`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
         (`"greater"`) or is smaller (`"less"`).
