@@ -69,9 +69,9 @@ def area(
     kind : str, default None
         Kind of curve. By default, the kind whose axes are the columns right of `tn`.
     alert_rate : (float, float), default None
-        Range of the alert rate, which starts at 0, such as `(0, 0.01)` for the 1 % of the rows with
-        the highest scores. For all kinds, the result is the partial area of `auc` with the same
-        option.
+        Range of the alert rate, the share of rows that are predicted positive. The range starts at
+        0, such as `(0, 0.01)` for the 1 % of the rows with the highest scores. For all kinds, the
+        result is the partial area of `auc` with the same option.
 
     Returns
     -------

@@ -100,7 +100,7 @@ def auc(
         names to columns compares several models side by side. The result then has the group
         column `model` (String) after `by`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
         TPR over this range.
@@ -108,9 +108,10 @@ def auc(
         Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
         FPR over this range.
     alert_rate : (float, float), default None
-        Range of the alert rate, which starts at 0, such as `(0, 0.01)` for the 1 % of the rows with
-        the highest scores. The partial area is the probability that a random positive is among
-        these rows and has a higher score than a random negative; a tie counts 1/2. See Notes.
+        Range of the alert rate, the share of rows that are predicted positive. The range starts at
+        0, such as `(0, 0.01)` for the 1 % of the rows with the highest scores. The partial area is
+        the probability that a random positive is among these rows and has a higher score than a
+        random negative; a tie counts 1/2. See Notes.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     ci : str or None, default "logit_delong"

@@ -87,9 +87,9 @@ def average(
         columns right of them. Rows may be in any order. Every curve must have all its rows: to
         select a part of the data, filter predictions or groups, not rows of curves.
     over : str, sequence of str or None, default "fold"
-        Key columns to average over, such as the fold. Curves with the same values of all other keys
-        form a group. None: each curve is a group, so that the result has the values of single
-        curves, without limits.
+        Group columns to average over, such as the fold. Curves with the same values of all other
+        group columns form a group. None: each curve is a group, so that the result has the values
+        of single curves, without limits.
     method : str, default "vertical"
         Method of averaging. `"threshold"` and `"pooled"` require that scores have the same
         meaning in all curves.
@@ -167,11 +167,12 @@ def average(
     Returns
     -------
     DataFrame or LazyFrame
-        The keys without `over`; `side` (String, `left` or `right`) if there are two rows per value;
-        the two axes; for each averaged axis its `_sd`, `_se`, `_lower`, `_upper`; then `ci_level,
-        n_curves, threshold_mean, threshold_sd, note`. All columns are Float64, except `n_curves`
-        (Int64, the number of curves that have a value at this point) and `note` (String). Rows are
-        sorted by group, then by rising value of the fixed metric or by falling threshold.
+        The group columns without `over`; `side` (String, `left` or `right`) if there are two rows
+        per value; the two axes; for each averaged axis its `_sd`, `_se`, `_lower`, `_upper`; then
+        `ci_level, n_curves, threshold_mean, threshold_sd, note`. All columns are Float64, except
+        `n_curves` (Int64, the number of curves that have a value at this point) and `note`
+        (String). Rows are sorted by group, then by rising value of the fixed metric or by falling
+        threshold.
 
         `threshold_mean` is the mean of one threshold per curve. For a fixed `fpr` or `alert_rate`,
         it is the lowest threshold whose rate does not exceed the value. For a fixed `tpr` or

@@ -84,7 +84,7 @@ def fold_auc(
     over : str or sequence of str, default "fold"
         Columns that identify the fold in which a row was tested.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     ci : str or None, default "logit_delong"
         Method of the interval.
 

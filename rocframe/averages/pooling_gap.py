@@ -62,7 +62,7 @@ def pooling_gap(
     over : str or sequence of str, default "fold"
         Columns that identify the fold in which a row was tested.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.

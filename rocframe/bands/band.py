@@ -90,7 +90,7 @@ def band(
         names to columns compares several models side by side. The result then has the group
         column `model` (String) after `by`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     method : str, default "kolmogorov_smirnov"
         Simultaneous bands:
 

@@ -65,7 +65,7 @@ def smooth(
         names to columns compares several models side by side. The result then has the group
         column `model` (String) after `by`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     grid : int or sequence of float, default 101
         False positive rates of the result: a number of evenly spaced rates from 0 to 1, or a list
         of rates.

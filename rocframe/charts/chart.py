@@ -88,8 +88,9 @@ def chart(
 
     Other tables become dot plots with a line per row, in the order of the table:
 
-    - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the tie envelope, if
-      there is one. A dashed line shows chance, unless chance is far from all areas and limits.
+    - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the range from
+      `auc_pessimistic` to `auc_optimistic`, if the table has these columns. A dashed line shows
+      chance, unless chance is far from all areas and limits.
     - `multiclass_losses`: the Brier score; hollow marks show `log_loss` and `accuracy`.
     - `auc_test`: the areas, a dashed line at each null hypothesis, and the adjusted p-values.
     - `fold_auc`: the mean of the areas with its interval; hollow marks show

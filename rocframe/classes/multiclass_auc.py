@@ -84,7 +84,7 @@ def multiclass_auc(
         expressions; a list of columns or a selector if the columns are named like the classes; or
         one column of lists or arrays together with `classes`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     classes : sequence, default None
         For one column of lists: the classes, in the order of the elements of a list.
     average : str or sequence of str, optional

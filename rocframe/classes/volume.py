@@ -83,7 +83,7 @@ def volume(
         a score of each class: a mapping from classes to columns or expressions; a list of columns
         or a selector if the columns are named like the classes; or one column of lists or arrays.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     classes : sequence, default None
         For one score: the three classes, in the order from low to high scores. For lists: the
         classes, in the order of the lists.

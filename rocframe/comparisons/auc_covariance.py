@@ -76,7 +76,7 @@ def auc_covariance(
         Columns that identify the instance of a row. Each instance occurs once per model and group,
         in any row order.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
         TPR over this range.
@@ -86,9 +86,10 @@ def auc_covariance(
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     unmatched : {"raise", "drop"}, default "raise"
-        Handling of instances that only some of the models have: `"raise"` an error, or `"drop"`
-        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
-        the rows of the other models are also left out and counted in `note`, without an error.
+        Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
+        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
+        model, the rows of the other models are also left out and counted in `note`, without an
+        error.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.

@@ -95,11 +95,12 @@ def chain(
         Columns that identify the instance of a row. Each instance occurs once per model and group,
         in any row order.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     unmatched : {"raise", "drop"}, default "raise"
-        Handling of instances that only some of the models have: `"raise"` an error, or `"drop"`
-        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
-        the rows of the other models are also left out and counted in `note`, without an error.
+        Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
+        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
+        model, the rows of the other models are also left out and counted in `note`, without an
+        error.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.

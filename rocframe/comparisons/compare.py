@@ -111,7 +111,7 @@ def compare(
         Columns that identify the instance of a row. Each instance occurs once per model and group,
         in any row order.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     baseline : str, default None
         Model that is compared with each other model. The baseline is `model_a`: `difference` is the
         value of the baseline minus the value of the other model. None: all pairs of models are
@@ -159,12 +159,12 @@ def compare(
         least one false rejection, `"bh"` (Benjamini and Hochberg) the expected share of false
         rejections. None: no adjustment.
     family : {"group", "all"}, default "group"
-        Tests whose p-values are adjusted together: the pairs of each `"group"`, or `"all"` rows of
-        the result.
+        Tests whose p-values are adjusted together. `"group"`: the pairs of each group. `"all"`: all
+        rows of the result.
     unmatched : {"raise", "drop"}, default "raise"
-        Handling of instances that only one of the two models has: `"raise"` an error, or `"drop"`
-        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
-        the row of the other model is also left out and counted in `note`, without an error.
+        Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
+        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
+        model, the row of the other model is also left out and counted in `note`, without an error.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     n_perm : int, default 2000

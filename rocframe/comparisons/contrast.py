@@ -92,7 +92,7 @@ def contrast(
         Columns that identify the instance of a row. Each instance occurs once per model and group,
         in any row order.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     coefficients : mapping of str to float, or sequence of mappings, default None
         Weights of the models in one contrast, such as `{"new": 1, "old": -0.5, "older": -0.5}`, or
         in several contrasts. The weights of a contrast add up to 0; models that are not named have
@@ -110,9 +110,10 @@ def contrast(
         at least one false rejection, `"bh"` (Benjamini and Hochberg) the expected share of false
         rejections. None: no adjustment.
     unmatched : {"raise", "drop"}, default "raise"
-        Handling of instances that only some of the models have: `"raise"` an error, or `"drop"`
-        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
-        the rows of the other models are also left out and counted in `note`, without an error.
+        Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
+        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
+        model, the rows of the other models are also left out and counted in `note`, without an
+        error.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.

@@ -93,7 +93,7 @@ def curve(
         names to columns compares several models side by side. The result then has the group
         column `model` (String) after `by`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     kind : str, default "roc"
         Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
         precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),

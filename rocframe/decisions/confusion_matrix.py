@@ -59,7 +59,7 @@ def confusion_matrix(
         names to columns compares several models side by side. The result then has the group
         column `model` (String) after `by`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.

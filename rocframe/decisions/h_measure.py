@@ -74,7 +74,7 @@ def h_measure(
         `"prevalence"` is Beta(1 + π, 2 - π). The last two have their mode at c = π, and differ
         between groups with different prevalences.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.

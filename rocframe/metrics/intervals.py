@@ -147,7 +147,7 @@ def intervals(
         The rule that chooses the threshold of the point: a rule of `operating_point` other than
         `"bayes"`. If several thresholds are equally good, the highest threshold is used.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     ci : str or None, optional
         Method of the interval.
 

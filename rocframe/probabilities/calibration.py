@@ -107,7 +107,7 @@ def calibration(
         a selector or a mapping from names to columns compares several models side by side. The
         result then has the group column `model` (String) after `by`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     method : str, default "quantile"
         Method of estimation. Rows with equal scores are in the same bin.
 

@@ -80,7 +80,7 @@ def calibration_summary(
         a selector or a mapping from names to columns compares several models side by side. The
         result then has the group column `model` (String) after `by`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     method : {"quantile", "uniform"}, default "quantile"
         Bins of `ece`, `mce`, the Hosmer-Lemeshow test, and the parts of the Brier score by bins, as
         in `calibration`. `"quantile"`: bins with about the same number of rows. `"uniform"`: bins

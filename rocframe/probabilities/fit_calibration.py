@@ -111,7 +111,7 @@ def fit_calibration(
         fold, it contains the function that is fitted on all other folds of the group.
         `apply_calibration` converts the scores of each fold with this function.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.

@@ -88,7 +88,7 @@ def report(
         File to write, with the suffix `.html`, in an existing folder. A failure leaves the old file
         unchanged.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     over : str, sequence of one str, or None, optional
         Group column over which the curves are averaged. Each mean is drawn in front of its curves.
         By default `"fold"`, if `by` contains this name; None for no averages.
@@ -103,9 +103,9 @@ def report(
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     unmatched : {"raise", "drop"}, default "raise"
-        Handling of instances that only one of the two models has: `"raise"` an error, or `"drop"`
-        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
-        the row of the other model is also left out and counted in `note`, without an error.
+        Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
+        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
+        model, the row of the other model is also left out and counted in `note`, without an error.
     costs : mapping of str to float, default None
         Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
         are 0. The page then starts with a recommendation for each group: the threshold of lowest

@@ -84,7 +84,7 @@ def auc_test(
         names to columns compares several models side by side. The result then has the group
         column `model` (String) after `by`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     null : float, default 0.5
         AUC that the null hypothesis assumes, between 0 and 1. 0.5 is chance.
     method : str, default None
