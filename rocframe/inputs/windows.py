@@ -38,8 +38,8 @@ def windows(
 
     The result has the new columns `window` and `window_end`. Other functions then compute one
     result per window with `by="window"` or `over="window"`. Windows overlap if `period` is longer
-    than `every`, such as the last 28 days of each day. A row is then repeated once for each of its
-    windows.
+    than `every`, for example if each day has a window of 28 days. A row is then repeated once for
+    each window that contains the row.
 
     Parameters
     ----------
@@ -62,10 +62,10 @@ def windows(
         Ends that belong to a window. `"left"`: window <= time < window_end. `"right"`: window <
         time <= window_end. `"both"` and `"none"`: both ends, or none of them.
     incomplete : {"keep", "drop"}, default "keep"
-        Handling of windows that end later than the last step of length `every` that has rows. Only
-        overlapping windows can be incomplete: the last of them start shortly before the table ends.
-        `"drop"` leaves these windows out. If the table is shorter than one window, `"drop"` leaves
-        out all rows with a time.
+        Handling of incomplete windows. The starts of the windows divide the time into steps of
+        length `every`. A window is incomplete if it ends after the last step that has rows, so only
+        overlapping windows can be incomplete. `"drop"` leaves these windows out. If the table is
+        shorter than one window, `"drop"` leaves out all rows with a time.
 
     Returns
     -------
