@@ -77,8 +77,8 @@ def power(
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
         is exact for exponential scores and a good approximation for many other scores.
         `"obuchowski"` is for normal scores that are given as ratings. The variance of
-        `"obuchowski"` is larger than that of the default for areas from about 0.7 to 0.95, and
-        smaller for areas near 0.5 and near 1.
+        `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
+        and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
         in DeLong's tests (`auc_test`, `compare`). `"null"`: the area under the null hypothesis, as
@@ -202,8 +202,8 @@ def sample_size(
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
         is exact for exponential scores and a good approximation for many other scores.
         `"obuchowski"` is for normal scores that are given as ratings. The variance of
-        `"obuchowski"` is larger than that of the default for areas from about 0.7 to 0.95, and
-        smaller for areas near 0.5 and near 1.
+        `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
+        and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
         in DeLong's tests (`auc_test`, `compare`). `"null"`: the area under the null hypothesis, as
@@ -365,8 +365,8 @@ def detectable_difference(
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
         is exact for exponential scores and a good approximation for many other scores.
         `"obuchowski"` is for normal scores that are given as ratings. The variance of
-        `"obuchowski"` is larger than that of the default for areas from about 0.7 to 0.95, and
-        smaller for areas near 0.5 and near 1.
+        `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
+        and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
         in DeLong's tests (`auc_test`, `compare`). `"null"`: the area under the null hypothesis, as

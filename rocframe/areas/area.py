@@ -76,13 +76,13 @@ def area(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall, or
-        `*by, auc, lift_area, lift_area_step` for lift charts; one row per group. Areas are Float64.
-        `auc`, `average_precision` and `pr_auc` are in [0, 1]. `auc` is null without positives or
-        without negatives. `average_precision` and `pr_auc` are null without positives.
+        `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall, or `*by, auc,
+        lift_area, lift_area_step` for lift charts; one row per group. Areas are Float64. `auc`,
+        `average_precision` and `pr_auc` are in [0, 1]. `auc` is null if there are no positives or
+        no negatives. `average_precision` and `pr_auc` are null if there are no positives.
 
-        With `alert_rate`, the result is `*by, partial_auc`. The partial area is null without
-        positives or without negatives.
+        With `alert_rate`, the result is `*by, partial_auc`. The partial area is null if there are
+        no positives or no negatives.
 
         `lift_area` and `lift_area_step` are numbers of positives, between 0 and the number of all
         positives. Both areas are null if the group has no rows. `lift_area_step` is the mean number
@@ -91,7 +91,7 @@ def area(
         half.
 
         If the table was computed with `prevalence=`, all areas except `auc` are the areas at that
-        prevalence, and they are null without positives or without negatives.
+        prevalence, and they are null if there are no positives or no negatives.
 
         For averaged curves as returned by `average`, the result has the keys and `auc_of_mean`. For
         kinds other than ROC and DET, the column is `area_of_mean`, the area on the axes of the

@@ -167,7 +167,7 @@ def auc(
         worse than chance. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied
         by `count` but not by `weight`.
 
-        Areas are null without positives or without negatives. `se` is null if the variance is 0.
+        Areas are null if there are no positives or no negatives. `se` is null if the variance is 0.
         This is the variance of the resamples for the bootstraps, and DeLong's variance for all
         other methods. If a class has one row, `se` and the limits of DeLong's methods and of the
         bootstraps are null. If the AUC is 0 or 1, the limits are computed by Newcombe's method, and

@@ -252,7 +252,7 @@ def average(
 
     If the last row of a curve has no true negatives, missing rows below it are not detected: a
     complete curve of data with unscored positives (`missing="worst"`) can have the same counts. In
-    both cases, the curve has no value at a TPR above that of the last row.
+    both cases, the curve has no value at a TPR above the TPR of the last row.
 
     `curves` can also be a table of `calibration`. Its curves are averaged at given scores, with
     `method="vertical"`. The event rate of a curve at a score is interpolated linearly between the

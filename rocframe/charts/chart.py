@@ -126,9 +126,9 @@ def chart(
         `mark`. A line has no points where a metric is undefined or infinite.
 
         With `x="threshold"`, metrics are drawn against the threshold, as steps: the value at a
-        threshold is that of predicting `score >= threshold`. `mark` is the only overlay. Without
-        `x_domain`, panels have separate x axes if the thresholds of a panel cover less than half of
-        the range of all thresholds.
+        threshold t is the metric of the predictions `score >= t`. `mark` is the only overlay.
+        Without `x_domain`, panels have separate x axes if the thresholds of a panel cover less than
+        half of the range of all thresholds.
 
         With `y="threshold"`, the chart shows the threshold against a metric that only rises or only
         falls as the threshold is lowered. For `x="rnp"`, the line is the quantile function of the
@@ -161,7 +161,8 @@ def chart(
     x_domain : sequence of float, default None
         Lowest and highest value of the x axis, such as `(0, 0.2)`, to zoom in. By default, the axis
         shows all values. For charts of curves, averages, bands, operating points and calibration.
-        All layers of a chart need the same domains. Areas are those of the complete curves.
+        All layers of a chart need the same domains. The areas are still the areas of the complete
+        curves.
     y_domain : sequence of float, default None
         Lowest and highest value of the y axis.
     hull : bool, default False

@@ -118,7 +118,7 @@ def decision_intervals(
         0.01, …, 1.
     prevalence : float, default None
         Prevalence, between 0 and 1, of the population for which the net benefit is computed. By
-        default, that of the data. Cost curves do not depend on the prevalence.
+        default, the prevalence of the data. Cost curves do not depend on the prevalence.
     baseline : str, default None
         Model that is compared with each other model. `difference` is the value of the other model
         minus the value of the baseline. In `compare`, it is the value of the baseline minus the
@@ -212,14 +212,14 @@ def decision_intervals(
     ratio of the classes. With `prevalence`, and for cost curves, each resample has as many rows of
     each class as the data. With `cluster`, complete clusters are drawn.
 
-    In each resample, a cost curve uses the best thresholds of this resample. The lowest cost of the
-    data is on average lower than that of the population, and the cost of a resample is on average
-    lower than that of the data. `"bootstrap_basic"` corrects a part of this bias. In a simulation
-    of normally distributed scores, 95 % intervals of costs by `"bootstrap_basic"` contained the
-    lowest cost of the population in 70 to 90 % of the samples with 50 rows of each class, and in 80
-    to 95 % with 200 rows. For intervals by `"bootstrap"`, these percentages were lower. Differences
-    between models have a smaller bias: their intervals by `"bootstrap"` contained the difference of
-    the population in 92 to 99 % of the samples.
+    In each resample, a cost curve uses the best thresholds of this resample. On average, the lowest
+    cost of the data is below the lowest cost of the population, and the lowest cost of a resample
+    is below the lowest cost of the data. `"bootstrap_basic"` corrects a part of this bias. In a
+    simulation of normally distributed scores, 95 % intervals of costs by `"bootstrap_basic"`
+    contained the lowest cost of the population in 70 to 90 % of the samples with 50 rows of each
+    class, and in 80 to 95 % with 200 rows. For intervals by `"bootstrap"`, these percentages were
+    lower. Differences between models have a smaller bias: their intervals by `"bootstrap"`
+    contained the difference of the population in 92 to 99 % of the samples.
 
     References
     ----------

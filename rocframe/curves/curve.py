@@ -183,11 +183,11 @@ def curve(
     `skill` gives both errors the same cost. For other costs, set `benefit` to the cost of a false
     negative and `cost` to the cost of a false positive, such as `benefit=pl.lit(5)`.
 
-    With `benefit` and `cost`, the curve is that of Fawcett's (2004) algorithm 6: `tp` and `fn` are
-    sums of benefits instead of numbers of positives, and `fp` and `tn` are sums of costs instead of
-    numbers of negatives. `tpr` is then the share of the total benefit, and `fpr` the share of the
-    total cost. Benefits and costs are relative to predicting all rows as negative. The result is
-    the same as if positives were weighted by their benefit and negatives by their cost.
+    With `benefit` and `cost`, the curve is the result of Fawcett's (2004) algorithm 6: `tp` and
+    `fn` are sums of benefits instead of numbers of positives, and `fp` and `tn` are sums of costs
+    instead of numbers of negatives. `tpr` is then the share of the total benefit, and `fpr` the
+    share of the total cost. Benefits and costs are relative to predicting all rows as negative. The
+    result is the same as if positives were weighted by their benefit and negatives by their cost.
 
     References
     ----------

@@ -54,9 +54,9 @@ def decision_curve(
         Probability thresholds of at least 0 and below 1. By default, 0, 0.01, …, 0.99.
     prevalence : float, default None
         Prevalence, between 0 and 1, of the population for which the net benefit is computed.
-        Case-control studies need this option, because their prevalence differs from that of the
-        population. By default, the prevalence of the table if it was computed with `prevalence=`,
-        else that of each curve.
+        Case-control studies need this option, because their prevalence differs from the prevalence
+        of the population. By default, the prevalence of the table if it was computed with
+        `prevalence=`, else the prevalence of each curve.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -77,8 +77,8 @@ def decision_curve(
           untreated positives.
 
         Values are null if the group has no rows. Without `prevalence`, a group that lacks a class
-        has all values, except that `standardized_net_benefit` is null without positives. With
-        `prevalence`, all values that depend on rates are null in a group that lacks a class.
+        has all values, except that `standardized_net_benefit` is null if there are no positives.
+        With `prevalence`, all values that depend on rates are null in a group that lacks a class.
         `interventions_avoided` is null at the threshold 0. `note` (String) is null or `no_rows`,
         `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 

@@ -50,10 +50,11 @@ def h_measure(
 ) -> FrameT:
     """Compute the H measure of each group.
 
-    The H measure compares the expected loss of the scores with that of the better one of two
-    trivial classifiers, which predict the same class for all rows. Both losses are means over a
-    distribution of the costs of errors, which is the same for all models. The H measure is 1 for a
-    perfect model, and 0 for a model that is not better than the trivial classifiers for any cost.
+    The H measure compares the expected loss of the scores with the expected loss of the better one
+    of two trivial classifiers, which predict the same class for all rows. Both losses are means
+    over a distribution of the costs of errors, which is the same for all models. The H measure is 1
+    for a perfect model, and 0 for a model that is not better than the trivial classifiers for any
+    cost.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def h_measure(
         `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but not
         by `weight`.
 
-        The H measure and the losses are null without positives or without negatives. Parameters
+        The H measure and the losses are null if there are no positives or no negatives. Parameters
         that depend on the prevalence are then null too. `note` (String) is null or `no_rows`,
         `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
@@ -123,10 +124,9 @@ def h_measure(
 
     Notes
     -----
-    The lowest loss for each c is that of a vertex of the convex hull of the ROC curve. The
-    integrals between the vertices are incomplete beta functions. Unlike the R package hmeasure,
-    scores are never reversed, and a row is predicted positive if its score is at least the
-    threshold.
+    For each c, a vertex of the convex hull of the ROC curve has the lowest loss. The integrals
+    between the vertices are incomplete beta functions. Unlike the R package hmeasure, scores are
+    never reversed, and a row is predicted positive if its score is at least the threshold.
 
     References
     ----------

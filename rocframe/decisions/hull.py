@@ -90,9 +90,9 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     isotonic regression. Integer counts are compared exactly, and the slopes between them are
     correctly rounded. For curves with different numbers of rows, rates are compared as floats.
 
-    The thresholds and counts of a common hull are those of several curves. A common hull is
-    therefore not a curve table, and `area` and other functions can raise an error for it. The area
-    under the common hull is the sum of the trapezoids between its rates, `fpr` and `tpr`.
+    The thresholds and counts of a common hull belong to several curves. A common hull is therefore
+    not a curve table, and `area` and other functions can raise an error for it. The area under the
+    common hull is the sum of the trapezoids between its rates, `fpr` and `tpr`.
 
     References
     ----------

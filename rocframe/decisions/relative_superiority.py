@@ -57,8 +57,8 @@ def relative_superiority(
         Group column whose curves are compared, such as `"model"`.
     prevalence : float, default None
         Prevalence, between 0 and 1, that relates costs to the probability cost. By default, the
-        prevalence of the table if it was computed with `prevalence=`, else that of the data: all
-        compared curves together.
+        prevalence of the table if it was computed with `prevalence=`, else the prevalence of the
+        data: all compared curves together.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -171,8 +171,8 @@ def lc_index(
         cost of a false negative. Ratios are at least 0 and can be infinite.
     prevalence : float, default None
         Prevalence, between 0 and 1, that relates costs to the probability cost. By default, the
-        prevalence of the table if it was computed with `prevalence=`, else that of the data: all
-        compared curves together.
+        prevalence of the table if it was computed with `prevalence=`, else the prevalence of the
+        data: all compared curves together.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 

@@ -78,8 +78,8 @@ def transfer(
         `chosen`.
     chosen : DataFrame, default None
         A table of `operating_point` with the chosen thresholds. Its group columns must be group
-        columns of `curves`. The rules and all options, such as `costs`, must be those with which
-        this table was computed. The table does not contain the options, so this is not checked:
+        columns of `curves`. The rules and all options, such as `costs`, must be the same as in the
+        computation of this table. The table does not contain the options, so this is not checked:
         with other costs, `optimism` is the difference of two different metrics.
     costs : mapping of str to float, default None
         Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given

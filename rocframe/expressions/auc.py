@@ -76,8 +76,8 @@ def auc(
     Returns
     -------
     Expr
-        Float64, named like the score; null without positives or without negatives. Rows with a null
-        or NaN label or score are left out.
+        Float64, named like the score; null if there are no positives or no negatives. Rows with a
+        null or NaN label or score are left out.
 
     References
     ----------
@@ -142,8 +142,8 @@ def gini(
     Returns
     -------
     Expr
-        Float64 in [-1, 1], named like the score; null without positives or without negatives. Rows
-        with a null or NaN label or score are left out.
+        Float64 in [-1, 1], named like the score; null if there are no positives or no negatives.
+        Rows with a null or NaN label or score are left out.
 
     References
     ----------

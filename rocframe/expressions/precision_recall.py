@@ -47,8 +47,8 @@ def average_precision(
     Returns
     -------
     Expr
-        Float64 in [0, 1], named like the score; null without positives. Rows with a null or NaN
-        label or score are left out.
+        Float64 in [0, 1], named like the score; null if there are no positives. Rows with a null or
+        NaN label or score are left out.
 
     References
     ----------
@@ -108,8 +108,8 @@ def pr_auc(
     Returns
     -------
     Expr
-        Float64 in [0, 1], named like the score; null without positives. Rows with a null or NaN
-        label or score are left out.
+        Float64 in [0, 1], named like the score; null if there are no positives. Rows with a null or
+        NaN label or score are left out.
 
     References
     ----------

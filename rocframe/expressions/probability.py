@@ -48,7 +48,8 @@ def brier(
     Returns
     -------
     Expr
-        Float64 in [0, 1], named like the score; null without rows, or if a score is outside [0, 1].
+        Float64 in [0, 1], named like the score; null if there are no rows, or if a score is outside
+        [0, 1].
 
     References
     ----------
@@ -105,7 +106,7 @@ def log_loss(
     Returns
     -------
     Expr
-        Float64, named like the score; null without rows, or if a score is outside [0, 1].
+        Float64, named like the score; null if there are no rows, or if a score is outside [0, 1].
 
     References
     ----------
@@ -202,11 +203,11 @@ def cllr(
 ) -> pl.Expr:
     """Compute Cllr of the group: the logarithmic loss in bits, with equal weights of both classes.
 
-    Cllr is the mean of two means of -log2(probability of the outcome): that of the positives and
-    that of the negatives. It uses the odds of a score as a likelihood ratio. Scores that are
-    calibrated for another prevalence than 1/2 should be converted with `at_prevalence` first. Cllr
-    is 0 for perfect scores, and 1 if all scores are 1/2. Scores are clipped to [ε, 1 - ε] with ε =
-    2⁻⁵², as in `log_loss`.
+    Cllr is the average of two means of -log2(probability of the outcome): the mean over the
+    positives and the mean over the negatives. It uses the odds of a score as a likelihood ratio.
+    Scores that are calibrated for another prevalence than 1/2 should be converted with
+    `at_prevalence` first. Cllr is 0 for perfect scores, and 1 if all scores are 1/2. Scores are
+    clipped to [ε, 1 - ε] with ε = 2⁻⁵², as in `log_loss`.
 
     Parameters
     ----------
@@ -291,7 +292,7 @@ def ece(
     Returns
     -------
     Expr
-        Float64 in [0, 1], named like the score; null without rows, or if a score is outside
+        Float64 in [0, 1], named like the score; null if there are no rows, or if a score is outside
         [0, 1].
 
     References
@@ -361,8 +362,8 @@ def spiegelhalter_z(
     Returns
     -------
     Expr
-        Float64, named like the score; null without rows, or if a score is outside [0, 1]. If the
-        standard deviation is 0, z is null or infinite.
+        Float64, named like the score; null if there are no rows, or if a score is outside [0, 1].
+        If the standard deviation is 0, z is null or infinite.
 
     References
     ----------
@@ -420,8 +421,9 @@ def observed_to_expected(
     Returns
     -------
     Expr
-        Float64, named like the score; null without rows, or if a score is outside [0, 1]. If all
-        scores are 0, the result is null without positives, and infinite with positives.
+        Float64, named like the score; null if there are no rows, or if a score is outside [0, 1].
+        If all scores are 0, the result is null if there are no positives, and infinite with
+        positives.
 
     References
     ----------

@@ -202,8 +202,8 @@ def placement(
     Returns
     -------
     Expr
-        Float64 in [0, 1], a value per row, named like the score; null without label, without score,
-        or without rows of the other class.
+        Float64 in [0, 1], a value per row, named like the score; null if the label or the score is
+        missing, or if the other class has no rows.
 
     References
     ----------
@@ -307,8 +307,8 @@ def ks(
     Returns
     -------
     Expr
-        Float64 in [0, 1], named like the score; null without positives or without negatives. Rows
-        with a null or NaN label or score are left out.
+        Float64 in [0, 1], named like the score; null if there are no positives or no negatives.
+        Rows with a null or NaN label or score are left out.
 
     References
     ----------

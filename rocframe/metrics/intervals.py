@@ -250,8 +250,8 @@ def intervals(
     -----
     For metrics that depend only on TPR and FPR, each resample has as many rows of each class as the
     data. For all other metrics, such as precision, and for expressions of the caller, rows are
-    drawn from both classes together. Rows are also drawn together if the point is that of a rule
-    which depends on such a metric. With `cluster`, complete clusters are drawn. The p-quantile of n
+    drawn from both classes together. Rows are also drawn together if a rule that depends on such a
+    metric determines the point. With `cluster`, complete clusters are drawn. The p-quantile of n
     replicates in increasing order is the replicate at position p·(n + 1), counted from 1 and
     interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the influence values of
     single rows (infinitesimal jackknife).

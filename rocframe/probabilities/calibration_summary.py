@@ -148,12 +148,12 @@ def calibration_summary(
         by `weight`. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
         `one_positive` or `one_negative`.
 
-        All statistics are null without rows. `brier_skill`, `cllr`, `cllr_min` and the logistic
-        parameters are null without positives or without negatives. `calibration_intercept` and
-        `calibration_slope` are also null if all scores are equal, or if a threshold separates the
-        positives from the negatives. `spiegelhalter_z` is null if all scores are 0, 1/2 or 1 and no
-        score is 0 for a positive or 1 for a negative. `hosmer_lemeshow_p` is null without degrees
-        of freedom.
+        All statistics are null if the group has no rows. `brier_skill`, `cllr`, `cllr_min` and the
+        logistic parameters are null if there are no positives or no negatives.
+        `calibration_intercept` and `calibration_slope` are also null if all scores are equal, or if
+        a threshold separates the positives from the negatives. `spiegelhalter_z` is null if all
+        scores are 0, 1/2 or 1 and no score is 0 for a positive or 1 for a negative.
+        `hosmer_lemeshow_p` is null if `hosmer_lemeshow_df` is 0.
 
     Raises
     ------

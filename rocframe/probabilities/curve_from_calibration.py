@@ -141,10 +141,10 @@ def curve_from_calibration(
 
     For bins, q is n divided by the number of all rows, and each row of the result is a row of the
     curve of the predictions. Between these rows, the curve is a straight line: the scores of a bin
-    are treated as ties. The area therefore equals that of the predictions if each bin has one
-    score, and otherwise that of the binned scores. If the bins are isotonic levels, the result is
-    the convex hull of the curve of the predictions. With `density`, integrals are computed with the
-    trapezoidal rule, and the density is 0 outside the grid.
+    are treated as ties. If each bin has one score, the area therefore equals the area of the
+    predictions. Otherwise it equals the area of the binned scores. If the bins are isotonic levels,
+    the result is the convex hull of the curve of the predictions. With `density`, integrals are
+    computed with the trapezoidal rule, and the density is 0 outside the grid.
 
     If the calibration table was computed with weights, its event rates are weighted, but `n` is the
     number of rows. The counts are then approximate. This requires a float column, such as

@@ -68,7 +68,8 @@ def murphy_curve(
         Between these thresholds, all columns are straight lines.
     prevalence : float, default None
         Prevalence, between 0 and 1, of the population for which the costs are computed. By default,
-        the prevalence of the table if it was computed with `prevalence=`, else that of each curve.
+        the prevalence of the table if it was computed with `prevalence=`, else the prevalence of
+        each curve.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
