@@ -13,6 +13,8 @@ from bench.data import predictions
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from rocframe.bands.band import BandMethodName
+
 
 class Timed(NamedTuple):
     """A benchmark: name, table, goal and run time of pROC in seconds, and the function to run."""
@@ -41,9 +43,22 @@ def _intervals(scale: float) -> Iterator[Timed]:
         110.0,
         lambda: rf.auc(sample, "label", "score", ci="bootstrap", n_boot=draws, seed=1),
     )
+    methods: tuple[BandMethodName, ...] = ("bootstrap", "fixed_width", "envelope")
+    for method in methods:
+        yield Timed(
+            f"band, {method} × {draws:,}",
+            f"{rows:,} rows",
+            3.0,
+            None,
+            _band(sample, method, draws),
+        )
     rows = _scaled(1_000_000, scale)
     many = predictions(rows)
     yield Timed("auc, DeLong", f"{rows:,} rows", 1.55, 1.55, lambda: rf.auc(many, "label", "score"))
+
+
+def _band(sample: pl.DataFrame, method: BandMethodName, draws: int) -> Callable[[], object]:
+    return lambda: rf.band(sample, "label", "score", method=method, n_boot=draws, seed=1)
 
 
 def _comparisons(scale: float) -> Iterator[Timed]:

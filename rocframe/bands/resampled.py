@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.bands.grid import BandCurves, BandLimits, rate_tolerance, shifted_limits
+from rocframe.bands.grid import (
+    SHIFT_TOLERANCE,
+    BandCurves,
+    BandLimits,
+    rate_tolerance,
+    shifted_limits,
+)
 from rocframe.curves.segment import interpolated_values, segment_fraction
 from rocframe.inference.bootstrap import replicate_limits
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.groups import group_starts
 from rocframe.kernel.resample import ReplicateStatistic, resample_groups
+from rocframe.kernel.sort import concatenated_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,6 +35,10 @@ MAX_VALUES = 1 << 24  # maximum number of TPRs of the replicates of a group in m
 ENVELOPE_POSITIONS = (
     257  # number of positions at which the standard deviation of the replicates is computed
 )
+# To compare a curve with replicates, each replicate is first divided into parts of about the length
+# SEARCH_WIDTH, and then repeatedly into SEARCH_PARTS smaller parts.
+SEARCH_WIDTH, SEARCH_PARTS = 0.4, 8
+ROUNDING_MARGIN = 1e-9  # larger than the rounding errors of distances
 MIN_RELATIVE_SD = 0.5  # smallest standard deviation at a position, as a fraction of the largest one
 
 
@@ -43,10 +54,10 @@ def pointwise_bootstrap_limits(
     block = max(1, MAX_VALUES // draws.n_draws)
     for first in range(0, largest, block):
 
-        def tprs(group: int, replicates: BandCurves, first: int = first) -> NDArray[np.float64]:
+        def tprs(group: int, sample: ReplicateScan, first: int = first) -> NDArray[np.float64]:
             start = edges[group] + first
             fpr = grid.fpr[start : min(start + block, edges[group + 1])]
-            size = len(replicates.n_pos)
+            replicates, size = replicate_curves(sample), len(sample.totals.pos)
             replicate = np.repeat(np.arange(size), len(fpr))
             return replicates.tpr_at(replicate, np.tile(fpr, size)).reshape(size, -1)
 
@@ -69,10 +80,13 @@ def fixed_width_limits(
     group_notes, varying = _varying_groups(curves)
     rotated = _rotate_groups(curves, varying)
 
-    def distances(group: int, replicates: BandCurves) -> NDArray[np.float64]:
-        curve = rotated[group]
-        others = curve.rotate(replicates)
-        return curve.distances(others, curve.position, np.ones(len(curve.position)))
+    scales = {
+        group: DistanceScale.at_knots(curve.position[[0, -1]], np.ones(2), curve)
+        for group, curve in rotated.items()
+    }
+
+    def distances(group: int, sample: ReplicateScan) -> NDArray[np.float64]:
+        return rotated[group].distances(rotated[group].rotate(sample), scales[group])
 
     shift = np.full(len(varying), np.nan)
     for group, values in _map_replicates(distances, scan, draws, varying):
@@ -95,31 +109,31 @@ def envelope_limits(
     group_notes, varying = _varying_groups(curves)
     rotated = _rotate_groups(curves, varying)
 
-    def sums_of_squares(group: int, replicates: BandCurves) -> NDArray[np.float64]:
+    def sums_of_squares(group: int, sample: ReplicateScan) -> NDArray[np.float64]:
         curve = rotated[group]
         positions = curve.even_positions()
-        deviation = curve.rotate(replicates).heights_at(positions) - curve.height_at(positions)
+        deviation = curve.rotate(sample).heights_at(positions) - curve.height_at(positions)
         total: NDArray[np.float64] = np.sum(deviation * deviation, axis=0)
         return total[None, :]
 
-    sds: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    sds: dict[int, DistanceScale] = {}
     for group, sums in _map_replicates(sums_of_squares, scan, draws, varying):
         sd = np.sqrt(np.sum(sums, axis=0) / draws.n_draws)
         sd = np.maximum(sd, MIN_RELATIVE_SD * sd.max())
         positions = rotated[group].even_positions()
-        position = np.union1d(positions, rotated[group].position)
-        sds[group] = position, np.interp(position, positions, sd)
+        sds[group] = DistanceScale.at_knots(positions, sd, rotated[group])
 
-    def distances(group: int, replicates: BandCurves) -> NDArray[np.float64]:
-        return rotated[group].distances(rotated[group].rotate(replicates), *sds[group])
+    def distances(group: int, sample: ReplicateScan) -> NDArray[np.float64]:
+        return rotated[group].distances(rotated[group].rotate(sample), sds[group])
 
     lower, upper = np.full((2, len(grid.fpr)), np.nan)
     edges = group_starts(grid.group, len(varying))
     for group, values in _map_replicates(distances, scan, draws, varying):
-        position, sd = sds.pop(group)
+        sd = sds.pop(group)
         points = slice(edges[group], edges[group + 1])
-        distance = _distance_quantile(values, level) * sd
-        lower[points], upper[points] = rotated[group].limits(position, distance, grid.fpr[points])
+        distance = _distance_quantile(values, level) * sd.at_position
+        limits = rotated[group].limits(sd.position, distance, grid.fpr[points])
+        lower[points], upper[points] = limits
     return BandLimits(
         tpr=curves.tpr_at(grid.group, grid.fpr),
         lower=np.clip(lower, 0.0, 1.0),
@@ -164,7 +178,7 @@ def _distance_quantile(distances: NDArray[np.float64], level: float) -> float:
 
 
 def _map_replicates(
-    function: Callable[[int, BandCurves], NDArray[np.float64]],
+    function: Callable[[int, ReplicateScan], NDArray[np.float64]],
     scan: Scan,
     draws: RandomDraws,
     groups: NDArray[np.bool_],
@@ -177,7 +191,7 @@ def _map_replicates(
     The replicates of a group are the same in every call.
     """
     statistic = ReplicateStatistic(
-        function=lambda sample: function(sample.population.group, replicate_curves(sample)),
+        function=lambda sample: function(sample.population.group, sample),
         width=width,
     )
     for result in resample_groups(scan, [statistic], draws, groups):
@@ -193,10 +207,10 @@ def replicate_curves(sample: ReplicateScan) -> BandCurves:
     def rates(
         counts: NDArray[np.float64], first: NDArray[np.float64], total: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        values = np.zeros((size, points))
-        values[:, 1:] = counts.reshape(size, points - 1)
-        values += np.broadcast_to(first, size)[:, None]
-        values /= total[:, None]
+        values, first = np.empty((size, points)), np.broadcast_to(first, size)[:, None]
+        values[:, :1] = first / total[:, None]
+        counts = counts.reshape(size, points - 1)
+        np.divide(counts + first if first.any() else counts, total[:, None], out=values[:, 1:])
         return values.ravel()
 
     return BandCurves(
@@ -208,6 +222,41 @@ def replicate_curves(sample: ReplicateScan) -> BandCurves:
         n_neg=totals.neg_rows,
         tolerance=rate_tolerance(totals.pos),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DistanceScale:
+    """Positive numbers by which differences in height are divided.
+
+    `values` are the numbers at the positions `knots`; they are interpolated linearly. `position`
+    contains the knots and all points of a curve, in rising order, and `at_position` the numbers at
+    these positions. `slope` is the largest change of the numbers per unit of the position.
+    """
+
+    knots: NDArray[np.float64]
+    values: NDArray[np.float64]
+    position: NDArray[np.float64]
+    at_position: NDArray[np.float64]
+    slope: float
+
+    @classmethod
+    def at_knots(
+        cls, knots: NDArray[np.float64], values: NDArray[np.float64], curve: RotatedCurves
+    ) -> DistanceScale:
+        """Return the scale with `values` at `knots`, for distances from one curve."""
+        position = np.union1d(knots, curve.position)
+        return cls(
+            knots=knots,
+            values=values,
+            position=position,
+            at_position=np.interp(position, knots, values),
+            slope=float(np.max(np.abs(np.diff(values)) / np.diff(knots))),
+        )
+
+    def at(self, position: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the numbers at several positions."""
+        values: NDArray[np.float64] = np.interp(position, self.knots, self.values)
+        return values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -229,25 +278,33 @@ class RotatedCurves:
         cls, fpr: NDArray[np.float64], tpr: NDArray[np.float64], *, n_pos: int, n_neg: int
     ) -> RotatedCurves:
         """Return rotated curves, to which the points (0, 0) and (1, 1) are added."""
-        return cls.from_scales(fpr, tpr, float(np.sqrt(n_neg)), float(np.sqrt(n_pos)))
-
-    @classmethod
-    def from_scales(
-        cls, fpr: NDArray[np.float64], tpr: NDArray[np.float64], x_max: float, y_max: float
-    ) -> RotatedCurves:
-        """Return rotated curves; fpr is first multiplied by `x_max`, and tpr by `y_max`."""
-        ends = [(0, 0)] * (fpr.ndim - 1) + [(1, 1)]
-        x, y = (
-            size * np.pad(rate, ends, constant_values=(0.0, 1.0))
-            for size, rate in ((x_max, fpr), (y_max, tpr))
-        )
+        x_max, y_max = float(np.sqrt(n_neg)), float(np.sqrt(n_pos))
+        x = np.concatenate([[0], x_max * fpr, [x_max]])
+        y = np.concatenate([[0], y_max * tpr, [y_max]])
         return cls(x_max=x_max, y_max=y_max, position=x + y, height=y - x)
 
-    def rotate(self, replicates: BandCurves) -> RotatedCurves:
+    def rotate(self, sample: ReplicateScan) -> RotatedCurves:
         """Return rotated replicates, one per row, with the scales of this curve."""
-        size = len(replicates.n_pos)
-        fpr, tpr = (rate.reshape(size, -1) for rate in (replicates.fpr, replicates.tpr))
-        return self.from_scales(fpr, tpr, self.x_max, self.y_max)
+        totals, size = sample.totals, len(sample.totals.pos)
+
+        def coordinates(
+            counts: NDArray[Any], first: NDArray[Any], total: NDArray[Any], largest: float
+        ) -> NDArray[np.float64]:
+            """Return count / total * largest at (0, 0), at all points of curves, and at (1, 1)."""
+            counts, factor = counts.reshape(size, -1), (largest / total)[:, None]
+            values = np.zeros((size, counts.shape[1] + 3))
+            np.multiply(counts, factor, out=values[:, 2:-1])
+            if first.any():
+                values[:, 1:-1] += first[:, None] * factor
+            values[:, -1] = largest
+            return np.minimum(values, largest, out=values)  # a product can be rounded up
+
+        fp, first = sample.block.fp, np.broadcast_to(totals.unscored_neg, size)
+        x = coordinates(fp, first, totals.neg, self.x_max)
+        y = coordinates(sample.block.tp, np.zeros(size), totals.pos, self.y_max)
+        position = x + y
+        height = np.subtract(y, x, out=y)
+        return RotatedCurves(x_max=self.x_max, y_max=self.y_max, position=position, height=height)
 
     def even_positions(self) -> NDArray[np.float64]:
         """Return evenly spaced positions between both ends of the curve."""
@@ -269,20 +326,52 @@ class RotatedCurves:
         )
         return height.reshape(len(self.position), -1)
 
-    def distances(
-        self, others: RotatedCurves, position: NDArray[np.float64], scale: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def distances(self, others: RotatedCurves, scale: DistanceScale) -> NDArray[np.float64]:
         """Return the largest difference in height between this curve and each of several curves.
 
-        Differences are divided by `scale`. `scale` is given at the values in `position` and is
-        interpolated linearly. `position` contains all points of this curve. All lines between these
-        points and the points of the other curve are straight, so the largest quotient is at one of
-        these points.
+        Differences are divided by `scale`, whose positions contain all points of this curve. All
+        lines between these positions and the points of the other curve are straight, so the largest
+        quotient is at one of these points.
+
+        The points of the other curves are searched by branch and bound: each curve is divided into
+        parts, and parts that cannot contain the largest quotient are left out. The remaining parts
+        are divided again, until each part is one line.
         """
-        at_others = np.abs(others.height - self.height_at(others.position))
-        at_others /= np.interp(others.position, position, scale)
-        at_positions = np.abs(others.heights_at(position) - self.height_at(position)) / scale
-        largest: NDArray[np.float64] = np.maximum(at_others.max(axis=1), at_positions.max(axis=1))
+        curves, points = others.position.shape
+        positions, heights = others.position.ravel(), others.height.ravel()
+        size = max(1, int(SEARCH_WIDTH * points / (self.x_max + self.y_max)))
+        # A row of `point` has the ends of successive parts of a curve, and `curve` is the curve.
+        ends = np.append(np.arange(0, points - 1, size), points - 1)
+        point = ends + np.arange(curves)[:, None] * points
+        curve, largest = np.arange(curves), np.zeros(curves)
+        while True:
+            position = positions[point]
+            difference, divisor = heights[point] - self.height_at(position), scale.at(position)
+            np.maximum.at(largest, curve, np.max(np.abs(difference) / divisor, axis=1))
+            # The height of a curve changes by at most the change of the position, so a difference
+            # of two heights changes by at most twice this change.
+            length = position[:, 1:] - position[:, :-1]
+            most = np.abs(difference[:, 1:] + difference[:, :-1]) / 2 + length
+            least = (divisor[:, 1:] + divisor[:, :-1] - scale.slope * length) / 2
+            parts = (most > least * largest[curve][:, None] - ROUNDING_MARGIN) & (length > 0)
+            row, part = np.nonzero(parts)
+            curve, left, right = curve[row], point[row, part], point[row, part + 1]
+            if size == 1:
+                break
+            size = -(-size // SEARCH_PARTS)
+            point = left[:, None] + np.arange(SEARCH_PARTS + 1) * size
+            np.minimum(point, right[:, None], out=point)
+
+        # The remaining parts are lines. All positions of `scale` on these lines are compared.
+        x, y = positions[left], heights[left]
+        width, height = positions[right] - x, heights[right] - y
+        first = np.searchsorted(scale.position, x, "left")
+        count = np.searchsorted(scale.position, positions[right], "right") - first
+        node = concatenated_ranges(first, count)
+        curve, x, y, slope = (np.repeat(values, count) for values in (curve, x, y, height / width))
+        position = scale.position[node]
+        difference = slope * (position - x) + y - self.height_at(position)
+        np.maximum.at(largest, curve, np.abs(difference) / scale.at_position[node])
         return largest
 
     def limits(
@@ -297,11 +386,12 @@ class RotatedCurves:
         given at the values in `position` and is interpolated linearly.
         """
         height = self.height_at(position)
-        upper = _upper_limit(position, height + distance, fpr * self.x_max, self.y_max)
+        x, left = fpr * self.x_max + SHIFT_TOLERANCE, (1 - fpr) * self.x_max + SHIFT_TOLERANCE
+        upper = _upper_limit(position, height + distance, x, self.y_max)
         # The lower limit is the upper limit of the curve rotated by 180 degrees.
         position = (self.x_max + self.y_max - position)[::-1]
         height = (self.y_max - self.x_max - height)[::-1]
-        lower = _upper_limit(position, height + distance[::-1], (1 - fpr) * self.x_max, self.y_max)
+        lower = _upper_limit(position, height + distance[::-1], left, self.y_max)
         return (self.y_max - lower) / self.y_max, upper / self.y_max
 
 

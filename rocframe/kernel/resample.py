@@ -97,16 +97,15 @@ class ReplicateCounts:
         With `corners`, the scan has only the scores at which the ROC curve can have a corner.
         """
         population = self.population
-        steps = population.corners if corners else None
-        tp0, tp, pos = _cumulative_counts(population.pos, self.pos, steps)
-        fp0, fp, neg = _cumulative_counts(population.neg, self.neg, steps)
+        steps = population.corner_steps if corners else population.steps
+        tp0, tp, pos = _cumulative_counts(population.pos, self.pos, steps.pos)
+        fp0, fp, neg = _cumulative_counts(population.neg, self.neg, steps.neg)
         size, length = tp.shape
         groups = np.arange(size)
-        codes = population.codes if steps is None else population.codes[steps]
         block = Block(
             groups=groups,
             starts=np.arange(size + 1) * length,
-            codes=codes if size == 1 else np.tile(codes, size),
+            codes=steps.codes if size == 1 else np.tile(steps.codes, size),
             tp0=tp0.ravel(),
             fp0=fp0.ravel(),
             tp=tp.ravel(),
@@ -125,20 +124,19 @@ class ReplicateCounts:
 
 
 def _cumulative_counts(
-    side: ClassRows, counts: RowCounts, steps: NDArray[np.int64] | None
+    side: ClassRows, counts: RowCounts, edges: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the weight of a class above each score, at or above each score, and in total.
 
-    The first two arrays have one row per replicate and one column per score. `steps` are the
-    positions of these scores, or None for all scores. The totals have one value per replicate.
+    The first two arrays have one row per replicate and one column per score. `edges` has the
+    numbers of kinds that `StepEdges` has for this class. The totals have one value per replicate.
     Without weights, each row has the weight 1.
     """
     weights = counts if side.weight is None else counts * side.weight
     sums = np.empty((len(weights), weights.shape[1] + 1), weights.dtype)
     sums[:, 0] = 0
     np.cumsum(weights, axis=1, out=sums[:, 1:])
-    n_above = np.append(0, side.n_above if steps is None else side.n_above[steps])
-    sampled = np.take(sums, n_above, axis=1)
+    sampled = np.take(sums, edges, axis=1)
     return sampled[:, :-1], sampled[:, 1:], sums[:, -1]
 
 
@@ -472,12 +470,39 @@ class ClassRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StepEdges:
+    """Some scores of a group, encoded as `codes`, and the kinds of rows between them.
+
+    The values of `pos` and `neg` are numbers of kinds of positives and of negatives. The first
+    value is 0. The other values have one number per score: that of the kinds with a score at or
+    above this score.
+    """
+
+    codes: Any
+    pos: NDArray[np.int64]
+    neg: NDArray[np.int64]
+
+    @classmethod
+    def at_scores(
+        cls,
+        codes: Any,
+        pos: ClassRows,
+        neg: ClassRows,
+        scores: slice | NDArray[np.int64] = slice(None),
+    ) -> StepEdges:
+        """Return the edges at the scores with the positions `scores` in `codes`."""
+        pos_edges, neg_edges = (np.append(0, side.n_above[scores]) for side in (pos, neg))
+        return cls(codes=codes[scores], pos=pos_edges, neg=neg_edges)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupRows:
     """The rows of one group: its distinct scores, encoded as `codes`, and the rows of both classes.
 
     `corners` are the positions in `codes` at which the ROC curve can have a corner. If the rows of
-    two neighboring scores all belong to the same class, there is no corner between them.
-    `clusters` is the number of clusters, or None.
+    two neighboring scores all belong to the same class, there is no corner between them. `steps`
+    has the edges of all scores, and `corner_steps` those of the scores in `corners`. `clusters` is
+    the number of clusters, or None.
     """
 
     group: int
@@ -486,6 +511,8 @@ class GroupRows:
     pos: ClassRows
     neg: ClassRows
     corners: NDArray[np.int64]
+    steps: StepEdges
+    corner_steps: StepEdges
     clusters: int | None
 
     @classmethod
@@ -524,13 +551,16 @@ class GroupRows:
             )
 
         pos, neg = side(~negative), side(negative)
+        corners = _corner_steps(pos, neg)
         return cls(
             group=group,
             codec=rows.codec,
             codes=codes,
             pos=pos,
             neg=neg,
-            corners=_corner_steps(pos, neg),
+            corners=corners,
+            steps=StepEdges.at_scores(codes, pos, neg),
+            corner_steps=StepEdges.at_scores(codes, pos, neg, corners),
             clusters=clusters,
         )
 

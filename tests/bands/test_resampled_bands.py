@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 import rocframe as rf
-from rocframe.bands.resampled import RotatedCurves
+from rocframe.bands.resampled import DistanceScale, RotatedCurves
 from tests.bands import band_oracle
 from tests.bands.binormal_samples import held, samples
 from tests.strategies import ranked, tables
@@ -103,11 +103,31 @@ def test_the_distance_of_curves_is_the_shift_that_moves_one_past_the_other(table
         position=rotated[1].position[None, :],
         height=rotated[1].height[None, :],
     )
-    ways = rotated[0].position
-    (apart,) = rotated[0].distances(several, ways, np.ones(len(ways))) / 2
+    ones = DistanceScale.at_knots(np.array([0.0, 5.0]), np.ones(2), rotated[0])
+    (apart,) = rotated[0].distances(several, ones) / 2
     move = [(apart + extra) / math.sqrt(n) for extra in (1e-9, -1e-9) for n in (n_neg, n_pos)]
     assert band_oracle.inside(*rates, *move[:2])
     assert apart < 1e-8 or not band_oracle.inside(*rates, *move[2:])
+
+
+def test_the_distance_of_long_curves_is_that_of_all_their_points():
+    rng = np.random.default_rng(6)
+    rates = np.sort(rng.integers(0, 50, (2, 8, 1500)) / 50, axis=-1)
+    curves = [RotatedCurves.from_rates(x, y, n_pos=9, n_neg=16) for x, y in rates.swapaxes(0, 1)]
+    first, *others = curves
+    several = RotatedCurves(
+        x_max=4.0,
+        y_max=3.0,
+        position=np.array([other.position for other in others]),
+        height=np.array([other.height for other in others]),
+    )
+    knots = np.linspace(0, 7, 30)
+    scale = DistanceScale.at_knots(knots, rng.uniform(0.5, 1, 30), first)
+    expected = []
+    for other in others:
+        at = np.concatenate([first.position, other.position, knots])
+        expected.append(np.max(np.abs(first.height_at(at) - other.height_at(at)) / scale.at(at)))
+    np.testing.assert_allclose(first.distances(several, scale), expected, rtol=1e-12)
 
 
 @given(table=tables(min_size=6, max_size=14), moved=st.floats(0.01, 0.9))
@@ -132,6 +152,16 @@ def test_limits_with_one_distance_everywhere_are_those_of_the_shifted_curve(tabl
         for i in (0, 1):
             ends = [float(row[i]) for row in (*near, expected[place])]
             assert min(ends) - 1e-7 <= limits[i] <= max(ends) + 1e-7
+
+
+def test_limits_at_a_vertical_edge_do_not_depend_on_rounding_errors():
+    fpr, tpr = np.array([[0, 0, 0.5, 0.5, 1], [0, 0.5, 0.5, 1, 1]])
+    curve = RotatedCurves.from_rates(fpr, tpr, n_pos=4, n_neg=4)
+    # The curve is moved by 0.25 down and right. It is then vertical at the FPR 0.25 and 0.75.
+    distance = np.full(len(curve.position), 1.0)
+    for error in (-1e-12, 0, 1e-12):
+        lower, _ = curve.limits(curve.position, distance, np.array([0.25, 0.75]) + error)
+        np.testing.assert_allclose(lower, [0, 0.25], atol=1e-8)
 
 
 def test_an_envelope_is_wider_where_resamples_vary_more():
