@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.text import format_count, format_list, format_value
+from rocframe.text import format_count, format_list, format_type, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -212,9 +212,7 @@ class OptionValueError(RocframeError, ValueError):
         cls, argument: str, value: object, expected: str, hint: str
     ) -> OptionValueError:
         """Return an error that names the type of a value, but does not show the value."""
-        name = type(value).__name__
-        if name in {"DataFrame", "LazyFrame"}:  # several packages have classes of these names
-            name = f"{type(value).__module__.split('.')[0]} {name}"
+        name = format_type(value)
         article = "an" if name[0].lower() in "aeiou" else "a"
         given = {"ndarray": "a numpy array", "NoneType": "None"}.get(name, f"{article} {name}")
         return cls(f"{argument}: expected {expected}, but this is {given}.\n{hint}")

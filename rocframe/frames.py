@@ -8,7 +8,7 @@ import polars as pl
 import polars.selectors as cs
 
 from rocframe.errors import RocframeError
-from rocframe.options import check_frame
+from rocframe.table_arguments import check_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

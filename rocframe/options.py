@@ -8,8 +8,7 @@ from enum import Enum
 from functools import wraps
 from inspect import Parameter, signature
 from math import inf, isfinite, isnan
-from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, TypeVar, overload
 
 import polars as pl
 
@@ -22,6 +21,15 @@ from rocframe.errors import (
     ReservedColumnError,
     RocframeError,
     UnknownOptionError,
+)
+from rocframe.table_arguments import (
+    FrameFunction,
+    P,
+    PolarsT,
+    TableFunction,
+    check_frame,
+    is_arrow_table,
+    read_arrow_table,
 )
 from rocframe.text import format_value, join_names
 
@@ -287,33 +295,6 @@ def check_text(argument: str, value: object) -> None:
         ) from None
 
 
-def check_frame(argument: str, value: object) -> None:
-    """Raise an error for a value other than a frame; the error says how to convert the value."""
-    if isinstance(value, pl.DataFrame | pl.LazyFrame):
-        return
-    is_array = isinstance(value, Sequence | pl.Series) or type(value).__module__ == "numpy"
-    hint = "Convert the value first, for example with pl.DataFrame(…) or pl.from_pandas(…)."
-    if isinstance(value, str | PathLike):
-        reader = "csv" if str(value).endswith(".csv") else "parquet"
-        hint = f"Read the file first: pl.read_{reader}(path) or pl.scan_{reader}(path)."
-    elif isinstance(value, Mapping):
-        hint = "Convert the value first: pl.DataFrame(…)."
-    elif type(value).__name__.endswith("GroupBy"):
-        hint = "Pass the table itself, and the group columns as by=."
-    elif argument != "predictions" and (is_array or value is None):
-        hint = (
-            "Pass a table that rocframe returned, such as the result of .roc.curve(label, score)."
-        )
-    elif value is None:
-        hint = "Pass a table, such as the result of pl.read_parquet(path)."
-    elif is_array:
-        hint = (
-            'Make a table of the arrays first: pl.DataFrame({"label": y_true, "score": y_score}). '
-            "Then pass the names of its columns."
-        )
-    raise OptionValueError.unexpected_type(argument, value, "a polars DataFrame or LazyFrame", hint)
-
-
 # Arguments of other packages, and the arguments of this package with the same meaning.
 ARGUMENT_ALIASES: dict[str, tuple[str, ...]] = {
     alias: arguments
@@ -405,15 +386,30 @@ def _unknown_argument_hint(
     return hint
 
 
+ResultT = TypeVar("ResultT")
 FunctionT = TypeVar("FunctionT", bound="Callable[..., Any]")
 FRAME_ARGUMENTS = ("predictions", "curves", "table")
 
 
-def public(function: FunctionT) -> FunctionT:
-    """Return a wrapper of `function` that raises ArgumentError for calls with wrong arguments."""
+@overload
+def public(function: Callable[Concatenate[PolarsT, P], PolarsT]) -> FrameFunction[P]: ...
+@overload
+def public(
+    function: Callable[Concatenate[PolarsT, P], ResultT],
+) -> TableFunction[PolarsT, P, ResultT]: ...
+@overload
+def public(function: FunctionT) -> FunctionT: ...
+def public(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a wrapper of `function` that converts Arrow tables among the arguments to DataFrames.
+
+    The wrapper raises ArgumentError for calls with wrong arguments. Each Arrow table is read once,
+    because the rows of some tables, such as a RecordBatchReader, can be read only once.
+    """
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if any(map(is_arrow_table, (*args, *kwargs.values()))):
+            args, kwargs = _read_arrow_tables(function, args, kwargs)
         try:
             return function(*args, **kwargs)
         except TypeError as error:
@@ -424,7 +420,23 @@ def public(function: FunctionT) -> FunctionT:
             problem = str(error)
         raise _argument_error(function, args, kwargs, problem)
 
-    return cast("FunctionT", call)
+    return call
+
+
+def _read_arrow_tables(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a call, in which Arrow tables are converted to DataFrames."""
+    names = [*signature(function).parameters]
+    names += ["argument"] * (len(args) - len(names))  # too many arguments: the call itself fails
+
+    def convert(name: str, value: Any) -> Any:
+        return read_arrow_table(name, value) if is_arrow_table(value) else value
+
+    return (
+        tuple(convert(name, value) for name, value in zip(names, args, strict=False)),
+        {name: convert(name, value) for name, value in kwargs.items()},
+    )
 
 
 def _argument_error(

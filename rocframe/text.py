@@ -40,6 +40,13 @@ def format_value(value: object) -> str:
     return line if len(line) <= MAX_VALUE_CHARACTERS else f"{line[:MAX_VALUE_CHARACTERS]}…"
 
 
+def format_type(value: object) -> str:
+    """Return the name of the type of a value, with the package if several packages have it."""
+    name = type(value).__name__
+    ambiguous = name in {"DataFrame", "LazyFrame", "Table"}
+    return f"{type(value).__module__.split('.')[0]} {name}" if ambiguous else name
+
+
 def format_name(text: str) -> str:
     """Return a name, in quotes if it is blank, begins or ends with a space, or is unprintable."""
     printable = EMOJI_JOINER.sub("", text).isprintable()

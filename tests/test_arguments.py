@@ -224,8 +224,8 @@ def test_every_function_of_a_table_says_how_to_make_one_of_other_objects(tmp_pat
                 with case(name, what):
                     with pytest.raises(rf.OptionValueError) as caught:
                         function(value, **required)
-                    found = f"{first.name}: expected a polars DataFrame or LazyFrame, but this is "
-                    assert str(caught.value).startswith(found)
+                    expected = "expected a DataFrame, LazyFrame or Arrow table, but this is "
+                    assert str(caught.value).startswith(f"{first.name}: {expected}")
                     assert hint in str(caught.value).split("\n")[1]
 
 
@@ -234,7 +234,8 @@ def test_a_frame_of_another_package_is_named_with_its_package():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.auc(other(), "label", "score")
     assert str(caught.value) == (
-        "predictions: expected a polars DataFrame or LazyFrame, but this is a pandas DataFrame.\n"
+        "predictions: expected a DataFrame, LazyFrame or Arrow table, but this is a "
+        "pandas DataFrame.\n"
         "Convert the value first, for example with pl.DataFrame(…) or pl.from_pandas(…)."
     )
 
@@ -248,7 +249,7 @@ def test_arrays_in_place_of_a_table_and_column_names_are_explained():
             with pytest.raises(rf.OptionValueError) as caught:
                 call()
             assert str(caught.value) == (
-                "predictions: expected a polars DataFrame or LazyFrame, but this is a "
+                "predictions: expected a DataFrame, LazyFrame or Arrow table, but this is a "
                 f"{kind}.\n"
                 'Make a table of the arrays first: pl.DataFrame({"label": y_true, "score": '
                 "y_score}). Then pass the names of its columns."

@@ -58,7 +58,7 @@ BETA = "expected a finite number above 0.\nUse, for example, beta=2."
 EDGES = "expected a list of numbers.\nUse, for example, thresholds=[0.1, 0.5]."
 PAIR = "expected a pair of numbers.\nUse, for example, fpr=(0, 0.1)."
 RATES = "Use values within this range."
-FRAME = "expected a polars DataFrame or LazyFrame, but this is"
+FRAME = "expected a DataFrame, LazyFrame or Arrow table, but this is"
 READ_FILE = "Read the file first: pl.read_{0}(path) or pl.scan_{0}(path)."
 CONVERT = "Convert the value first: pl.DataFrame(…)."
 ARRAYS = (

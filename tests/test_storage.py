@@ -549,7 +549,7 @@ def test_only_polars_frames_can_be_written(tmp_path):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.write({"a": [1]}, tmp_path / "table.parquet")
     assert str(caught.value) == (
-        "table: expected a polars DataFrame or LazyFrame, but this is a dict.\n"
+        "table: expected a DataFrame, LazyFrame or Arrow table, but this is a dict.\n"
         "Convert the value first: pl.DataFrame(…)."
     )
 

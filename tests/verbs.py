@@ -104,15 +104,19 @@ class TableVerb:
             table = getattr(rf, name)(table, **options)
         return getattr(rf, self.function)(table, **self.options)
 
-    def of_predictions(self, frame: Any, *, by: Any = None, **roles: Any) -> Any:
+    def of_predictions(self, frame: Any, **roles: Any) -> Any:
         """Compute the table of curves from predictions, and call the function."""
+        return self(self.table_of(frame, **roles))
+
+    def table_of(self, frame: Any, *, by: Any = None, **roles: Any) -> Any:
+        """Compute the table of curves, or the other table that the function reads."""
         keys = [] if by is None else [by] if isinstance(by, str) else list(by)
         if self.key in {"fold", "class"}:
             keys.append(self.key)
         score = {"a": "score", "b": "other"} if self.key == "model" else "score"
         if self.source == "curve":
             roles["kind"] = self.kind
-        return self(getattr(rf, self.source)(frame, "label", score, by=keys or None, **roles))
+        return getattr(rf, self.source)(frame, "label", score, by=keys or None, **roles)
 
     def accepts(self, role: str) -> bool:
         if self.source == "calibration" and role == "weight":

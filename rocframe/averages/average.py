@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rocframe.averages.options import AverageInterval, AverageMethod, AveragePlan, Grid, Weights
     from rocframe.curves.locate import PointsAtValues
     from rocframe.curves.table import CurveLayout, Curves
+    from rocframe.decisions.class_costs import ClassShares
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
     from rocframe.kinds import Kind, KindName
@@ -64,7 +65,7 @@ def average(
     level: float = 0.95,
     test_per_train: float | None = None,
     weights: Weights = "equal",
-    prior: Mapping[Any, float] | None = None,
+    prior: ClassShares | None = None,
     ranks: Literal["within"] | None = None,
     n_boot: int = 2000,
     seed: int | None = None,
@@ -82,10 +83,12 @@ def average(
 
     Parameters
     ----------
-    curves : DataFrame or LazyFrame
+    curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows: to
-        select a part of the data, filter predictions or groups, not rows of curves.
+        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
+        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
+        DataFrame.
     over : str, sequence of str or None, default "fold"
         Group columns to average over, such as the fold. Curves with the same values of all other
         group columns form a group. None: each curve is a group, so that the result has the values

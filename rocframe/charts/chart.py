@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rocframe.errors import BrokenCurveError, LazyFrameError
-from rocframe.options import NOT_GIVEN, NotGiven, check_flag, check_frame, check_supported, public
+from rocframe.options import NOT_GIVEN, NotGiven, check_flag, check_supported, public
 from rocframe.schemas import CURVE, CURVE_COLUMNS, TABLES, table_of
+from rocframe.table_arguments import check_frame
 from rocframe.text import join_names
 
 if TYPE_CHECKING:
@@ -109,10 +110,11 @@ def chart(
 
     Parameters
     ----------
-    table : DataFrame or LazyFrame
+    table : DataFrame, LazyFrame or Arrow table
         A table that a rocframe function returned. A curve table has group columns, `threshold`,
-        `tp, fp, fn, tn`, and any columns right of them. Every curve must have all its
-        rows. Rows may be in any order.
+        `tp, fp, fn, tn`, and any columns right of them. Every curve must have all its rows. Rows
+        may be in any order. Tables with the Arrow stream interface, such as those of pandas,
+        pyarrow and DuckDB, are converted to a DataFrame.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None

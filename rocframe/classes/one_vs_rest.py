@@ -42,8 +42,9 @@ def one_vs_rest(
 
     Parameters
     ----------
-    predictions : DataFrame or LazyFrame
-        One row per prediction.
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
+        pyarrow and DuckDB, are converted to a DataFrame.
     label : str, Expr or mapping
         Column or expression with the true class of each row: Boolean, numbers, String, Categorical
         or Enum. If a row can belong to several classes, a mapping from each class to a column that

@@ -42,8 +42,9 @@ def top_label(
 
     Parameters
     ----------
-    predictions : DataFrame or LazyFrame
-        One row per prediction.
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
+        pyarrow and DuckDB, are converted to a DataFrame.
     label : str or Expr
         Column or expression with the true class of each row: Boolean, numbers, String, Categorical
         or Enum.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import fsum, isfinite
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rocframe.inference.p_values import Adjust
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
+Coefficients: TypeAlias = Mapping[Any, float]
 
 COEFFICIENT_ROUNDING = (
     1e-9  # largest rounding error of a sum of coefficients, divided by the largest coefficient
@@ -57,7 +58,7 @@ def contrast(
     between: str = MODEL,
     id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
     by: By = None,
-    coefficients: Mapping[Any, float] | Sequence[Mapping[Any, float]] | None = None,
+    coefficients: Coefficients | Sequence[Coefficients] | None = None,
     fpr: Range | None = None,
     tpr: Range | None = None,
     standardize: Literal["mcclish"] | None = None,
@@ -77,8 +78,9 @@ def contrast(
 
     Parameters
     ----------
-    predictions : DataFrame or LazyFrame
-        One row per prediction.
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
+        pyarrow and DuckDB, are converted to a DataFrame.
     label : str or Expr
         Column or expression with the true class: Boolean, 0/1 numbers, or, together with
         `positive`, values of any type except List, Array, Struct and Object.
@@ -222,7 +224,7 @@ def contrast(
     )
 
 
-def parse_coefficients(coefficients: Any) -> list[Mapping[Any, float]] | None:
+def parse_coefficients(coefficients: Any) -> list[Coefficients] | None:
     """Return the coefficients of each contrast after a check; None if all areas are compared."""
     if coefficients is None:
         return None
@@ -261,7 +263,7 @@ def contrast_table(
     frame: pl.DataFrame,
     columns: PairingColumns,
     rate_range: RateRange | None,
-    contrasts: Sequence[Mapping[Any, float]] | None,
+    contrasts: Sequence[Coefficients] | None,
     adjust: Adjust | None,
 ) -> pl.DataFrame:
     """Return a row for each group: the test that all contrasts of the areas are 0."""
@@ -312,9 +314,7 @@ def contrast_table(
     return build_table(groups.keys, values, CONTRAST.columns())
 
 
-def _contrast_matrix(
-    contrasts: Sequence[Mapping[Any, float]], models: pl.Series
-) -> NDArray[np.float64]:
+def _contrast_matrix(contrasts: Sequence[Coefficients], models: pl.Series) -> NDArray[np.float64]:
     """Return the coefficients as a matrix: a row per contrast and a column per model."""
     names = models.to_list()
     matrix = np.zeros((len(contrasts), len(names)))

@@ -64,10 +64,12 @@ def at(
 
     Parameters
     ----------
-    curves : DataFrame or LazyFrame
+    curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows: to
-        select a part of the data, filter predictions or groups, not rows of curves.
+        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
+        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
+        DataFrame.
     threshold : float or sequence of float, default None
         Return the counts of `score >= threshold`: the row with the smallest threshold that is at
         least this value.

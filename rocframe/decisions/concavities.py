@@ -55,10 +55,12 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
 
     Parameters
     ----------
-    curves : DataFrame or LazyFrame
+    curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows: to
-        select a part of the data, filter predictions or groups, not rows of curves.
+        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
+        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
+        DataFrame.
     min_rows : int, default 1
         Return only concavities with at least this number of rows, or this sum of weights. 1 returns
         all concavities, also those with a lower sum of weights.
@@ -217,8 +219,9 @@ def repair_scores(
 
     Parameters
     ----------
-    predictions : DataFrame or LazyFrame
-        One row per prediction.
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
+        pyarrow and DuckDB, are converted to a DataFrame.
     score : str or Expr
         Column or expression with the score; higher values indicate the positive class.
     concavities : DataFrame

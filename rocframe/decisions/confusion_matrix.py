@@ -48,8 +48,9 @@ def confusion_matrix(
 
     Parameters
     ----------
-    predictions : DataFrame or LazyFrame
-        One row per prediction.
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
+        pyarrow and DuckDB, are converted to a DataFrame.
     label : str or Expr
         Column or expression with the true class: Boolean, 0/1 numbers, or, together with
         `positive`, values of any type except List, Array, Struct and Object.
@@ -195,8 +196,10 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
 
     Parameters
     ----------
-    table : DataFrame or LazyFrame
-        One confusion matrix per row, with the integer columns `tp, fp, fn, tn`.
+    table : DataFrame, LazyFrame or Arrow table
+        One confusion matrix per row, with the integer columns `tp, fp, fn, tn`. Tables with the
+        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
+        DataFrame.
     by : str or sequence of str, default None
         Group columns, which the result also has.
 

@@ -52,10 +52,12 @@ def iso_lines(
 
     Parameters
     ----------
-    curves : DataFrame or LazyFrame
+    curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows: to
-        select a part of the data, filter predictions or groups, not rows of curves.
+        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
+        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
+        DataFrame.
     costs : mapping of str to float, default None
         Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
         are 0. By default, each error costs 1, so that the expected cost is the error rate and the

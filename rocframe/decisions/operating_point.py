@@ -91,10 +91,12 @@ def operating_point(
 
     Parameters
     ----------
-    curves : DataFrame or LazyFrame
+    curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows: to
-        select a part of the data, filter predictions or groups, not rows of curves.
+        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
+        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
+        DataFrame.
     rule : str, Expr or sequence of these, default "youden"
         What the threshold optimizes. If several rules are given, the result has a row for each.
 

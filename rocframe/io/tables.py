@@ -26,8 +26,9 @@ from rocframe.io.files import (
     replacement,
 )
 from rocframe.kinds import PREVALENCE, has_prevalence
-from rocframe.options import check_frame, public
+from rocframe.options import public
 from rocframe.schemas import table_of
+from rocframe.table_arguments import check_frame
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
@@ -57,9 +58,10 @@ def write(
 
     Parameters
     ----------
-    table : DataFrame or LazyFrame
+    table : DataFrame, LazyFrame or Arrow table
         Any table. A LazyFrame is collected before the file is written, so it may read from `path`
-        itself.
+        itself. Tables with the Arrow stream interface, such as those of pandas, pyarrow and DuckDB,
+        are converted to a DataFrame.
     path : str or Path
         File to write, in an existing folder. The suffix determines the format: `.parquet` or `.pq`
         for Parquet; `.arrow`, `.feather` or `.ipc` for Arrow IPC, which supports fewer dtypes.
@@ -74,8 +76,7 @@ def write(
         If `about` contains a name that rocframe uses in the metadata.
     OptionValueError
         If `about` is not a mapping, if JSON does not support one of its values, if `about` has more
-        than 100 levels of nesting or 16 million characters, or if `table` is not a DataFrame or
-        LazyFrame.
+        than 100 levels of nesting or 16 million characters, or if `table` is not a table.
 
     Examples
     --------

@@ -59,8 +59,9 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
 
     Parameters
     ----------
-    predictions : DataFrame or LazyFrame
-        One row per prediction.
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
+        pyarrow and DuckDB, are converted to a DataFrame.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score. If `fit_calibration` fitted several score columns, pass
         the same columns, for example as a list. If the predictions have a column `model` instead,

@@ -57,10 +57,12 @@ def murphy_curve(
 
     Parameters
     ----------
-    curves : DataFrame or LazyFrame
+    curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows: to
-        select a part of the data, filter predictions or groups, not rows of curves.
+        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
+        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
+        DataFrame.
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced thresholds from 0 to 1, or a list of thresholds in [0, 1].
         `"vertices"`: 0, 1, and all thresholds at which a column of the result jumps or its slope

@@ -29,12 +29,12 @@ from rocframe.options import (
     NOT_GIVEN,
     NotGiven,
     check_choice,
-    check_frame,
     parse_fraction,
     parse_number,
     public,
 )
 from rocframe.rates import COSTS_HINT
+from rocframe.table_arguments import check_frame
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
@@ -78,10 +78,12 @@ def dashboard(
 
     Parameters
     ----------
-    curves : DataFrame or LazyFrame
+    curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows: to
-        select a part of the data, filter predictions or groups, not rows of curves.
+        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
+        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
+        DataFrame.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     color : str or None, optional
