@@ -452,7 +452,7 @@ def doubled_wins(rows: CurveRows, scores: NDArray[np.float64], n_curves: int) ->
     curve, score = rows.curve[index], scores[index]
     if not ((score[1:] < score[:-1]) | (curve[1:] != curve[:-1])).all():
         firsts, _ = curve_ranges(curve)
-        order = sort_order(falling_ranks(score), np.append(firsts, len(curve)))
+        order, _ = sort_order(falling_ranks(score), np.append(firsts, len(curve)))
         curve, score, pos, neg = curve[order], score[order], pos[order], neg[order]
     wins = np.zeros(n_curves, rows.tp.dtype)
     if not len(curve):

@@ -96,8 +96,8 @@ class OtherFolds:
         rank = falling_ranks(threshold)
         rank[first] = np.iinfo(np.int64).min
         row_starts = starts[curve_edges]
-        by_rank = sort_order(rank, row_starts)
-        is_new = is_run_start(rank[by_rank])
+        by_rank, sorted_rank = sort_order(rank, row_starts)
+        is_new = is_run_start(sorted_rank)
         is_new[row_starts[:-1]] = True
         new = np.flatnonzero(is_new)
         pooled = np.empty(len(rows), np.int64)

@@ -140,8 +140,7 @@ def _sort_within_groups(
     if count is None and weight is None and row is None:
         sort_groups(codes, starts)
     else:
-        order = sort_order(codes, starts)
-        codes = codes[order]
+        order, codes = sort_order(codes, starts)
         row = None if row is None else row[order]
         if count is not None or weight is not None:
             weights = RowWeights.from_rows(codes, count, weight, order, starts)
