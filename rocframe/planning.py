@@ -89,11 +89,14 @@ def power(
     DataFrame
         `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio, target,
         alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
-        values passed. `power` (Float64, in [0, 1]) is the probability of a p-value of at most
-        `alpha`. `difference` is `auc` minus `null` or `auc_b`. `se` is the standard error of the
-        estimated difference if the areas are as assumed; `se_null` is this standard error if the
-        null hypothesis is true. `null` is null for two models; `auc_b` and `correlation` are null
-        for one model. `target` and `note` are always null.
+        values passed.
+
+        - `power` (Float64, in [0, 1]) is the probability of a p-value of at most `alpha`.
+        - `difference` is `auc` minus `null` or `auc_b`.
+        - `se` is the standard error of the estimated difference if the areas are as assumed;
+          `se_null` is this standard error if the null hypothesis is true.
+        - `null` is null for two models; `auc_b` and `correlation` are null for one model.
+        - `target` and `note` are always null.
 
     Raises
     ------
@@ -377,13 +380,18 @@ def detectable_difference(
     DataFrame
         `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio, target,
         alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
-        values passed. `auc` (Float64) is the area nearest to `null`, or to `auc_b` for two models,
-        for which the test has the required power. `auc` is above `null` or `auc_b`, or below it if
-        `alternative` is `"less"`. `difference` is `auc` minus `null` or `auc_b`. `power` is the
-        power at `auc`; `target` is the required power. `se` is the standard error of the estimated
-        difference if the areas are as assumed; `se_null` is this standard error if the null
-        hypothesis is true. If no area reaches the power, because there are too few rows, `auc`,
-        `difference`, `power` and the standard errors are null and `note` is `no_solution`.
+        values passed.
+
+        - `auc` (Float64) is the area nearest to `null`, or to `auc_b` for two models, for which the
+          test has the required power. It is above `null` or `auc_b`, or below if `alternative` is
+          `"less"`.
+        - `difference` is `auc` minus `null` or `auc_b`.
+        - `power` is the power at `auc`; `target` is the required power.
+        - `se` is the standard error of the estimated difference if the areas are as assumed;
+          `se_null` is this standard error if the null hypothesis is true.
+
+        If no area reaches the power, because there are too few rows, `auc`, `difference`, `power`
+        and the standard errors are null and `note` is `no_solution`.
 
     Raises
     ------

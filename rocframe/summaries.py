@@ -79,14 +79,19 @@ def summary(
         average_precision, pr_auc, h_measure, brier, log_loss, prevalence, n_pos, n_neg, n_missing,
         note`.
 
-        All statistics are Float64. `auc` is the area under the ROC curve, with ties as 1/2. `gini`
-        is 2·AUC - 1. `ks` is the largest TPR - FPR, at least 0. `eer` is the interpolated FPR at
-        which FPR = 1 - TPR. `average_precision` and `pr_auc` are the areas under the
-        precision-recall curve. `h_measure` is Hand's H measure with the prior Beta(2, 2). `brier`
-        is the mean squared error of the scores, and `log_loss` the mean of the negative natural
-        logarithm of the probability of the true class. `prevalence` is the share of positives.
-        `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but not
-        by `weight`.
+        All statistics are Float64.
+
+        - `auc` is the area under the ROC curve, with ties as 1/2.
+        - `gini` is 2·AUC - 1.
+        - `ks` is the largest TPR - FPR, at least 0.
+        - `eer` is the interpolated FPR at which FPR = 1 - TPR.
+        - `average_precision` and `pr_auc` are the areas under the precision-recall curve.
+        - `h_measure` is Hand's H measure with the prior Beta(2, 2).
+        - `brier` is the mean squared error of the scores, and `log_loss` the mean of the negative
+          natural logarithm of the probability of the true class.
+        - `prevalence` is the share of positives.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but
+          not by `weight`.
 
         `auc`, `gini`, `ks`, `eer` and `h_measure` are null if there are no positives or no
         negatives, and `average_precision` and `pr_auc` without positives. `brier` and `log_loss`

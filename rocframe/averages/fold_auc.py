@@ -121,11 +121,12 @@ def fold_auc(
         row of a class. `auc_of_mean` is the area under the vertical average at 101 points.
         `pooled_auc` is the AUC of all rows of the group.
 
-        `n_curves` (Int64) is the number of folds with both classes. `n_pos`, `n_neg` and
-        `n_missing` (Int64) count the rows of all folds. `ci_method` and `note` are String, all
-        other columns Float64. `note` is null, or the first of these values that applies: `no_rows,
-        no_positives, no_negatives, one_positive, one_negative, zero_variance`, followed by the keys
-        of the excluded folds.
+        - `n_curves` (Int64) is the number of folds with both classes.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) count the rows of all folds.
+        - `ci_method` and `note` are String, all other columns Float64.
+        - `note` is null, or the first of these values that applies: `no_rows, no_positives,
+          no_negatives, one_positive, one_negative, zero_variance`, followed by the keys of the
+          excluded folds.
 
     Raises
     ------

@@ -87,19 +87,22 @@ def pooling_gap(
         n_pos, n_neg, n_missing, note`; one row per group, sorted by group. Columns are Float64
         unless stated otherwise.
 
-        `gap` is `pooled_auc` minus `mean_auc`. `gap` is the sum of `gap_between` and `gap_within`.
-        `gap_between`, the effect of pairs between folds, is `pooled_auc` minus `within_auc`.
-        `gap_within`, the effect of unequal fold sizes, is `within_auc` minus `mean_auc`: a large
-        fold has more pairs, but all folds have the same weight in the mean. `between_share` is the
-        proportion of pairs that are between folds. `between_auc` and `within_auc` are the AUCs of
-        the pairs between folds and within folds.
+        - `gap` is `pooled_auc` minus `mean_auc`. It is the sum of `gap_between` and `gap_within`.
+        - `gap_between` is `pooled_auc` minus `within_auc`: the effect of pairs between folds.
+        - `gap_within` is `within_auc` minus `mean_auc`: the effect of unequal fold sizes. A large
+          fold has more pairs, but all folds have the same weight in the mean.
+        - `between_share` is the proportion of pairs that are between folds.
+        - `between_auc` and `within_auc` are the AUCs of the pairs between folds and within folds.
 
-        `worst_positives` and `worst_negatives` (String) are the two folds whose pairs have the
-        largest effect: positives of the first fold with negatives of the second fold. `worst_auc`
-        is the AUC of these pairs, and `worst_gap` is their contribution to `gap_between`.
-        `n_curves` (Int64) is the number of folds with both classes. `n_pos`, `n_neg` and
-        `n_missing` (Int64) count all rows. An AUC without pairs is null. `note` (String) is as in
-        `fold_auc`.
+        - `worst_positives` and `worst_negatives` (String) are the two folds whose pairs have the
+          largest effect: positives of the first fold with negatives of the second fold.
+        - `worst_auc` is the AUC of these pairs, and `worst_gap` is their contribution to
+          `gap_between`.
+        - `n_curves` (Int64) is the number of folds with both classes.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) count all rows.
+        - `note` (String) is as in `fold_auc`.
+
+        An AUC is null if there are no pairs.
 
     Raises
     ------

@@ -139,12 +139,14 @@ def band(
     DataFrame or LazyFrame
         `*by`, (`model`,) `fpr, tpr, fpr_lower, fpr_upper, lower, upper, ci_level, scope, band,
         note`; one row per group and point, sorted by group and rising `fpr`. All rates are Float64
-        in [0, 1]. `tpr` is the true positive rate of the curve at `fpr`, interpolated linearly
-        between points. If the curve is vertical at `fpr`, `tpr` is the upper end. For
-        `"working_hotelling"`, `tpr` is the true positive rate of the fitted curve. `lower` and
-        `upper` are the limits of TPR. `fpr_lower` and `fpr_upper` are the limits of FPR; they are
-        null except for `"threshold"`. `scope` (String) is `pointwise` or `simultaneous`, and `band`
-        (String) is the method.
+        in [0, 1].
+
+        - `tpr` is the true positive rate of the curve at `fpr`, interpolated linearly between
+          points. If the curve is vertical at `fpr`, `tpr` is the upper end. For
+          `"working_hotelling"`, `tpr` is the true positive rate of the fitted curve.
+        - `lower` and `upper` are the limits of TPR.
+        - `fpr_lower` and `fpr_upper` are the limits of FPR; they are null except for `"threshold"`.
+        - `scope` (String) is `pointwise` or `simultaneous`, and `band` (String) is the method.
 
         If a group lacks a class, `tpr` and the limits are null. Such groups have one row if the
         points are those of the curve of each group, as with `grid="curve"` or `method="threshold"`.

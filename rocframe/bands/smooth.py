@@ -87,9 +87,13 @@ def smooth(
     -------
     DataFrame or LazyFrame
         `*by`, (`model`,) `fpr, tpr, auc, a, b, note`; one row per group and point, sorted by group
-        and rising `fpr`. `tpr` (Float64) is the true positive rate of the fitted curve at `fpr`.
-        `auc` (Float64) is the area under the complete fitted curve, Φ(a / √(1 + b²)). `a` and `b`
-        (Float64) are the parameters. `auc`, `a` and `b` are the same in all rows of a group.
+        and rising `fpr`.
+
+        - `tpr` (Float64) is the true positive rate of the fitted curve at `fpr`.
+        - `auc` (Float64) is the area under the complete fitted curve, Φ(a / √(1 + b²)).
+        - `a` and `b` (Float64) are the parameters.
+
+        `auc`, `a` and `b` are the same in all rows of a group.
 
         All columns except `fpr` are null if the group lacks a class or if the likelihood has no
         maximum, for example if the classes are separated. `note` (String) is null, or the first of

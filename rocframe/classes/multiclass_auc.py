@@ -127,13 +127,17 @@ def multiclass_auc(
     DataFrame or LazyFrame
         `*by, average, auc, lower, upper, se, n_classes, n_classes_used, n, n_missing, ci_level,
         ci_method, note`; one row per group and average, sorted by group, with averages in the order
-        of `average`. `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two
-        classes. `lower`, `upper` and `se` (Float64) are null without an interval; the limits of
-        `"bootstrap_bca"` are also null if the averages of all resamples are above the estimate, or
-        all are below it. `n_classes` (Int64) counts the classes in `scores`. `n_classes_used`
-        (Int64) counts the classes that have rows in the group. Averages are over the classes that
-        have rows in the group; `"micro"` also includes the scores of the other classes, as
-        negatives.
+        of `average`.
+
+        - `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two classes.
+        - `lower`, `upper` and `se` (Float64) are null without an interval; the limits of
+          `"bootstrap_bca"` are also null if the averages of all resamples are above the estimate,
+          or all are below it.
+        - `n_classes` (Int64) counts the classes in `scores`.
+        - `n_classes_used` (Int64) counts the classes that have rows in the group.
+
+        Averages are over the classes that have rows in the group; `"micro"` also includes the
+        scores of the other classes, as negatives.
 
         `n` (Int64) counts the rows that are used. `n_missing` (Int64) counts the rows without a
         label or a score. With `missing="drop"`, a row in which at least one score is missing is

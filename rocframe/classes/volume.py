@@ -80,9 +80,9 @@ def volume(
         Column or expression with the true class of each row: Boolean, numbers, String, Categorical
         or Enum.
     scores : mapping, sequence of str, selector or str
-        One column or expression with a score that increases from the first to the third class; or
-        a score of each class: a mapping from classes to columns or expressions; a list of columns
-        or a selector if the columns are named like the classes; or one column of lists or arrays.
+        One column or expression with a score that increases from the first to the third class. Or a
+        score for each class: a mapping from classes to columns or expressions, a list of columns or
+        a selector if the columns are named like the classes, or one column of lists or arrays.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     classes : sequence, default None
@@ -107,14 +107,19 @@ def volume(
     -------
     DataFrame or LazyFrame
         `*by, volume, lower, upper, se, rule, n_first, n_second, n_third, n_missing, ci_level,
-        ci_method, note`; one row per group, sorted by group. `volume` (Float64, in [0, 1]) is null
-        if a class has no rows. `lower`, `upper` and `se` (Float64) are null if a class has a single
-        row, or if in each class all rows have the same share of correct triples. `rule` (String) is
-        `order` or `sum`. `n_first, n_second, n_third` (Int64) count the rows of the classes in the
-        order of `classes` or `scores`. `n_missing` (Int64) counts the rows without a label or a
-        score. With `missing="worst"`, no triple with an unscored row is correct. `note` (String) is
-        null, or the first of these values that applies: `no_rows, absent_class, single_row,
-        zero_variance`.
+        ci_method, note`; one row per group, sorted by group.
+
+        - `volume` (Float64, in [0, 1]) is null if a class has no rows.
+        - `lower`, `upper` and `se` (Float64) are null if a class has a single row, or if in each
+          class all rows have the same share of correct triples.
+        - `rule` (String) is `order` or `sum`.
+        - `n_first, n_second, n_third` (Int64) count the rows of the classes in the order of
+          `classes` or `scores`.
+        - `n_missing` (Int64) counts the rows without a label or a score.
+        - `note` (String) is null, or the first of these values that applies: `no_rows,
+          absent_class, single_row, zero_variance`.
+
+        With `missing="worst"`, no triple with an unscored row is correct.
 
     Raises
     ------

@@ -200,13 +200,14 @@ def compare(
         auc_a, auc_b, n_paired, ci_level, test, note`; one row per group and pair of models that
         both have rows in the group, sorted by group, `model_a` and `model_b`.
 
-        `difference` is `auc_a - auc_b`; it is between -1 and 1, except for `"log_loss"`. `lower`
-        and `upper` are the confidence limits of the difference. `p_adjusted` is adjusted for the
-        number of tests; the limits are not adjusted. `se` is the standard error of the difference.
-        With a range, the columns of the areas are `partial_auc_a` and `partial_auc_b`. With a fixed
-        rate, the columns `tpr_a` and `tpr_b`, or `fpr_a` and `fpr_b`, replace the areas. For other
-        metrics, these columns are `average_precision_a` and `average_precision_b`, `brier_a` and
-        `brier_b`, or `log_loss_a` and `log_loss_b`.
+        - `difference` is `auc_a - auc_b`; it is between -1 and 1, except for `"log_loss"`.
+        - `lower` and `upper` are the confidence limits of the difference.
+        - `p_adjusted` is adjusted for the number of tests; the limits are not adjusted.
+        - `se` is the standard error of the difference.
+        - `auc_a` and `auc_b` are the areas of the two models. With a range, they are named
+          `partial_auc_a` and `partial_auc_b`. With a fixed rate, the columns `tpr_a` and `tpr_b`,
+          or `fpr_a` and `fpr_b`, replace them. With `metric`, they are `average_precision_a` and
+          `average_precision_b`, `brier_a` and `brier_b`, or `log_loss_a` and `log_loss_b`.
 
         `statistic` is `difference` minus its value under the null hypothesis, divided by `se`. For
         `"permutation"`, it is `difference`. For `"venkatraman"`, it is the absolute difference of

@@ -146,10 +146,12 @@ def contrast(
         null if a class has fewer than two rows or clusters, if a model of a contrast has no rows,
         or if a contrast is not 0 but its variance is 0.
 
-        `n_models` (Int64) is the number of models of the group. `n_paired` (Int64) is the number of
-        rows that all these models scored. `test` (String) is `delong`. `note` (String) is null, or
-        the first of these values that applies: `no_rows, no_positives, no_negatives, one_positive,
-        one_negative, zero_variance`, or `unmatched:3` if 3 rows were left out.
+        - `n_models` (Int64) is the number of models of the group.
+        - `n_paired` (Int64) is the number of rows that all these models scored.
+        - `test` (String) is `delong`.
+        - `note` (String) is null, or the first of these values that applies: `no_rows,
+          no_positives, no_negatives, one_positive, one_negative, zero_variance`, or `unmatched:3`
+          if 3 rows were left out.
 
     Raises
     ------

@@ -176,11 +176,14 @@ def decision_intervals(
         there are several score columns, or if `id` is given.
 
         The points, values and trivial values are those of `decision_curve` and `cost_curve`.
-        `difference` is the value of the model minus the value of the baseline: a positive
-        difference of net benefits, and a negative difference of costs, is in favor of the model.
-        `difference` is null for the baseline and without a baseline. All values are Float64.
-        `n_pos` and `n_neg` (Int64) are the numbers of rows that all models of the group scored.
-        `ci_method` (String) is the method of `lower` and `upper`.
+
+        - `difference` is the value of the model minus the value of the baseline. The model is
+          better than the baseline if the difference of net benefits is positive, or the difference
+          of costs is negative. `difference` is null for the baseline and without a baseline.
+        - `n_pos` and `n_neg` (Int64) are the numbers of rows that all models of the group scored.
+        - `ci_method` (String) is the method of `lower` and `upper`.
+
+        All other numbers are Float64.
 
         Limits and standard errors are null without `ci`, if a class has fewer than two rows or
         clusters, or if all resamples have the same value. `note` (String) is null, or the first of

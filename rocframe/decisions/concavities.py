@@ -74,13 +74,16 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
         tpr_below, n_pos, n_neg, auc`; one row per concavity, sorted by group and falling threshold.
         Curves without concavities have no row.
 
-        `area` (Float64) is the area between the hull and the curve. `threshold_above` and
-        `threshold_below` (Float64) are the thresholds of the two vertices. The concavity consists
-        of the rows with `threshold_below <= score < threshold_above`. `score_max` (Float64) is the
-        highest score of these rows; `threshold_below` is the lowest score. `fpr_above`,
-        `tpr_above`, `fpr_below` and `tpr_below` (Float64) are the rates of the two vertices.
-        `n_pos` and `n_neg` are the numbers of rows in the concavity (Int64), or the sums of weights
-        (Float64). `auc` (Float64) is the area under the complete curve.
+        - `area` (Float64) is the area between the hull and the curve.
+        - `threshold_above` and `threshold_below` (Float64) are the thresholds of the two vertices.
+          The concavity consists of the rows with `threshold_below <= score < threshold_above`.
+        - `score_max` (Float64) is the highest score of these rows; `threshold_below` is the lowest
+          score.
+        - `fpr_above`, `tpr_above`, `fpr_below` and `tpr_below` (Float64) are the rates of the two
+          vertices.
+        - `n_pos` and `n_neg` are the numbers of rows in the concavity (Int64), or the sums of
+          weights (Float64).
+        - `auc` (Float64) is the area under the complete curve.
 
     Raises
     ------

@@ -82,13 +82,16 @@ def confusion_matrix(
         One row per group, sorted by group: `*by`, (`model`,) `fpr, tpr, auc, below_chance, tp, fp,
         fn, tn, negated_fpr, negated_tpr, n_pos, n_neg, n_missing, note`.
 
-        `fpr` and `tpr` (Float64) are the rates. `auc` (Float64) is the area under the lines from
-        (0, 0) to the point and from the point to (1, 1), which is (1 + tpr - fpr) / 2.
-        `below_chance` (Boolean) is true if `tpr` is less than `fpr`. Then the negated classifier,
-        which reverses all decisions, is better than chance. The rates of the negated classifier are
-        `negated_fpr` and `negated_tpr` (Float64), 1 - `fpr` and 1 - `tpr`. `tp, fp, fn, tn` are
-        Int64, or Float64 if rows are weighted. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers
-        of rows, multiplied by `count` but not by `weight`.
+        - `fpr` and `tpr` (Float64) are the rates.
+        - `auc` (Float64) is the area under the lines from (0, 0) to the point and from the point to
+          (1, 1), which is (1 + tpr - fpr) / 2.
+        - `below_chance` (Boolean) is true if `tpr` is less than `fpr`. Then the negated classifier,
+          which reverses all decisions, is better than chance.
+        - `negated_fpr` and `negated_tpr` (Float64) are the rates of the negated classifier,
+          1 - `fpr` and 1 - `tpr`.
+        - `tp, fp, fn, tn` are Int64, or Float64 if rows are weighted.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but
+          not by `weight`.
 
         A rate is null if its class has no rows; `auc` and `below_chance` are then null too. `note`
         (String) is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or

@@ -79,18 +79,20 @@ def cost_curve(
         `second_cost` and `cost_difference` are left of `note`, and the column `across` is the last
         column.
 
-        `probability_cost` (Float64) is π·c_fn / (π·c_fn + (1 - π)·c_fp), where π is the prevalence,
-        and c_fn and c_fp are the costs of a false negative and of a false positive. `expected_cost`
-        (Float64) is the lowest expected cost, divided by π·c_fn + (1 - π)·c_fp, the cost if all
-        predictions are wrong. `threshold`, `fpr` and `fnr` (Float64) belong to the row of the curve
-        with this cost. If several rows have this cost, they belong to the row with the highest
-        threshold. The cost of this row is a straight line from `fpr` at the probability cost 0 to
-        `fnr` at 1. `trivial_cost` (Float64) is the cost of the better one of two trivial
-        classifiers, which predict the same class for all rows. `min_dcf` (Float64) is
-        `expected_cost` divided by `trivial_cost`, the normalized minimum detection cost; null at 0
-        and 1. `second_cost` (Float64) is the lowest expected cost of all other curves, and
-        `cost_difference` (Float64) is `second_cost` minus `expected_cost`. Both are null if there
-        is no other curve.
+        - `probability_cost` (Float64) is π·c_fn / (π·c_fn + (1 - π)·c_fp), where π is the
+          prevalence, and c_fn and c_fp are the costs of a false negative and of a false positive.
+        - `expected_cost` (Float64) is the lowest expected cost, divided by π·c_fn + (1 - π)·c_fp,
+          the cost if all predictions are wrong.
+        - `threshold`, `fpr` and `fnr` (Float64) belong to the row of the curve with this cost. If
+          several rows have this cost, they belong to the row with the highest threshold. The cost
+          of this row is a straight line from `fpr` at the probability cost 0 to `fnr` at 1.
+        - `trivial_cost` (Float64) is the cost of the better one of two trivial classifiers, which
+          predict the same class for all rows.
+        - `min_dcf` (Float64) is `expected_cost` divided by `trivial_cost`, the normalized minimum
+          detection cost; null at 0 and 1.
+        - `second_cost` (Float64) is the lowest expected cost of all other curves, and
+          `cost_difference` (Float64) is `second_cost` minus `expected_cost`. Both are null if there
+          is no other curve.
 
         Costs, rates and the threshold are null if a curve lacks a class. `note` (String) is null or
         `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`. With `across`,

@@ -98,13 +98,14 @@ def h_measure(
         One row per group, sorted by group: `*by`, (`model`,) `h_measure, expected_loss,
         trivial_loss, prior_a, prior_b, n_pos, n_neg, n_missing, note`.
 
-        `h_measure` (Float64) is 1 - `expected_loss` / `trivial_loss`. The H measure is between 0
-        and 1; only with `missing="worst"`, it can be below 0. The loss of a threshold is (1 -
-        π)·c·FPR + π·(1 - c)·FNR per row. `expected_loss` (Float64) is the mean over c of the lowest
-        loss of all thresholds. `trivial_loss` (Float64) is the same mean for the better trivial
-        classifier. `prior_a` and `prior_b` (Float64) are the parameters of the beta distribution.
-        `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but not
-        by `weight`.
+        - `h_measure` (Float64) is 1 - `expected_loss` / `trivial_loss`. The H measure is between 0
+          and 1; only with `missing="worst"`, it can be below 0.
+        - `expected_loss` (Float64) is the mean over c of the lowest loss of all thresholds. The
+          loss of a threshold, per row, is (1 - π)·c·FPR + π·(1 - c)·FNR.
+        - `trivial_loss` (Float64) is the same mean for the better trivial classifier.
+        - `prior_a` and `prior_b` (Float64) are the parameters of the beta distribution.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but
+          not by `weight`.
 
         The H measure and the losses are null if there are no positives or no negatives. Parameters
         that depend on the prevalence are then null too. `note` (String) is null or `no_rows`,

@@ -70,9 +70,9 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
         columns are null if the curve lacks a class. `note` (String) is null or `no_rows`,
         `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
-        A value of the column `across` that is not in the result is not optimal for any costs. If
-        several curves contain a vertex, such as (0, 0), the first curve in the order of the keys is
-        named.
+        A curve whose name is not in the column `across` of the result is not optimal for any costs.
+        If several curves contain a vertex, such as (0, 0), the column contains the first name in
+        sort order.
 
     Raises
     ------

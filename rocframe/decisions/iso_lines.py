@@ -77,10 +77,11 @@ def iso_lines(
         One row per group: `*by, slope, intercept, expected_cost`, then `threshold, tp, fp, fn, tn`
         and the two axes of the kind at the row of lowest cost, then `n_optima, note`.
 
-        `slope` (Float64) is 0 or greater, and infinite for a vertical line. `intercept` (Float64)
-        is y at x = 0; null for a vertical line. `expected_cost` (Float64) is the cost per row at
-        all points of the line. `n_optima` (Int64) is the number of rows with the lowest cost; of
-        these, the row with the highest threshold is returned.
+        - `slope` (Float64) is 0 or greater, and infinite for a vertical line.
+        - `intercept` (Float64) is y at x = 0; null for a vertical line.
+        - `expected_cost` (Float64) is the cost per row at all points of the line.
+        - `n_optima` (Int64) is the number of rows with the lowest cost; of these, the row with the
+          highest threshold is returned.
 
         If a curve lacks a class, `n_optima` is 0 and the other columns are null. `note` (String) is
         null, `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.

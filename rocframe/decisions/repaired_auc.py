@@ -79,10 +79,14 @@ def repaired_auc(
         `*by, gain_realised, gain_chosen, optimism, auc_repaired, auc, n_concavities, note`; one row
         per curve.
 
-        `auc` is the AUC of the curve, and `auc_repaired` its AUC after the repair. `gain_realised`
-        is `auc_repaired - auc`. `gain_chosen` is this difference on the data that determined the
-        concavities; it is never negative. `optimism` is `gain_chosen - gain_realised`.
-        `n_concavities` (Int64) is the number of repaired concavities. If it is 0, both gains are 0.
+        - `auc` is the AUC of the curve, and `auc_repaired` its AUC after the repair.
+        - `gain_realised` is `auc_repaired - auc`.
+        - `gain_chosen` is this difference on the data that determined the concavities; it is never
+          negative.
+        - `optimism` is `gain_chosen - gain_realised`.
+        - `n_concavities` (Int64) is the number of repaired concavities. If it is 0, both gains are
+          0.
+
         All other numbers are Float64.
 
         `auc`, `auc_repaired`, `gain_realised` and `optimism` are null if the curve lacks a class.

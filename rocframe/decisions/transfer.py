@@ -111,12 +111,16 @@ def transfer(
         `*by, rule, value_realised, value_chosen, optimism, threshold, tp, fp, fn, tn, note`; one
         row per curve and rule, in the order of the rules.
 
-        `rule` (String) is the name of the rule. `value_realised` (Float64) is its metric on the
-        data of this row, to which the threshold is applied. `value_chosen` (Float64) is its metric
-        on the data that determined the threshold. `optimism` (Float64) is the amount by which the
-        metric is better on the data that determined the threshold: `value_chosen - value_realised`,
-        or the negative difference if low values are better. `threshold` (Float64) is the chosen
-        threshold. `tp, fp, fn, tn` are the counts of `score >= threshold` on the data of this row.
+        - `rule` (String) is the name of the rule.
+        - `value_realised` (Float64) is the metric of the rule on the data of this row, to which the
+          threshold is applied.
+        - `value_chosen` (Float64) is the metric of the rule on the data that determined the
+          threshold.
+        - `optimism` (Float64) is the amount by which the metric is better on the data that
+          determined the threshold: `value_chosen - value_realised`, or the negative difference if
+          low values are better.
+        - `threshold` (Float64) is the chosen threshold.
+        - `tp, fp, fn, tn` are the counts of `score >= threshold` on the data of this row.
 
         If no threshold was chosen, all these values are null. `note` (String) is null, or the first
         of these values that applies: `no_rows, no_positives, no_negatives, one_positive,

@@ -212,10 +212,14 @@ def intervals(
         n_missing, ci_level, ci_method, note`; one row per group, metric and point, sorted by group,
         with metrics and points in the given order.
 
-        `metric` (String) is the name of the metric. `at` (String) is the argument that determines
-        the point. `value` is the value of this argument; it is null for a rule. `threshold` is the
-        score of the point. For metrics of complete curves, `at`, `value` and `threshold` are null.
-        `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows. All other numbers are Float64.
+        - `metric` (String) is the name of the metric.
+        - `at` (String) is the argument that determines the point.
+        - `value` is the value of this argument; it is null for a rule.
+        - `threshold` is the threshold of the point.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows.
+
+        For metrics of complete curves, `at`, `value` and `threshold` are null. All other numbers
+        are Float64.
 
         `estimate` is null if no threshold has the given rate or meets the constraints, or if the
         metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. `se` and

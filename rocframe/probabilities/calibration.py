@@ -179,15 +179,17 @@ def calibration(
         note, method`. With `consistency`, the columns `consistency_lower, consistency_upper`
         follow.
 
-        `bin` (Int64) is the number of the bin or point within its group, from 0. `score_mean`
-        (Float64) is the mean score of the rows, and `event_rate` (Float64) the share of positives;
-        both are weighted if rows have weights. `lower` and `upper` (Float64) are the limits of the
-        event rate. `score_min` and `score_max` (Float64) are the lowest and the highest score in
-        the bin. `n` (Int64) is the number of rows, multiplied by `count` but not by `weight`.
-        `ci_level` (Float64) is `level`, or null if neither `ci` nor `consistency` is set, and
-        `ci_method` (String) is the method of the confidence limits. For points of a smooth curve,
-        `score_mean` is the score of the point, `event_rate` is the estimate, and `score_min`,
-        `score_max` and `n` are null.
+        - `bin` (Int64) is the number of the bin or point within its group, from 0.
+        - `score_mean` (Float64) is the mean score of the rows, and `event_rate` (Float64) the share
+          of positives; both are weighted if rows have weights.
+        - `lower` and `upper` (Float64) are the limits of the event rate.
+        - `score_min` and `score_max` (Float64) are the lowest and the highest score in the bin.
+        - `n` (Int64) is the number of rows, multiplied by `count` but not by `weight`.
+        - `ci_level` (Float64) is `level`, or null if neither `ci` nor `consistency` is set.
+        - `ci_method` (String) is the method of the confidence limits.
+
+        For points of a smooth curve, `score_mean` is the score of the point, `event_rate` is the
+        estimate, and `score_min`, `score_max` and `n` are null.
 
         `consistency_lower` and `consistency_upper` (Float64) are quantiles of the event rate if
         each row is positive with the probability of its score. A calibrated model has an event rate

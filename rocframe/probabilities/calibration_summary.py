@@ -116,20 +116,31 @@ def calibration_summary(
         within_bin_covariance`. All statistics are Float64, except `hosmer_lemeshow_df` (Int64).
         Means and sums over rows are weighted if rows have weights.
 
-        Losses. `brier` is the mean of (score - outcome)², with the outcome 1 for a positive and 0
-        for a negative. `brier_skill` is 1 - `brier` / `uncertainty`. `log_loss` is the mean of
-        -log(probability of the outcome), with the natural logarithm. `cllr` is the average of two
-        means of -log2(probability of the outcome): the mean over the positives and the mean over
-        the negatives. `cllr_min` is the lowest Cllr of all increasing functions of the score.
+        Losses:
 
-        Parts of the Brier score. `brier` = `miscalibration` - `discrimination` + `uncertainty`.
-        `miscalibration` is the decrease of the Brier score by isotonic regression of the labels on
-        the score (CORP). `uncertainty` is π·(1 - π) for an event rate of π. With bins, `brier` =
-        `reliability` - `resolution` + `uncertainty` + `within_bin_variance` -
-        `within_bin_covariance`. `reliability` is the mean over the rows of (mean score - event
-        rate)² of the bin of the row, and `resolution` is the mean of (event rate - π)².
-        `within_bin_variance` is the variance of the scores within bins. `within_bin_covariance` is
-        twice the covariance of score and outcome within bins.
+        - `brier` is the mean of (score - outcome)², with the outcome 1 for a positive and 0 for a
+          negative.
+        - `brier_skill` is 1 - `brier` / `uncertainty`.
+        - `log_loss` is the mean of -log(probability of the outcome), with the natural logarithm.
+        - `cllr` is the average of two means of -log2(probability of the outcome): the mean over the
+          positives and the mean over the negatives.
+        - `cllr_min` is the lowest Cllr of all increasing functions of the score.
+
+        Parts of the Brier score by isotonic regression: `brier` = `miscalibration` -
+        `discrimination` + `uncertainty`.
+
+        - `miscalibration` is the decrease of the Brier score by isotonic regression of the labels
+          on the score (CORP).
+        - `discrimination` is `uncertainty` minus the Brier score of the isotonic regression.
+        - `uncertainty` is π·(1 - π) for an event rate of π.
+
+        Parts of the Brier score by bins: `brier` = `reliability` - `resolution` + `uncertainty` +
+        `within_bin_variance` - `within_bin_covariance`.
+
+        - `reliability` is the mean over the rows of (mean score - event rate)² of the bin of the
+          row, and `resolution` is the mean of (event rate - π)².
+        - `within_bin_variance` is the variance of the scores within bins.
+        - `within_bin_covariance` is twice the covariance of score and outcome within bins.
 
         Absolute differences between score and event rate. `ece` is the mean over the rows of the
         difference between event rate and mean score of the bin of the row; `mce` is the maximum

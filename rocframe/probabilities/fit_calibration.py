@@ -134,14 +134,16 @@ def fit_calibration(
         returns one row per group and knot, with rising scores. All other methods return one row per
         group. `write` and `read` store the table.
 
-        `score` and `probability` (Float64) are a knot of the isotonic regression: the lowest or the
-        highest score with this probability. They are null for all other methods. `intercept`,
-        `slope` and `slope_complement` (Float64) are the parameters c, a and b. The slopes are >= 0,
-        and at least one of them is > 0. The parameters are null for `"isotonic"`, and
-        `slope_complement` is null unless the method is `"beta"`. The intercept of `"temperature"`
-        is 0. `method` (String) is the method. `n_folds` (Int64) is the number of other folds of the
-        group; null without `over`. `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows
-        on which the function is fitted, multiplied by `count` but not by `weight`.
+        - `score` and `probability` (Float64) are a knot of the isotonic regression: the lowest or
+          the highest score with this probability. They are null for all other methods.
+        - `intercept`, `slope` and `slope_complement` (Float64) are the parameters c, a and b. The
+          slopes are >= 0, and at least one of them is > 0. The parameters are null for
+          `"isotonic"`, and `slope_complement` is null unless the method is `"beta"`. The intercept
+          of `"temperature"` is 0.
+        - `method` (String) is the method.
+        - `n_folds` (Int64) is the number of other folds of the group; null without `over`.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows on which the function is
+          fitted, multiplied by `count` but not by `weight`.
 
         A group without a fit has one row, whose knot and parameters are null. `note` (String) is
         null, or the reason: `no_rows`, `no_positives`, `no_negatives`, `zero_variance` if all

@@ -82,13 +82,14 @@ def murphy_curve(
         elementary_score, miscalibration, discrimination, uncertainty, note`. With
         `grid="vertices"`, the column `side` stands left of `note`.
 
-        `elementary_score` (Float64) is the mean elementary score. With π for the prevalence, it is
-        2·θ·(1 - π)·FPR + 2·(1 - θ)·π·(1 - TPR). Lower values are better. `elementary_score` is
-        equal to `miscalibration` - `discrimination` + `uncertainty` (all Float64). `uncertainty` is
-        the elementary score if all rows have the score π: 2·min(θ·(1 - π), (1 - θ)·π).
-        `discrimination` is `uncertainty` minus the elementary score after isotonic recalibration,
-        which is the lowest expected cost of all thresholds of the curve. `miscalibration` is the
-        decrease of the elementary score by the recalibration.
+        - `elementary_score` is the mean elementary score. With π for the prevalence, it is
+          2·θ·(1 - π)·FPR + 2·(1 - θ)·π·(1 - TPR). Lower values are better. It is the sum
+          `miscalibration` - `discrimination` + `uncertainty`. All four columns are Float64.
+        - `uncertainty` is the elementary score if all rows have the score π:
+          2·min(θ·(1 - π), (1 - θ)·π).
+        - `discrimination` is `uncertainty` minus the elementary score after isotonic recalibration,
+          which is the lowest expected cost of all thresholds of the curve.
+        - `miscalibration` is the decrease of the elementary score by the recalibration.
 
         `side` (String) is `left` for the value at the threshold, and `right` for the limit from
         above. Where the scores of rows are equal to a threshold below 1, `elementary_score` jumps,

@@ -62,9 +62,12 @@ def save_chart(
 ) -> None:
     """Save a chart as an image, an HTML page or a Vega-Lite specification.
 
-    There are four differences from `chart.save`. If writing fails, an old file is unchanged. An
-    HTML page needs no network, and browsers run only the scripts of the page itself. Markup in
-    names and values is shown as text. Data that JSON cannot represent become null.
+    There are four differences from `chart.save`:
+
+    - If writing fails, an old file is unchanged.
+    - An HTML page needs no network, and browsers run only the scripts of the page itself.
+    - Markup in names and values is shown as text.
+    - Data that JSON cannot represent become null.
 
     Parameters
     ----------

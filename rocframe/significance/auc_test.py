@@ -141,12 +141,14 @@ def auc_test(
         `*by`, (`model`,) `auc, p_value, p_adjusted, null, se, statistic, n_pos, n_neg, n_missing,
         test, note`; one row per group, sorted by group.
 
-        `p_adjusted` is adjusted over all rows of the result. `statistic` is `auc - null` divided by
-        `se`. `se` is DeLong's standard error for `"delong"`. For the other methods, it is the
-        standard deviation of the AUC over all permutations of the labels. All these columns are
-        Float64. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count`
-        but not by `weight`. `test` (String) is the name of the method, or `permutation_exact` if
-        all permutations were used.
+        - `p_adjusted` (Float64) is the p-value adjusted over all rows of the result.
+        - `statistic` (Float64) is `auc - null` divided by `se`.
+        - `se` (Float64) is DeLong's standard error for `"delong"`. For the other methods, it is the
+          standard deviation of the AUC over all permutations of the labels.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but
+          not by `weight`.
+        - `test` (String) is the name of the method, or `permutation_exact` if all permutations were
+          used.
 
         With `best_of`, the columns `p_best` (Float64), `auc_by_chance` (Float64) and `best_of`
         (Int64) are right of `p_adjusted`. `p_best` is the probability that the largest AUC of
