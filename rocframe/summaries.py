@@ -93,11 +93,15 @@ def summary(
         - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but
           not by `weight`.
 
-        `auc`, `gini`, `ks`, `eer` and `h_measure` are null if there are no positives or no
-        negatives, and `average_precision` and `pr_auc` without positives. `brier` and `log_loss`
-        are null if a score of the group is outside [0, 1], or is missing with `missing="worst"`.
-        All statistics are null if the group has no rows. `note` (String) is null or `no_rows`,
-        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+        All statistics are null if the group has no rows.
+
+        - `auc`, `gini`, `ks`, `eer` and `h_measure` are null if there are no positives or no
+          negatives.
+        - `average_precision` and `pr_auc` are null if there are no positives.
+        - `brier` and `log_loss` are null if a score of the group is outside [0, 1], or is missing
+          with `missing="worst"`.
+        - `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
+          `one_negative`.
 
     Raises
     ------

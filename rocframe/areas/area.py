@@ -79,18 +79,21 @@ def area(
     -------
     DataFrame or LazyFrame
         `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall, or `*by, auc,
-        lift_area, lift_area_step` for lift charts; one row per group. Areas are Float64. `auc`,
-        `average_precision` and `pr_auc` are in [0, 1]. `auc` is null if there are no positives or
-        no negatives. `average_precision` and `pr_auc` are null if there are no positives.
+        lift_area, lift_area_step` for lift charts; one row per group. Areas are Float64.
+
+        - `auc`, `average_precision` and `pr_auc` are in [0, 1].
+        - `auc` is null if there are no positives or no negatives.
+        - `average_precision` and `pr_auc` are null if there are no positives.
 
         With `alert_rate`, the result is `*by, partial_auc`. The partial area is null if there are
         no positives or no negatives.
 
-        `lift_area` and `lift_area_step` are numbers of positives, between 0 and the number of all
-        positives. Both areas are null if the group has no rows. `lift_area_step` is the mean number
-        of positives that have a higher score than a row of the group. `lift_area` is the same mean,
-        except that positives with the same score as the row, including the row itself, count one
-        half.
+        - `lift_area` and `lift_area_step` are numbers of positives, between 0 and the number of all
+          positives. Both areas are null if the group has no rows.
+        - `lift_area_step` is the mean number of positives that have a higher score than a row of
+          the group.
+        - `lift_area` is the same mean, except that positives with the same score as the row,
+          including the row itself, count one half.
 
         If the table was computed with `prevalence=`, all areas except `auc` are the areas at that
         prevalence, and they are null if there are no positives or no negatives.

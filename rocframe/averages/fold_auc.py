@@ -115,11 +115,13 @@ def fold_auc(
     -------
     DataFrame or LazyFrame
         `*by`, (`model`,) `mean_auc, lower, upper, sd, se, auc_of_mean, pooled_auc, n_curves, n_pos,
-        n_neg, n_missing, ci_level, ci_method, note`; one row per group, sorted by group. `sd` is
-        the standard deviation of the areas, with divisor n - 1; it is null for one fold. `se` and
-        the limits are null if the variance is 0 or, for DeLong's methods, if a fold has only one
-        row of a class. `auc_of_mean` is the area under the vertical average at 101 points.
-        `pooled_auc` is the AUC of all rows of the group.
+        n_neg, n_missing, ci_level, ci_method, note`; one row per group, sorted by group.
+
+        - `sd` is the standard deviation of the areas, with divisor n - 1; it is null for one fold.
+        - `se` and the limits are null if the variance is 0 or, for DeLong's methods, if a fold has
+          only one row of a class.
+        - `auc_of_mean` is the area under the vertical average at 101 points.
+        - `pooled_auc` is the AUC of all rows of the group.
 
         - `n_curves` (Int64) is the number of folds with both classes.
         - `n_pos`, `n_neg` and `n_missing` (Int64) count the rows of all folds.

@@ -222,8 +222,10 @@ def theoretical_curve(
     -------
     DataFrame
         `fpr, tpr, auc, a, b, note`, the columns of `smooth`; one row per point, by rising `fpr`.
-        `tpr` (Float64) is the true positive rate of the curve at `fpr`. `auc` (Float64) is the area
-        under the complete curve, from numerical integration. `a`, `b` and `note` are null.
+
+        - `tpr` (Float64) is the true positive rate of the curve at `fpr`.
+        - `auc` (Float64) is the area under the complete curve, from numerical integration.
+        - `a`, `b` and `note` are null.
 
     Raises
     ------

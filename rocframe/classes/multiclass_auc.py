@@ -139,11 +139,12 @@ def multiclass_auc(
         Averages are over the classes that have rows in the group; `"micro"` also includes the
         scores of the other classes, as negatives.
 
-        `n` (Int64) counts the rows that are used. `n_missing` (Int64) counts the rows without a
-        label or a score. With `missing="drop"`, a row in which at least one score is missing is
-        left out for all classes. `note` (String) is null, or the first of these values that
-        applies: `no_rows, one_class, zero_variance, redrawn`. For example, `redrawn:12` means that
-        12 resamples had a single class and were drawn again.
+        - `n` (Int64) counts the rows that are used.
+        - `n_missing` (Int64) counts the rows without a label or a score. With `missing="drop"`, a
+          row in which at least one score is missing is left out for all classes.
+        - `note` (String) is null, or the first of these values that applies: `no_rows, one_class,
+          zero_variance, redrawn`. For example, `redrawn:12` means that 12 resamples had a single
+          class and were drawn again.
 
     Raises
     ------

@@ -87,15 +87,20 @@ def multiclass_losses(
     -------
     DataFrame or LazyFrame
         `*by, brier, log_loss, accuracy, n_classes, n, n_missing, note`; one row per group, sorted
-        by group. `brier` (Float64) is in [0, 2]. `log_loss` (Float64) is in [0, 36.05], because
-        probabilities are clipped to [ε, 1 - ε] with ε = 2⁻⁵². `accuracy` (Float64) is the share of
-        rows whose true class has the highest probability. If several classes have the highest
-        probability, the first of them in the order of `scores` or `classes` is used. All three are
-        null for a group without rows.
+        by group.
 
-        `n_classes` (Int64) counts the classes in `scores`. `n` (Int64) counts the rows that are
-        used, and `n_missing` (Int64) the rows that are left out. `note` (String) is `no_rows` for a
-        group without rows, and otherwise null.
+        - `brier` (Float64) is in [0, 2].
+        - `log_loss` (Float64) is in [0, 36.05], because probabilities are clipped to [ε, 1 - ε]
+          with ε = 2⁻⁵².
+        - `accuracy` (Float64) is the share of rows whose true class has the highest probability. If
+          several classes have the highest probability, the first of them in the order of `scores`
+          or `classes` is used.
+        - `n_classes` (Int64) counts the classes in `scores`.
+        - `n` (Int64) counts the rows that are used, and `n_missing` (Int64) the rows that are left
+          out.
+        - `note` (String) is `no_rows` for a group without rows, and otherwise null.
+
+        The two losses and the accuracy are null for a group without rows.
 
     Raises
     ------

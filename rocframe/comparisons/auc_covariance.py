@@ -116,11 +116,14 @@ def auc_covariance(
         row per group and ordered pair of its models, including each model with itself, sorted by
         group, `model_a` and `model_b`.
 
-        `covariance` is the covariance of the two estimated areas; for a model with itself, it is
-        the variance of the area. `correlation` is in [-1, 1]. Both are null if a class has fewer
-        than two rows or clusters. The correlation is also null if the variance of an area is 0.
-        `auc_a` and `auc_b` are the areas; with `fpr` or `tpr`, their columns are `partial_auc_a`
-        and `partial_auc_b`. These columns are Float64.
+        - `covariance` is the covariance of the two estimated areas; for a model with itself, it is
+          the variance of the area.
+        - `correlation` is the correlation of the two estimated areas, in [-1, 1].
+        - `auc_a` and `auc_b` are the areas; with `fpr` or `tpr`, their columns are `partial_auc_a`
+          and `partial_auc_b`.
+
+        These columns are Float64. `covariance` and `correlation` are null if a class has fewer than
+        two rows or clusters. The correlation is also null if the variance of an area is 0.
 
         `n_pos` and `n_neg` (Int64) are the numbers of rows that all models scored. `note` (String)
         is null, or the first of these values that applies: `no_rows, no_positives, no_negatives,

@@ -124,13 +124,14 @@ def chain(
         fpr_alone, tpr_alone, threshold, n_pos, n_neg, note`; one row per group and stage, sorted by
         group and `stage`.
 
-        `stage` (Int64) is the number of models in the chain, and `model` is the model that the
-        stage adds. Models with the same false positive rate are in the order of their true positive
-        rates, lowest first for OR and highest first for AND, and then of their names. `fpr` and
-        `tpr` (Float64) are the measured rates of the chain up to this stage, and `tp, fp, fn, tn`
-        are the counts of this chain, Int64, or Float64 if rows are weighted. `fpr_independent` and
-        `tpr_independent` (Float64) are the expected rates if the decisions of all models of the
-        chain are independent within each class.
+        - `stage` (Int64) is the number of models in the chain.
+        - `model` is the model that the stage adds. Models with the same false positive rate are in
+          the order of their true positive rates, lowest first for OR and highest first for AND.
+          Models with the same two rates are in the order of their names.
+        - `fpr` and `tpr` (Float64) are the measured rates of the chain up to this stage.
+        - `tp, fp, fn, tn` are the counts of this chain, Int64, or Float64 if rows are weighted.
+        - `fpr_independent` and `tpr_independent` (Float64) are the expected rates if the decisions
+          of all models of the chain are independent within each class.
 
         `fpr_alone` and `tpr_alone` (Float64) are the rates of the model alone, and `threshold`
         (Float64) is its threshold, which is null for decisions. `n_pos` and `n_neg` (Int64) are

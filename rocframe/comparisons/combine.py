@@ -121,8 +121,9 @@ def combine(
         threshold_b, n_pos, n_neg, note`; two rows per group and pair of models that both have rows
         in the group, sorted by group, `model_a`, `model_b` and `operator`.
 
-        `operator` (String) is `"and"` or `"or"`. `fpr` and `tpr` (Float64) are the measured rates
-        of AND or OR. `tp, fp, fn, tn` are the counts, Int64, or Float64 if rows are weighted.
+        - `operator` (String) is `"and"` or `"or"`.
+        - `fpr` and `tpr` (Float64) are the measured rates of AND or OR.
+        - `tp, fp, fn, tn` are the counts, Int64, or Float64 if rows are weighted.
 
         `fpr_independent` and `tpr_independent` (Float64) are the expected rates if the decisions of
         both models are independent within each class: `tpr_a * tpr_b` for AND, and
@@ -130,10 +131,11 @@ def combine(
         (Float64) are the lowest and the highest possible rates: `max(0, tpr_a + tpr_b - 1)` and
         `min(tpr_a, tpr_b)` for AND, `max(tpr_a, tpr_b)` and `min(1, tpr_a + tpr_b)` for OR.
 
-        `fpr_a`, `tpr_a`, `fpr_b` and `tpr_b` (Float64) are the rates of both models on the rows
-        that both scored. `threshold_a` and `threshold_b` (Float64) are the thresholds; they are
-        null for decisions. `n_pos` and `n_neg` (Int64) are numbers of rows, multiplied by `count`
-        but not by `weight`.
+        - `fpr_a`, `tpr_a`, `fpr_b` and `tpr_b` (Float64) are the rates of both models on the rows
+          that both scored.
+        - `threshold_a` and `threshold_b` (Float64) are the thresholds; they are null for decisions.
+        - `n_pos` and `n_neg` (Int64) are numbers of rows, multiplied by `count` but not by
+          `weight`.
 
         A rate is null if its class has no rows. All rates and counts are null if a model has no
         threshold in the group. `note` (String) is null, or the first of these values that applies:

@@ -221,9 +221,10 @@ def compare(
         null: it is 1 for a two-sided test, 1/2 for a one-sided test, and 0 for a test with a
         positive `margin`. These columns are Float64.
 
-        `n_paired` (Int64) is the number of rows that both models scored; it is null for unpaired
-        rows. `ci_level` (Float64) is `level`; it is null for tests without limits. `test` (String)
-        is `method`, with `_exact` appended if all permutations were used.
+        - `n_paired` (Int64) is the number of rows that both models scored; it is null for unpaired
+          rows.
+        - `ci_level` (Float64) is `level`; it is null for tests without limits.
+        - `test` (String) is `method`, with `_exact` appended if all permutations were used.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance`; `redrawn:3` if 3 resamples lacked

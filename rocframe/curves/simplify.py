@@ -77,14 +77,18 @@ def simplify(
     -------
     DataFrame or LazyFrame
         The remaining rows of `curves`, with all its columns, then `error, area_change` (Float64,
-        the same in all rows of a group). `error` is an upper bound of the distance between the
-        simplified and the full curve, and at most `max_error`. At every x, the y values of the two
-        curves differ by at most `error`. At every y, the x values of the two curves differ by at
-        most `error`. If a curve is vertical at some x, this holds for its lowest and highest y at
-        this x. For precision-recall and lift curves, the bound applies only to y values, because
-        precision and lift are not monotone. `area_change` is the area under the simplified curve
-        minus the area under the full curve: `pr_auc` for precision-recall, `auc` for all other
-        kinds. `error` is null if the curve is undefined, and `area_change` is null if the area is
+        the same in all rows of a group).
+
+        - `error` is an upper bound of the distance between the simplified and the full curve, and
+          at most `max_error`. At every x, the y values of the two curves differ by at most `error`.
+          At every y, the x values of the two curves differ by at most `error`. If a curve is
+          vertical at some x, this holds for its lowest and highest y at this x. For
+          precision-recall and lift curves, the bound applies only to y values, because precision
+          and lift are not monotone.
+        - `area_change` is the area under the simplified curve minus the area under the full curve:
+          `pr_auc` for precision-recall, `auc` for all other kinds.
+
+        `error` is null if the curve is undefined, and `area_change` is null if the area is
         undefined. The first and last rows of undefined curves are kept.
 
     Raises

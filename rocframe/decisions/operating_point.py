@@ -143,11 +143,14 @@ def operating_point(
     -------
     DataFrame or LazyFrame
         One row per group and rule, in the order of the rules: `*by, rule, value`, then the columns
-        of the curve table, then `n_optima, note`. `rule` (String) is the name of the rule. `value`
-        (Float64) is its metric at the chosen row: the Youden index, the distance, the mean of FPR
-        and FNR for `"equal_error"`, the cost or the profit per row, the cost per row for `"bayes"`,
-        or the given metric. `n_optima` (Int64) is the number of rows with the best value; of these,
-        the row with the highest threshold is returned. For `"bayes"` it is 1.
+        of the curve table, then `n_optima, note`.
+
+        - `rule` (String) is the name of the rule.
+        - `value` (Float64) is the metric of the rule at the chosen row: the Youden index, the
+          distance, the mean of FPR and FNR for `"equal_error"`, the cost or the profit per row, the
+          cost per row for `"bayes"`, or the given metric.
+        - `n_optima` (Int64) is the number of rows with the best value; of these, the row with the
+          highest threshold is returned. For `"bayes"` it is 1.
 
         If a rule is undefined, or if no row meets the constraints, `value` and the columns of the
         curve are null and `n_optima` is 0. `note` (String) is null, or the first of these values

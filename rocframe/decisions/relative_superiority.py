@@ -76,12 +76,12 @@ def relative_superiority(
         cost is c_fp / (c_fp + c_fn), as in `h_measure`, and the cost ratio is c_fp / c_fn, as in
         `hull`. The relative cost and the cost ratio fall as the probability cost rises.
 
-        `largest_difference` (Float64) is the largest difference in the range between the lowest
-        cost of all other curves and the cost of this curve, both as `expected_cost` of
-        `cost_curve`. `largest_difference` is null if there is no other curve. `n_best` (Int64) is
-        the number of curves that have the lowest cost in the range: more than 1 if they have the
-        same best point, such as the trivial classifier for extreme costs. Each of these curves has
-        a row.
+        - `largest_difference` (Float64) is the largest difference in the range between the lowest
+          cost of all other curves and the cost of this curve, both as `expected_cost` of
+          `cost_curve`. It is null if there is no other curve.
+        - `n_best` (Int64) is the number of curves that have the lowest cost in the range: more than
+          1 if they have the same best point, such as the trivial classifier for extreme costs. Each
+          of these curves has a row.
 
         A curve that never has the lowest cost has no row. A curve that lacks a class has one row,
         in which `n_best` is 0 and all limits are null. `note` (String) is null or `no_rows`,
@@ -186,11 +186,11 @@ def lc_index(
         One row per curve, sorted by group: `*by, lc_index, best_share, tied_share, cost_ratio_low,
         cost_ratio_mode, cost_ratio_high, prevalence, note`. All numbers are Float64.
 
-        `best_share` is the probability that the curve is the only one with the lowest cost, and
-        `tied_share` the probability that it shares the lowest cost with other curves. `lc_index` is
-        between 0 and 1: `best_share`, plus an equal part of the probability of each tie. The
-        indices of compared curves add up to 1. `cost_ratio_low`, `cost_ratio_mode` and
-        `cost_ratio_high` are the values of `cost_ratio`.
+        - `best_share` is the probability that the curve is the only one with the lowest cost.
+        - `tied_share` is the probability that it shares the lowest cost with other curves.
+        - `lc_index` is between 0 and 1: `best_share`, plus an equal part of the probability of each
+          tie. The indices of compared curves add up to 1.
+        - `cost_ratio_low`, `cost_ratio_mode` and `cost_ratio_high` are the values of `cost_ratio`.
 
         A curve that lacks a class is not compared. The index, the shares and the prevalence of this
         curve are null. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,

@@ -45,11 +45,14 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
         One row per group and score that both classes have, in falling order of scores: `*by,
         threshold, auc_change, tied_pos, tied_neg`. Groups without ties have no rows.
 
-        `threshold` (Float64) is the tied score. `auc_change` (Float64) is the largest change of the
-        AUC if the tied rows are put in an order: plus this number if all positives are first, minus
-        this number if all negatives are first. `tied_pos` and `tied_neg` are the numbers of
-        positives and negatives with this score, or their sums of weights; their dtype is that of
-        the counts. Only group columns can be null.
+        - `threshold` (Float64) is the tied score.
+        - `auc_change` (Float64) is the largest change of the AUC if the tied rows are put in an
+          order: plus this number if all positives are first, minus this number if all negatives are
+          first.
+        - `tied_pos` and `tied_neg` are the numbers of positives and negatives with this score, or
+          their sums of weights; their dtype is the dtype of the counts.
+
+        Only group columns can be null.
 
     Raises
     ------

@@ -142,11 +142,13 @@ def calibration_summary(
         - `within_bin_variance` is the variance of the scores within bins.
         - `within_bin_covariance` is twice the covariance of score and outcome within bins.
 
-        Absolute differences between score and event rate. `ece` is the mean over the rows of the
-        difference between event rate and mean score of the bin of the row; `mce` is the maximum
-        over the bins. `smooth_ece` is the same mean with a kernel instead of bins. `ici`, `e50`,
-        `e90` and `e_max` are the mean, median, 90th percentile and maximum over the rows of the
-        difference between the score and the event rate of a local regression.
+        Absolute differences between score and event rate.
+
+        - `ece` is the mean over the rows of the difference between event rate and mean score of the
+          bin of the row; `mce` is the maximum over the bins.
+        - `smooth_ece` is the same mean with a kernel instead of bins.
+        - `ici`, `e50`, `e90` and `e_max` are the mean, median, 90th percentile and maximum over the
+          rows of the difference between the score and the event rate of a local regression.
 
         Logistic recalibration. `calibration_intercept` and `calibration_slope` are the parameters a
         and b of logit(P) = a + b·logit(score), fitted by maximum likelihood. Calibrated scores have
@@ -162,10 +164,12 @@ def calibration_summary(
 
         All statistics are null if the group has no rows. `brier_skill`, `cllr`, `cllr_min` and the
         logistic parameters are null if there are no positives or no negatives.
-        `calibration_intercept` and `calibration_slope` are also null if all scores are equal, or if
-        a threshold separates the positives from the negatives. `spiegelhalter_z` is null if all
-        scores are 0, 1/2 or 1 and no score is 0 for a positive or 1 for a negative.
-        `hosmer_lemeshow_p` is null if `hosmer_lemeshow_df` is 0.
+
+        - `calibration_intercept` and `calibration_slope` are also null if all scores are equal, or
+          if a threshold separates the positives from the negatives.
+        - `spiegelhalter_z` is null if all scores are 0, 1/2 or 1 and no score is 0 for a positive
+          or 1 for a negative.
+        - `hosmer_lemeshow_p` is null if `hosmer_lemeshow_df` is 0.
 
     Raises
     ------
