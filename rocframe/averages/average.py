@@ -104,9 +104,11 @@ def average(
           `score >= threshold` of each curve.
         - `"pooled"`: one curve from the rows of all curves.
 
-        For averages over classes, which have no limits: `"macro"` is vertical with equal weights;
-        `"weighted"` is vertical, with each class weighted by its number of positives; `"micro"` is
-        pooled.
+        Averages over classes have no limits:
+
+        - `"macro"`: the vertical mean with equal weights.
+        - `"weighted"`: the vertical mean, with each class weighted by its number of positives.
+        - `"micro"`: as `"pooled"`.
     fixed : str or Expr, default None
         The fixed metric: the means are computed at given values of this metric. The name of a
         metric, such as `"tpr"` or `"accuracy"`; `"threshold"`; or a named expression over `tp`,

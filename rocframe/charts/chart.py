@@ -162,9 +162,9 @@ def chart(
         end at the border of the chart, and points with these rates are not drawn.
     x_domain : sequence of float, default None
         Lowest and highest value of the x axis, such as `(0, 0.2)`, to zoom in. By default, the axis
-        shows all values. For charts of curves, averages, bands, operating points and calibration.
-        All layers of a chart need the same domains. The areas are still the areas of the complete
-        curves.
+        shows all values. Only for charts of curves, averages, bands, operating points and
+        calibration. All layers of a chart need the same domains. The areas are still the areas of
+        the complete curves.
     y_domain : sequence of float, default None
         Lowest and highest value of the y axis.
     hull : bool, default False
@@ -203,15 +203,16 @@ def chart(
     benefit : str, default None
         Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`. The axes and
         tooltips are then named for benefits instead of positives: "Share of benefit (dollars)"
-        instead of "True positive rate". For charts of curves, averages and operating points.
+        instead of "True positive rate". Only for charts of curves, averages and operating points.
     cost : str, default None
         Unit of the costs, for curves of `curve(cost=)`: "Share of cost (dollars)" instead of "False
         positive rate".
     diagonal : bool, default True
-        Draw the lines of chance, of perfect scores and of perfect calibration. For charts of
+        Draw the lines of chance, of perfect scores and of perfect calibration. Only for charts of
         curves, averages, bands, operating points and calibration.
     legend : bool, default True
-        Draw the legends. For the same charts as `diagonal`. The areas are also in the description.
+        Draw the legends. Only for the same charts as `diagonal`. The areas are also in the
+        description.
 
     Returns
     -------

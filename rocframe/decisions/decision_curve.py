@@ -99,7 +99,7 @@ def decision_curve(
 
     Notes
     -----
-    The threshold p is best for the costs that it determines if the scores are calibrated. If the
+    If the scores are calibrated, p is the best threshold for the costs that p determines. If the
     scores are not calibrated, another threshold can have a higher net benefit at the same costs:
     see `operating_point`.
 

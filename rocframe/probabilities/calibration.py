@@ -201,13 +201,15 @@ def calibration(
         event rate. If the event rate of a quantile or uniform bin is 0 or 1, and rows have neither
         weights nor clusters, Wilson's limits are used instead, and `ci_method` is `wilson`.
 
-        `note` (String) is null, or the first of these values that applies: `no_rows` if the event
-        rate is null because there are no rows; `no_positives`, `no_negatives`, `one_positive` or
-        `one_negative` for all bins of a group in which a class has no row or one row;
-        `zero_variance` if all resamples have the same event rate; `redrawn:12` if the event rate is
-        undefined in 12 resamples, which were omitted, for example because they had no rows in the
-        bin. With weights or clusters, for isotonic levels and for points, resamples with rows of
-        one class only are drawn again, and counted too.
+        `note` (String) is null, or the first of these values that applies:
+
+        - `no_rows`: the event rate is null because there are no rows.
+        - `no_positives`, `no_negatives`, `one_positive` or `one_negative`: a class of the group has
+          no row or one row.
+        - `zero_variance`: all resamples have the same event rate.
+        - `redrawn:12`: the event rate is undefined in 12 resamples, which were omitted, for example
+          because they had no rows in the bin. With weights or clusters, for isotonic levels and for
+          points, resamples with rows of one class only are drawn again, and counted too.
 
         `method` (String) is the argument `method`, which `chart` reads.
 
