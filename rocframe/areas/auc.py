@@ -191,12 +191,12 @@ def auc(
     With `cluster`, Obuchowski's variance is used instead of DeLong's.
 
     With `alert_rate=(0, u)`, the partial area is Clémençon and Vayatis' local AUC: the integral of
-    1 - FPR over TPR, up to the point of the ROC curve with the alert rate u. This integral is the
-    area under a curve that is the ROC curve up to this point, and has a constant TPR right of this
-    point. The point is interpolated linearly if it is within a tie. The area is the AUC for u = 1.
-    The area is u - u²/2 for random scores, and at most u divided by the prevalence. DeLong's
-    variance is not valid for this area, because the score at the end of the range depends on the
-    data of both classes. Resamples for this area are drawn from both classes together.
+    1 - FPR over TPR, up to the point of the ROC curve with the alert rate u. It is also the area
+    under the ROC curve if TPR were constant right of this point. The point is interpolated linearly
+    if it is within a tie. The area is the AUC for u = 1. The area is u - u²/2 for random scores,
+    and at most u divided by the prevalence. DeLong's variance is not valid for this area, because
+    the score at the end of the range depends on the data of both classes. Resamples for this area
+    are drawn from both classes together.
 
     Each resample has as many rows of each class as the data. With `cluster`, each resample consists
     of as many clusters as the data. The p-quantile of n replicates in increasing order is the

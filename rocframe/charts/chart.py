@@ -185,10 +185,10 @@ def chart(
         thresholds or tables, with a shape for each name. If the table is from `intervals` and has
         the metrics of the axes, bars show the confidence limits of these metrics.
     areas : DataFrame, default None
-        Table of areas whose confidence limits the legend (without colors, the subtitle) shows in
-        brackets. The table is from `auc`; from `fold_auc`, if a legend entry shows the mean area of
-        several curves; or from `intervals`, with `average_precision` or `auc`. Its areas must be
-        equal to the areas in the legend.
+        Table of areas whose confidence limits the legend shows in brackets. In charts without
+        colors, the subtitle shows them. The table is from `auc`; from `fold_auc`, if a legend entry
+        shows the mean area of several curves; or from `intervals`, with `average_precision` or
+        `auc`. Its areas must be equal to the areas in the legend.
     ties : bool, default False
         Draw the area between the best and the worst order of tied rows with a dotted outline, for
         roc, gain and lift_chart, if it is large enough to be visible. The description states both
@@ -218,13 +218,17 @@ def chart(
     -------
     altair.LayerChart or altair.FacetChart
         A plain Altair chart; a FacetChart with `facet`. Tooltips show rows of the table. The legend
-        (without colors, the subtitle) shows the area under each curve, or the mean of the areas of
-        one color: average precision (AP) for precision-recall, AUC for other kinds. Charts that are
-        added with `a + b` have the same colors for equal values, and one line of chance;
+        shows the area under each curve, or the mean area of the curves of one color: average
+        precision (AP) for precision-recall, AUC for other kinds. In charts without colors, the
+        subtitle shows the areas.
+
+        The sum `a + b` of two charts has the same colors for equal values, and one line of chance;
         `alt.layer(a, b)` draws the line of each chart. If `a` and `b` have different axes, `a + b`
         raises an OptionValueError. Concatenated charts share colors and legend, unless you call
-        `.resolve_scale(color="independent")`. Altair does not escape markup in group values when it
-        saves HTML. For untrusted values, use `save_chart` instead.
+        `.resolve_scale(color="independent")`.
+
+        Altair does not escape markup in group values when it saves HTML. For untrusted values, use
+        `save_chart` instead.
 
     Raises
     ------

@@ -118,9 +118,9 @@ def compare(
         value of the baseline minus the value of the other model. None: all pairs of models are
         compared.
     metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
-        Metric of the models: `"auc"`, or with `fpr` or `tpr` a partial area or a rate;
-        `"average_precision"`; or the mean of a loss, `"brier"` or `"log_loss"`, for which scores
-        must be probabilities.
+        Metric of the models. `"auc"`: the AUC; with `fpr` or `tpr`, a partial area or a rate.
+        `"average_precision"`: the average precision. `"brier"` and `"log_loss"`: the mean of a
+        loss, for which scores must be probabilities.
     method : str, optional
         Test of the difference. By default `"delong"` for areas, `"t_test"` for losses and
         `"bootstrap"` for average precision.

@@ -38,7 +38,8 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     """Return the convex hull of each ROC curve, or of several curves together.
 
     Points below the hull are not optimal for any costs and any prevalence. A random choice between
-    the thresholds of two neighboring vertices reaches any point of the line between them.
+    the thresholds of two neighboring vertices has an expected point on the line between the
+    vertices.
 
     Parameters
     ----------

@@ -127,12 +127,16 @@ def intervals(
         names to columns compares several models side by side. The result then has the group
         column `model` (String) after `by`.
     metrics : str, Expr or sequence of these
-        Metrics of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
-        `"pr_auc"`. Measures of probabilities, for scores in [0, 1]: the losses, parts of the Brier
-        score, calibration errors and logistic parameters of `calibration_summary`, such as
-        `"brier"`, `"log_loss"`, `"ece"` or `"calibration_slope"`. Metrics of points: all metrics of
-        `curve`, such as `"tpr"` or `"f1"`, and named expressions over `threshold`, `tp`, `fp`,
-        `fn`, `tn`. At given rates or by a rule, also `"threshold"`, the threshold of the point.
+        Metrics of three types:
+
+        - Metrics of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
+          `"pr_auc"`.
+        - Measures of probabilities, for scores in [0, 1]: the losses, parts of the Brier score,
+          calibration errors and logistic parameters of `calibration_summary`, such as `"brier"`,
+          `"log_loss"`, `"ece"` or `"calibration_slope"`.
+        - Metrics of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, and named
+          expressions over `threshold`, `tp`, `fp`, `fn`, `tn`. If a rate or a rule is given, also
+          `"threshold"`, the threshold of the point.
     threshold : float or sequence of float, default None
         One or more thresholds; rows with `score >= threshold` are predicted positive.
     fpr : float or sequence of float, default None
