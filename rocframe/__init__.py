@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.contrast import contrast
     from rocframe.comparisons.decision_intervals import decision_intervals
     from rocframe.comparisons.hull_shares import hull_shares
+    from rocframe.compression.compress import compress
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
     from rocframe.curves.simplify import simplify
@@ -143,6 +144,7 @@ __all__ = [
     "combine",
     "combine_points",
     "compare",
+    "compress",
     "concavities",
     "confusion_matrix",
     "contrast",

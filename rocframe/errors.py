@@ -35,7 +35,7 @@ import polars as pl
 from rocframe.text import format_count, format_list, format_type, format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "AmbiguousCountError",
@@ -317,6 +317,18 @@ class ScoreError(RocframeError, ValueError):
             f"score={column!r}: {dtype} value {example} changes when it becomes Float64, so two "
             "scores might become equal.\nScale or rank the scores first, "
             f"for example with pl.col({column!r}).rank('dense')."
+        )
+
+    @classmethod
+    def different_cells(
+        cls, column: str, widths: Sequence[float], group: Sequence[str]
+    ) -> ScoreError:
+        """Return an error for scores of one group that were rounded to different resolutions."""
+        where = f" of group {', '.join(group)}" if group else ""
+        return cls(
+            f"{column}: the rows{where} have scores that were rounded to different resolutions, so "
+            f"their ranges overlap.\nFound widths: {format_list(widths)}.\n"
+            'Round all scores to the widest cells: compress(…, count="count").'
         )
 
 

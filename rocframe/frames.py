@@ -196,3 +196,11 @@ def through_node(
         validate_output_schema=True,
     )
     return result.filter(pl.col(anchor).is_not_null())
+
+
+def deferred_table(compute: Callable[[], pl.DataFrame], plan: pl.LazyFrame) -> pl.LazyFrame:
+    """Return a LazyFrame that calls `compute` when it is collected.
+
+    The result of `compute` has the columns and dtypes of `plan`, which is not collected.
+    """
+    return pl.defer(compute, schema=plan.collect_schema())

@@ -166,6 +166,7 @@ class RocFrame(Namespace):
     multiclass_auc = LazyMethod("rocframe.classes.multiclass_auc")
     multiclass_losses = LazyMethod("rocframe.classes.multiclass_losses")
     class_metrics = LazyMethod("rocframe.classes.class_metrics")
+    compress = LazyMethod("rocframe.compression.compress")
     one_vs_rest = LazyMethod("rocframe.classes.one_vs_rest")
     one_vs_one = LazyMethod("rocframe.classes.one_vs_one")
     top_label = LazyMethod("rocframe.classes.top_label")

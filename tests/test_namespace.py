@@ -29,6 +29,7 @@ VERBS = [
     "combine",
     "combine_points",
     "compare",
+    "compress",
     "concavities",
     "confusion_matrix",
     "contrast",

@@ -284,6 +284,7 @@ EXCEPTIONS = {
         "returns predictions, without groups: tests/classes",
     ),
     "windows": "returns predictions, without groups: tests/test_windows.py",
+    "compress": "returns predictions: tests/compression",
     "confusion_matrix": "reads decisions instead of scores: tests/decisions/test_confusion_matrix",
     "expand_counts": "reads confusion matrices: tests/decisions/test_confusion_matrix",
 }

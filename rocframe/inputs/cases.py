@@ -12,6 +12,7 @@ import polars as pl
 from rocframe.errors import LabelError, MassError, MissingValuesError, ScoreError
 from rocframe.frames import fill_nulls, number_distinct_rows
 from rocframe.inputs.roles import positive_literal
+from rocframe.inputs.score_cells import check_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -95,7 +96,8 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
             absent |= (weights == 0).fill_null(False)
     negative = ~fill_nulls(positive, False).to_numpy()
 
-    scores = [role for role in columns if role.startswith("score")]
+    scores = [role for role in columns if role.startswith("score ")]
+    check_cells(keys, [columns[role] for role in scores], columns.get("width"), bound.by)
     for model, role in zip(bound.models or [None], scores, strict=True):
         score = scores_as_floats(columns[role], bound.names[role])
         state = None

@@ -21,6 +21,7 @@ from rocframe.errors import (
     RepeatedNameError,
 )
 from rocframe.frames import column, private_names
+from rocframe.inputs.score_cells import SCORE_WIDTH
 from rocframe.options import (
     NOT_GIVEN,
     NotGiven,
@@ -165,6 +166,12 @@ def bind_roles(
         "cluster": roles.cluster,
     }
     sources |= {role: (role, source) for role, source in optional.items() if source is not None}
+    has_width = SCORE_WIDTH in schema and schema[SCORE_WIDTH].is_float()
+    if has_width and SCORE_WIDTH not in {
+        *by,
+        *(source for _, source in sources.values() if isinstance(source, str)),
+    }:
+        sources["width"] = ("width", SCORE_WIDTH)
 
     arguments = [("by", name) for name in result_keys] + [("over", name) for name in over_keys]
     check_repeated_columns([*arguments, *sources.values()])
@@ -417,7 +424,12 @@ def _check_cluster(name: str, dtype: pl.DataType) -> None:
         )
 
 
+def _accept_any(name: str, dtype: pl.DataType) -> None:
+    """Accept a column of any dtype."""
+
+
 TYPE_CHECKS = {
+    "width": _accept_any,
     "label": _check_label,
     "score": _check_score,
     "weight": _check_weight,

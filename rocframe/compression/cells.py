@@ -1,0 +1,223 @@
+"""Count the predictions of each group with equal label and equal, possibly rounded, score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import frexp
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+import polars as pl
+
+from rocframe.errors import MassError, RepeatedNameError
+from rocframe.frames import collect_frame, through_node
+from rocframe.inputs.cases import is_positive
+from rocframe.inputs.roles import bind_roles
+from rocframe.inputs.score_cells import SCORE_WIDTH, cell_width, group_resolution, round_down
+from rocframe.options import check_group_columns
+
+if TYPE_CHECKING:
+    from rocframe.compression.resolution import Rounding
+    from rocframe.inputs.roles import BoundRoles, Roles
+
+
+COUNT, LABEL, SCORE_COLUMN, WEIGHT, WIDTH = "count", "label", "score", "weight", "width"
+NEGATIVE, MISSING = "negative", "missing"  # numbers of rows with a wrong count
+RESOLUTION, RELATIVE = "resolution", "relative"
+OTHER_LABEL = 2  # code of labels that are neither 0 nor 1, if the positive class is not given
+SMALL_INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cells:
+    """The predictions that are compressed.
+
+    A cell is a range of scores that become equal. `rows` is a narwhals LazyFrame with the required
+    columns. Its group columns are named "by 0", "by 1" and so on, and its other columns by their
+    roles: "label", "score 0", "weight", "count" and "width". `dtypes` are the polars dtypes of
+    these columns.
+    """
+
+    bound: BoundRoles
+    rows: Any
+    dtypes: pl.Schema
+
+    @classmethod
+    def bind(cls, plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> Cells:
+        """Return the predictions of a polars frame, after a check of names and dtypes."""
+        bound = bind_compressed(plan, schema, roles)
+        names = {name: f"by {i}" for i, name in enumerate(bound.by)}
+        names |= {private: role for role, private in bound.private.items()}
+        rows = plan.select(bound.inputs).rename(names)
+        return cls(bound=bound, rows=nw.from_native(rows), dtypes=rows.collect_schema())
+
+    @property
+    def keys(self) -> list[str]:
+        """The group columns of `rows`."""
+        return [f"by {i}" for i in range(len(self.bound.by))]
+
+    @property
+    def scores(self) -> list[str]:
+        """The score columns of `rows`."""
+        return [name for name in self.dtypes if name.startswith("score ")]
+
+    @property
+    def cell_columns(self) -> list[str]:
+        """The columns that are equal in all rows of a cell."""
+        return [name for name in self.dtypes if name not in {COUNT, WIDTH}]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """A dict from the columns of cells to the columns of the result, in their order."""
+        names = dict(zip(self.keys, self.bound.by, strict=True)) | {LABEL: LABEL}
+        names |= dict(zip(self.scores, self.bound.models or (SCORE_COLUMN,), strict=True))
+        weight = {WEIGHT: WEIGHT} if WEIGHT in self.dtypes else {}
+        return {**names, WIDTH: SCORE_WIDTH, **weight, COUNT: COUNT}
+
+    def table(self, rounding: Rounding) -> pl.LazyFrame:
+        """Return the compressed table, with scores that are rounded in this way."""
+        options = {"resolution": rounding.resolution, "relative": rounding.relative}
+        widths = [cell_width(pl.col(name).cast(pl.Float64), **options) for name in self.scores]
+        cells = self.count(rounding)
+        if WIDTH in self.dtypes:
+            cells = self.widen(cells.with_columns(pl.max_horizontal(WIDTH, *widths)))
+        else:
+            cells = cells.with_columns(pl.max_horizontal(*widths).alias(WIDTH))
+        return self.finish(cells)
+
+    def count(self, rounding: Rounding) -> pl.LazyFrame:
+        """Return one row per cell, with its number of rows in the column `count`.
+
+        The columns have the names of the columns of `rows`.
+        """
+        columns = [nw.col(name) for name in self.dtypes if name not in {LABEL, COUNT, *self.scores}]
+        columns += [self._score(name, rounding).alias(name) for name in self.scores]
+        counts = nw.col(COUNT) if COUNT in self.dtypes else nw.lit(1)
+        sums = {COUNT: nw.col(COUNT)}
+        if COUNT in self.dtypes:
+            sums |= {NEGATIVE: nw.col(COUNT) < 0, MISSING: nw.col(COUNT).is_null()}
+        statistics = [values.cast(nw.Int64).sum().alias(name) for name, values in sums.items()]
+        if WIDTH in self.dtypes:
+            statistics.append(nw.col(WIDTH).max())
+        cells: pl.LazyFrame = (
+            self.rows.select(
+                *columns, self._label().alias(LABEL), counts.cast(nw.Int64).alias(COUNT)
+            )
+            .group_by(*self.cell_columns)
+            .agg(*statistics)
+            .to_native()
+        )
+        return cells
+
+    def largest_exponent(self) -> int:
+        """Return the exponent of the smallest power of two above all finite absolute scores."""
+        scores = [nw.col(name).cast(nw.Float64).abs() for name in self.scores]
+        finite = [nw.when(score.is_finite()).then(score).max() for score in scores]
+        columns = [score.alias(name) for score, name in zip(finite, self.scores, strict=True)]
+        largest = collect_frame(self.rows.select(*columns).to_native()).row(0)
+        return max(frexp(score or 0.0)[1] for score in largest)
+
+    def _label(self) -> Any:
+        """Return whether each row is positive, or 0, 1 or `OTHER_LABEL` for numeric labels."""
+        label, dtype = nw.col(LABEL), self.dtypes[LABEL]
+        positive: Any = self.bound.positive
+        if dtype == pl.Boolean:
+            return label if positive is None or positive else ~label
+        if dtype.is_float():
+            label = nw.when(~label.is_nan()).then(label)
+        if positive is None:
+            code: Any = nw.when(~label.is_null()).then(nw.lit(OTHER_LABEL))
+            if dtype.is_numeric():
+                code = nw.when(label == 0).then(nw.lit(0)).otherwise(code)
+                code = nw.when(label == 1).then(nw.lit(1)).otherwise(code)
+            return code.cast(nw.Int8)
+        if dtype.is_temporal():
+            # Engines compare times of different units in the coarser unit.
+            return label == nw.lit(positive, nw.Schema.from_polars({LABEL: dtype})[LABEL])
+        if dtype in SMALL_INTEGERS:
+            label = label.cast(nw.Int64)
+        return label == nw.lit(positive)
+
+    def _score(self, name: str, rounding: Rounding) -> Any:
+        """Return the lower edge of the cell of each score; null for missing scores."""
+        score, dtype = nw.col(name), self.dtypes[name]
+        if not (dtype.is_float() or dtype == pl.Boolean or rounding.resolution):
+            return score.cast(nw.Int64) if dtype in SMALL_INTEGERS else score
+        score = score.cast(nw.Float64)
+        if dtype.is_float():
+            # NaN becomes null, and -0.0 becomes 0.0.
+            score = nw.when(~score.is_nan()).then(score + 0.0)
+        if not rounding.resolution:
+            return score
+        return round_down(score, rounding.resolution, relative=rounding.relative, when=nw.when)
+
+    def finish(self, cells: pl.LazyFrame) -> pl.LazyFrame:
+        """Return the compressed table of counted cells with a column of widths."""
+        weight = [WEIGHT] if WEIGHT in self.dtypes else []
+        order = [*self.keys, *self.scores, LABEL, *weight]
+        falling = [name not in self.keys for name in order]
+        names = self.names
+        checks = [NEGATIVE, MISSING] if COUNT in self.dtypes else []
+        table = cells.select(*names, *checks).sort(order, descending=falling, nulls_last=falling)
+        if self.dtypes[LABEL] == pl.Boolean and not checks:
+            return table.rename(names)
+        dtypes = {**table.collect_schema(), LABEL: pl.Boolean()}
+        return through_node(
+            table,
+            lambda frame: self.check(frame).rename(names),
+            schema={names[name]: dtype for name, dtype in dtypes.items() if name in names},
+            by=(),
+            anchor=COUNT,
+        )
+
+    def widen(self, cells: pl.LazyFrame) -> pl.LazyFrame:
+        """Round the scores of each group to the widest cells of the group, and merge these cells.
+
+        The column `width` contains the widths of the cells, before and after.
+        """
+        edges = [pl.col(name) for name in self.scores]
+        if any(cells.collect_schema()[name] != pl.Float64 for name in self.scores):
+            return cells  # integers and decimals are exact
+        groups = [pl.col(name) for name in self.keys]
+        resolution, relative = group_resolution(edges, pl.col(WIDTH), groups)
+        cells = cells.with_columns(resolution.alias(RESOLUTION), relative.alias(RELATIVE))
+        options = {"resolution": pl.col(RESOLUTION), "relative": pl.col(RELATIVE)}
+        cells = cells.with_columns(round_down(edge, **options, when=pl.when) for edge in edges)
+        sums = [name for name in (COUNT, NEGATIVE, MISSING) if name in cells.collect_schema()]
+        width = pl.max_horizontal(cell_width(edge, **options) for edge in edges)
+        return (
+            cells.group_by(*self.cell_columns, RESOLUTION, RELATIVE)
+            .agg(pl.col(sums).sum())
+            .with_columns(width.alias(WIDTH))
+        )
+
+    def check(self, cells: pl.DataFrame) -> pl.DataFrame:
+        """Return the cells with Boolean labels; raise an error for wrong labels or counts."""
+        for problem in (NEGATIVE, MISSING):
+            rows = int(cells[problem].sum()) if problem in cells.columns else 0
+            if rows:
+                raise MassError.compose("count", self.bound.names[COUNT], problem, rows)
+        label, positive = cells[LABEL], self.bound.positive
+        if positive is None:
+            is_wrong = label.dtype != pl.Boolean and (label == OTHER_LABEL).any()
+        else:
+            is_wrong = label.null_count() < len(label) and not label.any()
+        if is_wrong:
+            distinct = collect_frame(self.rows.select(LABEL).unique().to_native())
+            is_positive(distinct[LABEL], positive, self.bound.names[LABEL])  # raises the error
+        return cells.with_columns(label.cast(pl.Boolean)).drop(NEGATIVE, MISSING, strict=False)
+
+
+def bind_compressed(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> BoundRoles:
+    """Return the columns of predictions for `compress`, after a check of names and dtypes."""
+    weight = [] if roles.weight is None else [WEIGHT]
+    table = [LABEL, SCORE_WIDTH, *weight, COUNT]
+    bound = bind_roles(plan, schema, roles, table, keyed=False)
+    if bound.models is None:
+        check_group_columns(bound.by, schema, [LABEL, SCORE_COLUMN, SCORE_WIDTH, *weight, COUNT])
+    models = bound.models or ()
+    for name in models:
+        if name in {*table, *bound.by}:
+            columns = [*bound.by, LABEL, *models, SCORE_WIDTH, *weight, COUNT]
+            raise RepeatedNameError.in_result("score", name, columns)
+    return bound

@@ -1,0 +1,172 @@
+"""The function `compress`: predictions with one row per distinct label and score, and a count."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocframe.compression.cells import Cells
+from rocframe.compression.envelope import cells_within_envelope
+from rocframe.compression.resolution import Rounding
+from rocframe.errors import OptionValueError
+from rocframe.frames import as_input_frame, deferred_table, lazy_plan
+from rocframe.inputs.roles import Roles
+from rocframe.options import NOT_GIVEN, parse_fraction, public
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By, Column, Count, Scores
+
+
+@public
+def compress(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    resolution: float | None = None,
+    relative: bool = False,
+    max_envelope: float | None = None,
+    by: By = None,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+) -> FrameT:
+    """Merge predictions with equal label and score into one row with a count.
+
+    The result is a table of predictions again. With `count="count"`, functions return the same
+    results for it as for the separate rows. Without `resolution`, no information about the scores
+    is lost. With `resolution`, scores are rounded down, so that the table becomes small.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed. A list, a selector or a mapping from names to columns keeps several
+        scores side by side: rows are merged only if all their scores are equal. Models can then
+        still be compared on the same rows.
+    resolution : float, default None
+        Scores are rounded down to multiples of this number, which is first lowered to a power of
+        two. None: scores are not rounded.
+    relative : bool, default False
+        Round down to multiples of `resolution` times the largest power of two that is not above the
+        absolute score. For example, `resolution=0.01, relative=True` changes a score by at most 1
+        %. Use it for small probabilities and other scores of very different sizes.
+    max_envelope : float, default None
+        Find the coarsest resolution for which `auc_optimistic - auc_pessimistic` is at most this
+        number, above 0 and below 1. Each group has its own resolution. The scores of a group are
+        not rounded if the ties in the data alone exceed this number. Needs several passes over the
+        data.
+    by : str or sequence of str, default None
+        Group columns. Rows with a null key are a separate group.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times. If the table has a column named
+        `count`, pass `count="count"` or `count=None`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per group, label, distinct score and, with `weight`, distinct weight: `*by, label,
+        score, score_width, count`. The rows are sorted by group, then by falling score, positives
+        first. Rows without a label or without a score are kept.
+
+        `label` (Boolean) is true for the positive class, and null if the label is missing. `score`
+        is the lower edge of the range of scores that were merged; for several scores, there is one
+        column for each, with its name. It is null if the score is missing. Its dtype is Float64;
+        integers and decimals that are not rounded keep their dtype. `score_width` (Float64) is the
+        width of this range: a row represents scores s with `score <= s < score + score_width`. It
+        is 0 if `score` is exact, and null if the score is missing. `weight` (with the dtype of
+        the weights) is present only if `weight` is given. `count` (Int64) is the number of rows.
+
+    Raises
+    ------
+    RocframeError
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
+        option is invalid, counts are missing or negative, or the positive class is unknown or does
+        not occur. A LazyFrame raises errors about its data in `collect`.
+
+    See Also
+    --------
+    curve : With `count="count"`, the curve of the compressed predictions.
+    auc : Has the lowest and the highest AUC for any order of merged scores.
+
+    Notes
+    -----
+    Each point of a curve of rounded scores is a point of the exact curve, because an edge is a
+    threshold that no range crosses. Only points inside a range are missing. Therefore
+    `auc_pessimistic` and `auc_optimistic` of rounded scores are bounds of the exact AUC.
+
+    Tables of several days or sites are combined by concatenation: `compress(pl.concat(tables),
+    "label", "score", count="count")` is equal to the compressed table of all rows. If the tables
+    have different resolutions, the scores of a group are rounded to the widest ranges of the group.
+    Other functions raise an error for a group with different resolutions.
+
+    A LazyFrame is compressed by the streaming engine, which needs memory for the result but not for
+    the input.
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 1, 0, 0, 1, 0], "score": [0.9, 0.9, 0.9, 0.4, 0.3, 0.26]}
+    ... )
+    >>> rf.compress(predictions, "label", "score")
+    shape: (5, 4)
+    ┌───────┬───────┬─────────────┬───────┐
+    │ label ┆ score ┆ score_width ┆ count │
+    │ ---   ┆ ---   ┆ ---         ┆ ---   │
+    │ bool  ┆ f64   ┆ f64         ┆ i64   │
+    ╞═══════╪═══════╪═════════════╪═══════╡
+    │ true  ┆ 0.9   ┆ 0.0         ┆ 2     │
+    │ false ┆ 0.9   ┆ 0.0         ┆ 1     │
+    │ false ┆ 0.4   ┆ 0.0         ┆ 1     │
+    │ true  ┆ 0.3   ┆ 0.0         ┆ 1     │
+    │ false ┆ 0.26  ┆ 0.0         ┆ 1     │
+    └───────┴───────┴─────────────┴───────┘
+    >>> rf.compress(predictions, "label", "score", resolution=0.25)
+    shape: (4, 4)
+    ┌───────┬───────┬─────────────┬───────┐
+    │ label ┆ score ┆ score_width ┆ count │
+    │ ---   ┆ ---   ┆ ---         ┆ ---   │
+    │ bool  ┆ f64   ┆ f64         ┆ i64   │
+    ╞═══════╪═══════╪═════════════╪═══════╡
+    │ true  ┆ 0.75  ┆ 0.25        ┆ 2     │
+    │ false ┆ 0.75  ┆ 0.25        ┆ 1     │
+    │ true  ┆ 0.25  ┆ 0.25        ┆ 1     │
+    │ false ┆ 0.25  ┆ 0.25        ┆ 2     │
+    └───────┴───────┴─────────────┴───────┘
+    """
+    roles = Roles(label=label, score=score, by=by, positive=positive, weight=weight, count=count)
+    rounding = Rounding.parse(resolution, relative)
+    if max_envelope is not None:
+        if resolution is not None:
+            problem = "resolution= is given as well"
+            raise OptionValueError.compose(
+                "max_envelope", max_envelope, problem, "Leave out one of the two options."
+            )
+        envelope = parse_fraction("max_envelope", max_envelope, example=0.0001)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        cells = Cells.bind(plan, schema, roles)
+        if max_envelope is None:
+            return cells.table(rounding)
+        return deferred_table(
+            lambda: cells_within_envelope(cells, envelope), cells.table(Rounding(1.0))
+        )
+
+    return as_input_frame(
+        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    )

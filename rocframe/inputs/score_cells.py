@@ -1,0 +1,132 @@
+"""Round scores down to cells of a given width, and check the widths of the cells of a table."""
+
+from __future__ import annotations
+
+from math import frexp, ldexp
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rocframe.errors import ScoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+SCORE_WIDTH = "score_width"
+MAX_MULTIPLE = 2.0**53  # Float64 has no digits below the step in larger multiples of the step
+MAX_SPLIT = 2.0**970  # the product in `leading_power` overflows for larger numbers
+
+
+def power_of_two_below(number: float) -> float:
+    """Return the largest power of two that is not above a positive number."""
+    return ldexp(0.5, frexp(number)[1])
+
+
+def leading_power(positive: Any) -> Any:
+    """Return the largest power of two that is not above each positive number of an expression.
+
+    S. M. Rump, T. Ogita and S. Oishi (2008), algorithm 3.5, doi:10.1137/050645671. All engines
+    return the same numbers, because the algorithm consists of products and differences of Float64.
+    """
+    product = positive * (2.0**52 + 1)
+    return (product - product * (1 - 2.0**-53)).abs()
+
+
+def round_down(score: Any, resolution: Any, *, relative: Any, when: Callable[..., Any]) -> Any:
+    """Return the lower edge of the cell that contains each score.
+
+    The edge is the largest multiple of the step that is not above the score. The step is
+    `resolution`, or, if `relative` is true, `resolution` times the largest power of two that is not
+    above the absolute score. A score is its own edge if the step is 0, or if the score has no
+    digits below the step.
+
+    `score` is an expression of polars or narwhals, and `when` the function of this name of the same
+    library. `resolution` and `relative` are values, or polars expressions.
+    """
+    step = _cell_step(score, resolution, relative, when)
+    edge = (score / step).floor() * step
+    # The quotient of a negative score near 0 and a large step is 0.
+    edge = when(edge > score).then(-step).otherwise(edge)
+    return when(_has_cell(score, step)).then(edge).otherwise(score)
+
+
+def cell_width(edge: pl.Expr, resolution: Any, *, relative: Any) -> pl.Expr:
+    """Return the width of the cell with each lower edge: 0 for exact scores, null for null."""
+    step = _cell_step(edge, resolution, relative, pl.when)
+    width: pl.Expr = pl.when(_has_cell(edge, step)).then(step).otherwise(0.0)
+    if relative is not False:
+        # The cell above -2^k contains numbers with a smaller leading power than its edge.
+        width = pl.when(relative & _is_negative_power(edge)).then(width / 2).otherwise(width)
+    return pl.when(edge.is_not_null()).then(width)
+
+
+def _cell_step(score: Any, resolution: Any, relative: Any, when: Callable[..., Any]) -> Any:
+    """Return the distance between neighboring edges at each score; a number if it is constant."""
+    if relative is False:
+        return resolution
+    size = score.abs()
+    step = when(size < MAX_SPLIT).then(leading_power(size) * resolution).otherwise(0.0)
+    return step if relative is True else pl.when(relative).then(step).otherwise(resolution)
+
+
+def _has_cell(score: Any, step: Any) -> Any:
+    """Return whether a score has digits below the step, which are removed by rounding down."""
+    below = score.abs() < step * MAX_MULTIPLE
+    return below if isinstance(step, float) else below & (step > 0)
+
+
+def _is_negative_power(edge: pl.Expr) -> Any:
+    return (edge < 0) & (leading_power(edge.abs()) == edge.abs())
+
+
+def group_resolution(
+    edges: Sequence[pl.Expr], width: pl.Expr, by: Sequence[pl.Expr]
+) -> tuple[pl.Expr, pl.Expr]:
+    """Return the resolution of the cells of each group, and whether it is relative to the scores.
+
+    The resolution is relative if all cells of the group have the same width relative to the leading
+    power of their score, but not the same width. Otherwise the resolution is the largest width of a
+    cell of the group. Cells of the returned resolution contain the cells of the table.
+    """
+    power = leading_power(edges[0].abs())
+    power = pl.when(_is_negative_power(edges[0])).then(power / 2).otherwise(power)
+    positive = pl.when(width > 0).then(width)
+    ratio = positive / power
+    ends = [positive.min(), positive.max(), ratio.min(), ratio.max()]
+    if by:
+        ends = [end.over(by) for end in ends]
+    narrowest, widest, lowest, highest = ends
+    relative = ((narrowest < widest) & (lowest == highest)).fill_null(False) & (len(edges) == 1)
+    resolution = pl.when(relative).then(highest).otherwise(widest).fill_null(0.0)
+    return resolution, relative
+
+
+def check_cells(
+    keys: pl.DataFrame, scores: Sequence[pl.Series], width: pl.Series | None, by: Sequence[str]
+) -> None:
+    """Raise an error if the rows of a group have cells of different resolutions.
+
+    `keys` are the group columns of the rows, and `by` their names in messages. `width` are the
+    widths of the cells, or None if the table does not have this column.
+    """
+    if width is None or not (width.max() or 0):  # all scores are exact
+        return
+    edges = [pl.nth(keys.width + 1 + i) for i in range(len(scores))]
+    stored, groups = pl.nth(keys.width), [pl.nth(i) for i in range(keys.width)]
+    columns = [*keys, *(values.cast(pl.Float64) for values in (width, *scores))]
+    table = pl.DataFrame([column.alias(str(i)) for i, column in enumerate(columns)])
+    resolution, relative = group_resolution(edges, stored, groups)
+    names = ("resolution", "relative")
+    table = table.with_columns(resolution.alias(names[0]), relative.alias(names[1]))
+    options = {"resolution": pl.col(names[0]), "relative": pl.col(names[1])}
+    rounded = pl.any_horizontal(round_down(edge, **options, when=pl.when) != edge for edge in edges)
+    widest = pl.max_horizontal(cell_width(edge, **options) for edge in edges)
+    wrong = table.filter(rounded | (widest != stored))
+    if wrong.height:
+        group = [f"{name}={value!r}" for name, value in zip(by, wrong.row(0), strict=False)]
+        if by:
+            on = table.columns[: len(by)]
+            table = table.join(wrong.head(1), on=on, how="semi", nulls_equal=True)
+        found = table.select(stored.drop_nulls().unique().sort()).to_series().to_list()
+        raise ScoreError.different_cells(SCORE_WIDTH, found, group)
