@@ -42,8 +42,9 @@ def compress(
 
     Parameters
     ----------
-    predictions : DataFrame or LazyFrame
-        One row per prediction.
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
+        pyarrow and DuckDB, are converted to a DataFrame.
     label : str or Expr
         Column or expression with the true class: Boolean, 0/1 numbers, or, together with
         `positive`, values of any type except List, Array, Struct and Object.
