@@ -117,8 +117,8 @@ def test_the_page_on_tables_lists_the_columns_of_each_type_of_table():
                     assert_listed(table, alternative)
                 else:
                     listed.append(assert_listed(table, found))
-    # Tables without a record of their own: compressed predictions, expanded predictions, predictions in windows, simplified
-    # curves, averages of metrics, and the list of all areas.
+    # Tables without a record of their own: predictions that are compressed, of many classes or in
+    # windows, simplified curves, averages of metrics, and the list of all areas.
     others = [names for names in found if names not in listed]
     assert [names[:2] for names in others] == [
         ["label", "score"],
