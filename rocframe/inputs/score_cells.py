@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SCORE_WIDTH = "score_width"
 MAX_MULTIPLE = 2.0**53  # Float64 has no digits below the step in larger multiples of the step
 MAX_SPLIT = 2.0**970  # the product in `leading_power` overflows for larger numbers
+MIN_SPLIT = 2.0**-1000  # the step of a relative resolution can be 0 for smaller numbers
 
 
 def power_of_two_below(number: float) -> float:
@@ -86,18 +87,21 @@ def group_resolution(
     """Return the resolution of the cells of each group, and whether it is relative to the scores.
 
     The resolution is relative if all cells of the group have the same width relative to the leading
-    power of their score, but not the same width. Otherwise the resolution is the largest width of a
-    cell of the group. Cells of the returned resolution contain the cells of the table.
+    power of their score, but not the same width. A score of 0 has no leading power, and is exact in
+    tables with a relative resolution. Otherwise the resolution is the largest width of a cell of
+    the group. Cells of the returned resolution contain the cells of the table.
     """
     power = leading_power(edges[0].abs())
     power = pl.when(_is_negative_power(edges[0])).then(power / 2).otherwise(power)
     positive = pl.when(width > 0).then(width)
     ratio = positive / power
-    ends = [positive.min(), positive.max(), ratio.min(), ratio.max()]
+    exact_zero = ((width == 0) & (edges[0].abs() < MIN_SPLIT)).any()
+    ends = [positive.min(), positive.max(), ratio.min(), ratio.max(), exact_zero]
     if by:
         ends = [end.over(by) for end in ends]
-    narrowest, widest, lowest, highest = ends
-    relative = ((narrowest < widest) & (lowest == highest)).fill_null(False) & (len(edges) == 1)
+    narrowest, widest, lowest, highest, exact_zero = ends
+    differ = (narrowest < widest) | (exact_zero & (widest > 0))
+    relative = (differ & (lowest == highest)).fill_null(False) & (len(edges) == 1)
     resolution = pl.when(relative).then(highest).otherwise(widest).fill_null(0.0)
     return resolution, relative
 
