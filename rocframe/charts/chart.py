@@ -74,14 +74,17 @@ def chart(
     marks have different sizes, unless there are more than eight groups.
 
     Tables of `calibration` become event rates against scores, and a dashed line of perfect
-    calibration. Quantile and uniform bins are points at the mean score with bars between the
-    limits, isotonic regressions are steps, and smooth curves are lines; both have bands between
-    their limits. Dotted lines are the limits of `consistency=True`. Bars above and below the chart
-    show the scores of the positives and of the negatives. The longest bar of each class has the
-    same length. With `scores`, the bars show the distribution of the scores. Otherwise, there is a
-    bar at the mean score of each bin, whose length is the number of rows of the class: `n *
-    event_rate` or `n * (1 - event_rate)`. There are no bars with `y_domain`, or if a panel has more
-    than eight curves.
+    calibration:
+
+    - Quantile and uniform bins are points at the mean score, with vertical lines between the limits.
+    - Isotonic regressions are steps, and smooth curves are lines. Both have bands between their
+      limits.
+    - Dotted lines are the limits of `consistency=True`.
+    - Bars above and below the chart show the scores of the positives and of the negatives. With
+      `scores`, the bars show the distribution of the scores. Otherwise, there is a bar at the mean
+      score of each bin, whose length is the number of rows of the class: `n * event_rate` or
+      `n * (1 - event_rate)`. The longest bar of each class has the same length. There are no bars
+      with `y_domain`, or if a panel has more than eight curves.
 
     Tables of `combine` become a panel per pair of models. Each operator has a rectangle of all
     possible points, the expected point of independent decisions, and the measured point. Tables of
@@ -155,11 +158,16 @@ def chart(
         Group columns whose values have separate lines, without a color or a panel. Group columns
         that no option names also have separate lines.
     scale : str, default None
-        Scale of the rates: `"linear"`; `"log"`, which magnifies low false positive or alert rates
-        (for det, both error rates); or `"normal_deviate"`, for roc and det, on which the curves of
-        normally distributed scores are straight lines. By default, `"normal_deviate"` for det, else
-        `"linear"`. Log scales cannot show a rate of 0, and normal deviates neither 0 nor 1: lines
-        end at the border of the chart, and points with these rates are not drawn.
+        Scale of the rates. By default, `"normal_deviate"` for det, else `"linear"`.
+
+        - `"linear"`: the same distance for equal differences of rates.
+        - `"log"`: magnifies low false positive or alert rates (for det, both error rates). It
+          cannot show a rate of 0.
+        - `"normal_deviate"`: for roc and det; the curves of normally distributed scores are
+          straight lines. It cannot show rates of 0 and 1.
+
+        If a scale cannot show a rate, lines end at the border of the chart, and points with this
+        rate are not drawn.
     x_domain : sequence of float, default None
         Lowest and highest value of the x axis, such as `(0, 0.2)`, to zoom in. By default, the axis
         shows all values. Only for charts of curves, averages, bands, operating points and
@@ -168,13 +176,14 @@ def chart(
     y_domain : sequence of float, default None
         Lowest and highest value of the y axis.
     hull : bool, default False
-        Draw the upper convex hull of each curve as a thin dashed line, for roc, gain and
+        Draw the upper convex hull of each curve as a thin dashed line. Only for roc, gain and
         lift_chart. Thresholds below the hull are not optimal for any costs.
     costs : mapping of str to float, default None
-        Costs of a `tp`, `fp`, `fn`, `tn`, by default 0 for names that are left out. With `costs` or
-        `prevalence`, a thin line of equal expected cost touches each curve at the row of lowest
-        cost, which a ring marks, for roc, gain and lift_chart. If several rows have the lowest
-        cost, the ring marks the row with the highest threshold. Without `costs`, each error costs
+        Costs of a `tp`, `fp`, `fn`, `tn`, by default 0 for names that are left out. Only for roc,
+        gain and lift_chart. With `costs` or `prevalence`, a thin line of equal expected cost
+        touches each curve at the row of lowest cost. A ring marks this row. If several rows have
+        the lowest cost, the ring marks the row with the highest threshold. Without `costs`, each
+        error costs
         1. The function `iso_lines` returns the lines as a table.
     prevalence : float, default None
         Share of positives, between 0 and 1, for the expected cost. By default, with `costs`, the
@@ -190,9 +199,9 @@ def chart(
         shows the mean area of several curves; or from `intervals`, with `average_precision` or
         `auc`. Its areas must be equal to the areas in the legend.
     ties : bool, default False
-        Draw the area between the best and the worst order of tied rows with a dotted outline, for
-        roc, gain and lift_chart, if it is large enough to be visible. The description states both
-        areas.
+        Draw a dotted outline of the area between the curves for the best and for the worst order of
+        tied rows, if it is large enough to be visible. Only for roc, gain and lift_chart. The
+        description states both areas.
     lines : bool, default False
         Draw a thin line for each threshold of a cost curve: the expected cost of this threshold for
         all costs of errors. The cost curve is the lower envelope of these lines.
