@@ -76,7 +76,8 @@ def chart(
     Tables of `calibration` become event rates against scores, and a dashed line of perfect
     calibration:
 
-    - Quantile and uniform bins are points at the mean score, with vertical lines between the limits.
+    - Quantile and uniform bins are points at the mean score, with vertical lines between the
+      confidence limits.
     - Isotonic regressions are steps, and smooth curves are lines. Both have bands between their
       limits.
     - Dotted lines are the limits of `consistency=True`.

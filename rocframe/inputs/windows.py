@@ -61,7 +61,7 @@ def windows(
         Shift of the starts of all windows, such as `"2d"` for weeks from Wednesday to Tuesday.
     closed : {"left", "right", "both", "none"}, default "left"
         Ends that belong to a window. `"left"`: window <= time < window_end. `"right"`: window <
-        time <= window_end. `"both"` and `"none"`: both ends, or none of them.
+        time <= window_end. `"both"`: both ends. `"none"`: no end.
     incomplete : {"keep", "drop"}, default "keep"
         Handling of incomplete windows. The starts of the windows divide the time into steps of
         length `every`. A window is incomplete if it ends after the last step that has rows, so only
@@ -72,8 +72,8 @@ def windows(
     -------
     DataFrame or LazyFrame
         All columns of the table, followed by `window` and `window_end`, the start and the end of
-        the window. Both have the dtype of `time`; for integers, Int64. There is one row for each
-        row of the table and each of its windows, in the order of the table. Other columns are
+        the window. Both have the dtype of `time`; for integers, Int64. Each row of the table occurs
+        once for each window that contains the row, in the order of the table. Other columns are
         unchanged.
 
         A row whose time is null remains, with null in both columns, so that `by="window"` has a
