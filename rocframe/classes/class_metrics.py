@@ -86,10 +86,14 @@ def class_metrics(
 
     Notes
     -----
-    For the curve of class k with share π_k, a false negative costs the mean of the costs C(k, i) of
-    predicting another class i, and a false positive costs the mean of the costs C(i, k). Both means
-    are weighted by the shares π_i of the other classes. The expected cost per row is
-    π_k FNR c_fn + (1 - π_k) FPR c_fp.
+    C(i, j) is the cost of predicting class j for a row of class i. For the curve of class k with
+    the share π_k:
+
+    - A false negative has the cost c_fn, the mean of the costs C(k, i) over the other classes i.
+    - A false positive has the cost c_fp, the mean of the costs C(i, k) over the other classes i.
+    - The expected cost per row is π_k·FNR·c_fn + (1 - π_k)·FPR·c_fp.
+
+    Both means are weighted by the shares π_i of the other classes.
 
     References
     ----------

@@ -36,9 +36,9 @@ def compress(
 ) -> FrameT:
     """Merge predictions with equal label and score into one row with a count.
 
-    The result is a table of predictions again. With `count="count"`, functions return the same
-    results for it as for the separate rows. Without `resolution`, no information about the scores
-    is lost. With `resolution`, scores are rounded down, so that the table becomes small.
+    The result is a smaller table of predictions. With `count="count"`, functions return the same
+    results for this table as for the separate rows. Without `resolution`, no information about the
+    scores is lost. With `resolution`, scores are rounded down, so that the table becomes small.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def compress(
         `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed. A list, a selector or a mapping from names to columns keeps several
-        scores side by side: rows are merged only if all their scores are equal. Models can then
-        still be compared on the same rows.
+        number is allowed. A list, a selector or a mapping from names to columns keeps several score
+        columns: rows are merged only if all their scores are equal, so models can still be compared
+        on the same rows.
     resolution : float, default None
-        Scores are rounded down to multiples of this number, which is first lowered to a power of
-        two. None: scores are not rounded.
+        Scores are rounded down to multiples of the largest power of two that is not above this
+        number. None: scores are not rounded.
     relative : bool, default False
         Round down to multiples of `resolution` times the largest power of two that is not above the
         absolute score. For example, `resolution=0.01, relative=True` changes a score by at most 1
@@ -66,7 +66,7 @@ def compress(
         not rounded if the ties in the data alone exceed this number. Needs several passes over the
         data.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
@@ -84,20 +84,24 @@ def compress(
         score, score_width, count`. The rows are sorted by group, then by falling score, positives
         first. Rows without a label or without a score are kept.
 
-        `label` (Boolean) is true for the positive class, and null if the label is missing. `score`
-        is the lower edge of the range of scores that were merged; for several scores, there is one
-        column for each, with its name. It is null if the score is missing. Its dtype is Float64;
-        integers and decimals that are not rounded keep their dtype. `score_width` (Float64) is the
-        width of this range: a row represents scores s with `score <= s < score + score_width`. It
-        is 0 if `score` is exact, and null if the score is missing. `weight` (with the dtype of
-        the weights) is present only if `weight` is given. `count` (Int64) is the number of rows.
+        `label` (Boolean) is true for the positive class, and null if the label is missing. The
+        other columns are:
+
+        - `score` is the lower edge of the range of scores that were merged. It is null if the score
+          is missing. Its dtype is Float64; integers and decimals that are not rounded keep their
+          dtype. If several scores are given, there is one column for each, with its name.
+        - `score_width` (Float64) is the width of this range: a row represents scores s with
+          `score <= s < score + score_width`. It is 0 if `score` is exact, and null if the score is
+          missing.
+        - `weight` (with the dtype of the weights) exists only if `weight` is given.
+        - `count` (Int64) is the number of rows.
 
     Raises
     ------
     RocframeError
         If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
         option is invalid, counts are missing or negative, or the positive class is unknown or does
-        not occur. A LazyFrame raises errors about its data in `collect`.
+        not occur. For a LazyFrame, errors that depend on its data are raised by `collect`.
 
     See Also
     --------
@@ -106,9 +110,10 @@ def compress(
 
     Notes
     -----
-    Each point of a curve of rounded scores is a point of the exact curve, because an edge is a
-    threshold that no range crosses. Only points inside a range are missing. Therefore
-    `auc_pessimistic` and `auc_optimistic` of rounded scores are bounds of the exact AUC.
+    Rounding merges the scores of a range. No range contains the lower edge of another range. Each
+    point of a curve of rounded scores is therefore a point of the exact curve; only the points
+    between two edges are missing. Therefore `auc_pessimistic` and `auc_optimistic` of rounded
+    scores are bounds of the exact AUC.
 
     Tables of several days or sites are combined by concatenation: `compress(pl.concat(tables),
     "label", "score", count="count")` is equal to the compressed table of all rows. If the tables

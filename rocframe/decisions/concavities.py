@@ -254,9 +254,10 @@ def repair_scores(
 
     Notes
     -----
-    The highest and the lowest score of a concavity are exchanged. On the data in which it was
-    found, the repaired part of the curve is the reflection of the original part through the middle
-    of the line between the two vertices. The AUC increases by twice the area of the concavity.
+    The order of the scores of a concavity is reversed: the highest score becomes the lowest one. On
+    the data in which it was found, the repaired part of the curve is the reflection of the original
+    part through the middle of the line between the two vertices. The AUC increases by twice the
+    area of the concavity.
 
     Repaired scores are not probabilities, even if the scores are. Scores become equal if they
     differ by less than the rounding error of `score_max`.
