@@ -134,11 +134,8 @@ def multiclass_auc(
           `"bootstrap_bca"` are also null if the averages of all resamples are above the estimate,
           or all are below it.
         - `n_classes` (Int64) counts the classes in `scores`.
-        - `n_classes_used` (Int64) counts the classes that have rows in the group.
-
-        Averages are over the classes that have rows in the group; `"micro"` also includes the
-        scores of the other classes, as negatives.
-
+        - `n_classes_used` (Int64) counts the classes that have rows in the group. Averages are over
+          these classes; `"micro"` also includes the scores of the other classes, as negatives.
         - `n` (Int64) counts the rows that are used.
         - `n_missing` (Int64) counts the rows without a label or a score. With `missing="drop"`, a
           row in which at least one score is missing is left out for all classes.

@@ -175,7 +175,7 @@ def decision_intervals(
         place of `probability_threshold, net_benefit` and `treat_all`. There is a column `model` if
         there are several score columns, or if `id` is given.
 
-        The points, values and trivial values are those of `decision_curve` and `cost_curve`.
+        `decision_curve` and `cost_curve` define the points, the values and the trivial values.
 
         - `difference` is the value of the model minus the value of the baseline. The model is
           better than the baseline if the difference of net benefits is positive, or the difference

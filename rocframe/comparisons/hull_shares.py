@@ -133,15 +133,12 @@ def hull_shares(
         model, sorted by group and model.
 
         - `share_on_hull` (Float64) is the share of the resamples in which the model has a vertex of
-          the common hull.
-        - `n_vertices` (Int64) is the number of vertices of the model on the hull of the data. The
-          thresholds at which no scored row, or every scored row, is predicted positive are vertices
-          for all models and are not counted. A vertex of several models is counted for each of
-          these models.
+          the common hull. It is null if a class has fewer than two rows or clusters.
+        - `n_vertices` (Int64) is the number of vertices of the model on the hull of the data; null
+          if a class has no rows. The thresholds at which no scored row, or every scored row, is
+          predicted positive are vertices for all models and are not counted. A vertex of several
+          models is counted for each of these models.
         - `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of rows and of resamples.
-
-        - `share_on_hull` is null if a class has fewer than two rows or clusters.
-        - `n_vertices` is null if a class has no rows.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           no_positives, no_negatives, one_positive, one_negative, redrawn, unmatched`. `redrawn:12`
           means that 12 resamples had no row of one class and were drawn again. `unmatched:3` means

@@ -63,12 +63,14 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
         prevalence_high, note`, then the column `across` if it is given. The first and the last row
         of a curve are vertices. Rows on a line between two vertices are not vertices.
 
-        A vertex is optimal for the slopes of lines of equal cost from `slope_low` to `slope_high`
-        (Float64, 0 or greater, may be infinite). In terms of costs, these are the ratios
-        `cost_ratio_low` to `cost_ratio_high` of the cost of a false positive to the cost of a false
-        negative, at the prevalence of the data or of the table. In terms of prevalence, these are
-        the values `prevalence_low` to `prevalence_high`, if both errors have the same cost. The six
-        columns are null if the curve lacks a class. `note` (String) is null or `no_rows`,
+        Six columns (Float64) contain the range in which a vertex is optimal, on three scales:
+
+        - `slope_low` to `slope_high`: the slope of the lines of equal cost, from 0 to infinity.
+        - `cost_ratio_low` to `cost_ratio_high`: the cost of a false positive divided by the cost of
+          a false negative, at the prevalence of the data or of the table.
+        - `prevalence_low` to `prevalence_high`: the prevalence, if both errors have the same cost.
+
+        The six columns are null if the curve lacks a class. `note` (String) is null or `no_rows`,
         `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
         A curve whose name is not in the column `across` of the result is not optimal for any costs.

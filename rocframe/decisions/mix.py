@@ -91,7 +91,7 @@ def mix(
         To obtain the point, predict `score >= threshold_below` for a random proportion `mix` of the
         cases, in [0, 1], and `score >= threshold_above` for the other cases. The rates and counts
         are expected values. If a vertex of the hull has the given rate, `mix` is 0 and both
-        thresholds are those of the vertex.
+        thresholds are the threshold of the vertex.
 
         The values are null if the curve lacks a class, or if no point of the hull has the rate.
         `note` is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive`, `one_negative`

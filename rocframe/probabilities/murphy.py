@@ -80,7 +80,7 @@ def murphy_curve(
     DataFrame or LazyFrame
         One row per group and threshold, in rising order: `*by, probability_threshold,
         elementary_score, miscalibration, discrimination, uncertainty, note`. With
-        `grid="vertices"`, the column `side` stands left of `note`.
+        `grid="vertices"`, the column `side` is left of `note`.
 
         - `elementary_score` is the mean elementary score. With π for the prevalence, it is
           2·θ·(1 - π)·FPR + 2·(1 - θ)·π·(1 - TPR). Lower values are better. It is the sum
