@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import polars as pl
 
+from rocframe.frames import fill_nulls, take_rows
 from rocframe.kernel.codec import Codec, Codes, ReservedCode, encode_rows
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.sort import equal_size_groups, large_groups, sort_groups, sort_order
-from rocframe.kernel.threads import run_parallel
+from rocframe.kernel.threads import run_parallel, split_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.inputs.cases import Cases
+
+
+MAX_KEY_CELLS = 1 << 20  # the number of the group of each cell is in the cache
+MAX_NUMBERED_GROUPS = 1 << 16
+PARTITIONED_ROWS = 1 << 16  # number of rows that a thread sorts by group at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -169,6 +176,9 @@ def _group_rows(
     if not keys.width:
         length = len(columns["codes"])
         return pl.DataFrame(height=1), np.array([0, length]), columns
+    numbers = GroupNumbers.from_keys(keys)
+    if numbers is not None:
+        return numbers.keys, *numbers.sort_columns(columns)
     grouped = (
         keys.hstack([pl.Series(name, values) for name, values in columns.items()])
         .group_by(keys.columns)
@@ -181,6 +191,122 @@ def _group_rows(
         name: grouped[name].explode(empty_as_null=False).to_numpy(writable=True) for name in columns
     }
     return grouped.select(keys.columns), starts, flat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupNumbers:
+    """The number of the group of each row, for at most `MAX_NUMBERED_GROUPS` groups.
+
+    `keys` are the sorted distinct keys. The group of row i is `number_of_cell[cell[i]]`, where
+    `cell` is an integer that is computed from the keys of the row.
+    """
+
+    keys: pl.DataFrame
+    cell: NDArray[Any]
+    number_of_cell: NDArray[np.uint16]
+
+    @classmethod
+    def from_keys(cls, keys: pl.DataFrame) -> GroupNumbers | None:
+        """Return the groups of the rows, or None if the keys do not have few distinct integers.
+
+        Integers are also the internal values of dates, times, Booleans, enums and categories.
+        """
+        columns = [IntegerKey.from_series(key) for key in keys]
+        integers = [column for column in columns if column is not None]
+        n_cells = math.prod(column.size for column in integers)
+        if len(integers) < keys.width or n_cells > min(MAX_KEY_CELLS, 1024 + keys.height):
+            return None
+        cell = np.empty(keys.height, np.uint16 if n_cells < 1 << 16 else np.uint32)
+        row_of_cell = np.full(n_cells, -1)
+
+        def fill(part: slice) -> None:
+            cells = integers[0].cells(part)
+            for column in integers[1:]:
+                cells = cells * np.uint64(column.size) + column.cells(part)
+            cell[part] = cells
+            row_of_cell[cell[part]] = np.arange(part.start, part.stop)
+
+        run_parallel(fill, split_rows(keys.height, PARTITIONED_ROWS))
+        used = np.flatnonzero(row_of_cell >= 0)
+        if len(used) > MAX_NUMBERED_GROUPS:
+            return None
+        distinct = take_rows(keys, row_of_cell[used])
+        order = distinct.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy()
+        number_of_cell = np.empty(n_cells, np.uint16)
+        number_of_cell[used[order]] = np.arange(len(used))
+        return cls(keys=take_rows(distinct, order), cell=cell, number_of_cell=number_of_cell)
+
+    def sort_columns(
+        self, columns: Mapping[str, NDArray[Any]]
+    ) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
+        """Return the start of each group, and the columns sorted by group.
+
+        The rows of a group keep their order. All threads sort blocks of rows that fit into the
+        cache, and copy the rows of each group of a block to their final positions.
+        """
+        n_groups, parts = self.keys.height, split_rows(len(self.cell), PARTITIONED_ROWS)
+
+        def numbers(part: slice) -> NDArray[np.uint16]:
+            return self.number_of_cell.take(self.cell[part])
+
+        counts = np.array(
+            run_parallel(
+                lambda part: np.bincount(numbers(part), minlength=n_groups),
+                parts,
+            )
+        )
+        starts = np.append(0, np.cumsum(counts.sum(axis=0)))
+        # The first position of the rows of each block and group, minus their position in the
+        # sorted block.
+        shifts = starts[:-1] + np.cumsum(counts, axis=0) - counts
+        shifts -= np.cumsum(counts, axis=1) - counts
+        result = {name: np.empty_like(values) for name, values in columns.items()}
+
+        def move(i: int) -> None:
+            # numpy sorts integers of 16 bits by radix sort.
+            order = np.argsort(numbers(parts[i]), kind="stable")
+            position = np.arange(len(order)) + np.repeat(shifts[i], counts[i])
+            for name, values in columns.items():
+                result[name][position] = values[parts[i]].take(order)
+
+        run_parallel(move, range(len(parts)))
+        return starts, result
+
+
+class IntegerKey(NamedTuple):
+    """A column of keys as integers: the integer of each row, and the smallest integer.
+
+    `size` is the size of the range of integers. If there are nulls (`is_null`), the range has one
+    more integer.
+    """
+
+    values: NDArray[Any]
+    low: int
+    size: int
+    is_null: NDArray[np.bool_] | None
+
+    @classmethod
+    def from_series(cls, key: pl.Series) -> IntegerKey | None:
+        """Return the integers, or None for other types and for a range above `MAX_KEY_CELLS`."""
+        physical = key.cast(pl.UInt8) if key.dtype == pl.Boolean else key.to_physical()
+        if not physical.dtype.is_integer() or physical.dtype in {pl.Int128, pl.UInt128}:
+            return None
+        low, high = cast("int | None", physical.min()), cast("int | None", physical.max())
+        if low is None or high is None or high - low >= MAX_KEY_CELLS:
+            return None
+        size, values = high - low + 1, fill_nulls(physical, low).to_numpy()
+        if not key.null_count():
+            return cls(values, low, size, None)
+        return cls(values, low, size + 1, key.is_null().to_numpy())
+
+    def cells(self, rows: slice) -> NDArray[np.uint64]:
+        """Return the integers of some rows, counted from 0; nulls are `size - 1`."""
+        # Differences of unsigned integers do not overflow.
+        result: NDArray[np.uint64] = self.values[rows].astype(np.uint64)
+        result -= np.uint64(self.low % 2**64)
+        if self.is_null is not None:
+            result[self.is_null[rows]] = self.size - 1
+        return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
