@@ -84,15 +84,21 @@ def main(arguments: list[str] | None = None) -> None:
         LINE.format(what="benchmark", table="table", seconds="seconds", ratio="× sort", goal="goal")
     )
     for _, cases in benchmarks(options.rows, peers=not options.no_peers):
+        times: dict[str, float] = {}
         for case in cases:
-            seconds = best(case.run, options.repeat)
+            times[case.name] = seconds = best(case.run, options.repeat)
             print(
                 LINE.format(
                     what=case.name,
                     table=case.table,
                     seconds=f"{seconds:.3f}",
                     ratio=f"{seconds / sort:.2f}",
-                    goal="" if case.goal is None else f"≤ {case.goal:g}",
+                    goal="" if case.goal is None or case.base else f"≤ {case.goal:g}",
+                )
+                + (
+                    f"  {seconds / times[case.base]:.2f} × {case.base} (≤ {case.goal:g})"
+                    if case.base
+                    else ""
                 ),
                 flush=True,
             )

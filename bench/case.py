@@ -11,10 +11,11 @@ if TYPE_CHECKING:
 class Case(NamedTuple):
     """A benchmark: its name, its table, its goal and the function to run.
 
-    The goal is a multiple of the time of np.sort.
+    The goal is a multiple of the time of np.sort, or of the benchmark `base` of the same table.
     """
 
     name: str
     table: str
     goal: float | None
     run: Callable[[], object]
+    base: str | None = None

@@ -167,16 +167,22 @@ def _select_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the rows that remain in simplified curves, and the error bound of each curve.
 
-    In short curves, only the rows in the masks `candidates` and `counts.required` are examined.
+    The rows in the mask `counts.required` are examined, and those in the mask `candidates`. In long
+    curves, fewer rows are examined if this is possible.
     """
     required, defined = counts.required, _is_defined(axes)
     assert required is not None
     step, sizes = ROW_STEP * max_error, np.diff(counts.starts)
-    is_short = sizes <= MIN_SEARCHED_ROWS
-    examined = required | (candidates & np.repeat(defined & is_short, sizes))
-    for i in np.flatnonzero(defined & ~is_short).tolist():
+    n_candidates = np.add.reduceat(candidates, counts.starts[:-1], dtype=np.int64)
+    is_full = n_candidates <= MIN_SEARCHED_ROWS
+    examined = required.copy()
+    for i in np.flatnonzero(defined & ~is_full).tolist():
         a, b = counts.starts[i], counts.starts[i + 1]
-        examined[a + _rows_to_examine(axes, i, counts.tp[a:b], counts.fp[a:b], step)] = True
+        rows = _rows_to_examine(axes, i, counts.tp[a:b], counts.fp[a:b], step)
+        is_full[i] = len(rows) >= n_candidates[i]
+        if not is_full[i]:
+            examined[a + rows] = True
+    examined |= candidates & np.repeat(defined & is_full, sizes)
     points = ExaminedPoints.from_rows(axes, counts, np.flatnonzero(examined))
     skipped = points.rows_in_long_steps(step)
     if len(skipped):
@@ -306,9 +312,13 @@ class ExaminedPoints:
         dx, dy = (np.maximum(step, np.append(0, step[:-1])) for step in (self.dx, self.dy))
 
         def deviation(
-            point: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
+            point: NDArray[np.int64],
+            left: NDArray[np.int64],
+            right: NDArray[np.int64],
+            sizes: NDArray[np.int64],
         ) -> NDArray[np.float64]:
             """Return the distances of points from the straight lines between two other points."""
+            left, right = left.repeat(sizes), right.repeat(sizes)
             width, height = x_count[right] - x_count[left], other_count[right] - other_count[left]
             # If only one count changes, the curve is a straight line, and the deviation is 0.
             flat = (width <= 0) | (height <= 0)
@@ -324,12 +334,46 @@ class ExaminedPoints:
             result[flat] = 0
             return result
 
+        is_complete = not (dx.any() or dy.any())
+
+        def linear_deviation(
+            point: NDArray[np.int64],
+            left: NDArray[np.int64],
+            right: NDArray[np.int64],
+            sizes: NDArray[np.int64],
+        ) -> NDArray[np.float64]:
+            """Return the result of `deviation` for axes on which rates are linear."""
+            x, y, line = x_count[left], other_count[left], curve[left]
+            width, height = x_count[right] - x, other_count[right] - y
+            is_flat = (width <= 0) | (height <= 0)
+            width[is_flat] = height[is_flat] = 0
+            # The horizontal and the vertical distance of a point from a line are proportional to
+            # the cross product of two vectors.
+            across = (x_count[point] - x.repeat(sizes)) * height.repeat(sizes)
+            across -= (other_count[point] - y.repeat(sizes)) * width.repeat(sizes)
+            np.abs(across, out=across)
+            by_x, by_y = (
+                np.divide(1, size * total[line], out=np.zeros(len(left)), where=~is_flat)
+                for size, total in ((height, axes.x_total), (width, axes.pos))
+            )
+            result: NDArray[np.float64]
+            if is_complete:
+                result = across * np.maximum(by_x, by_y).repeat(sizes)
+            else:
+                result = across * by_x.repeat(sizes) + dx[point]
+                result = np.maximum(result, across * by_y.repeat(sizes) + dy[point])
+            return result
+
         is_row = points.row != BETWEEN
         is_required = np.zeros(len(is_row), bool)
         is_required[is_row] = required[points.row[is_row]]
         with np.errstate(divide="ignore", invalid="ignore"):
             selected, error = douglas_peucker(
-                points.starts, deviation, max_error, required=is_required, allowed=is_row
+                points.starts,
+                linear_deviation if axes.monotone and axes.scale == "linear" else deviation,
+                max_error,
+                required=is_required,
+                allowed=is_row,
             )
         # Rows between two neighboring examined points were not examined. Their error is at most the
         # larger of dx and dy.

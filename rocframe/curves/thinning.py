@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     Positions: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
     Deviation: TypeAlias = Callable[
-        [NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]
+        [NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+        NDArray[np.float64],
     ]
 
 
@@ -95,8 +96,14 @@ def corner_points(
     always marked.
     """
 
-    def deviation(*points: NDArray[np.int64]) -> NDArray[np.float64]:
-        return segment_distance(*((x[rows], y[rows]) for rows in points))
+    def deviation(
+        points: NDArray[np.int64],
+        left: NDArray[np.int64],
+        right: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        rows = points, left.repeat(sizes), right.repeat(sizes)
+        return segment_distance(*((x[part], y[part]) for part in rows))
 
     return douglas_peucker(starts, deviation, tolerance, required=required)[0]
 
@@ -136,9 +143,11 @@ def douglas_peucker(
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return a mask of selected points of each line, and the largest deviation of each line.
 
-    Segments are straight lines between neighboring selected points. `deviation(points, left,
-    right)` returns the distances of points from the segments between two other points. Each segment
-    with a deviation above the tolerance is split at its farthest point (Douglas and Peucker, 1973).
+    Segments are straight lines between neighboring selected points. `deviation(points, left, right,
+    sizes)` returns the distances of points from segments. Segment i is the line between the points
+    `left[i]` and `right[i]`. The first `sizes[0]` points belong to the first segment, the following
+    `sizes[1]` points to the second segment, and so on. Each segment with a deviation above the
+    tolerance is split at its farthest point (Douglas and Peucker, 1973).
     Points in the mask `required` are always selected. Other points are selected only if they are in
     the mask `allowed`. Segments without an allowed point are not evaluated.
     """
@@ -163,21 +172,23 @@ def douglas_peucker(
             return selected, largest
         inner = right - left - 1
         firsts = np.cumsum(inner) - inner
-        segment = np.repeat(np.arange(len(left)), inner)
         points = concatenated_ranges(left + 1, inner)
-        distance = deviation(points, left[segment], right[segment])
+        distance = deviation(points, left, right, inner)
         worst = np.maximum.reduceat(distance, firsts)
         is_split = worst > limit[line]
         np.maximum.at(largest, line[~is_split], worst[~is_split])
         if allowed is not None:
             distance = np.where(allowed[points], distance, -1.0)
             worst = np.maximum.reduceat(distance, firsts)
-        farthest = np.flatnonzero(distance == worst[segment])
-        farthest = farthest[is_run_start(segment[farthest])]
-        middle = points[farthest[is_split]]
+        # The first of the farthest points of each segment.
+        farthest = np.flatnonzero(distance == worst.repeat(inner))
+        farthest = farthest[np.searchsorted(farthest, firsts[is_split])]
+        middle = points[farthest]
         selected[middle] = True
-        left, right = np.append(left[is_split], middle), np.append(middle, right[is_split])
-        line = np.append(line[is_split], line[is_split])
+        # Neighboring segments stay next to each other, so that their points are read in order.
+        left = np.stack([left[is_split], middle], axis=1).ravel()
+        right = np.stack([middle, right[is_split]], axis=1).ravel()
+        line = line[is_split].repeat(2)
 
 
 def segment_distance(point: Positions, start: Positions, end: Positions) -> NDArray[np.float64]:
