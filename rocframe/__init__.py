@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.compare import compare
     from rocframe.comparisons.contrast import contrast
     from rocframe.comparisons.decision_intervals import decision_intervals
+    from rocframe.comparisons.drift import drift
     from rocframe.comparisons.hull_shares import hull_shares
     from rocframe.compression.compress import compress
     from rocframe.curves.at import at
@@ -157,6 +158,7 @@ __all__ = [
     "decision_intervals",
     "detectable_difference",
     "draw_decisions",
+    "drift",
     "expand_counts",
     "fit_calibration",
     "fold_auc",

@@ -8,6 +8,7 @@ import polars as pl
 import polars.selectors as cs
 
 from rocframe.errors import RocframeError
+from rocframe.options import parse_names
 from rocframe.table_arguments import check_frame
 
 if TYPE_CHECKING:
@@ -164,28 +165,28 @@ def through_node(
     schema: dict[str, Any],
     by: Sequence[str],
     anchor: str,
-    compared: str | None = None,
+    compared: str | Sequence[str] | None = None,
 ) -> pl.LazyFrame:
     """Return a query plan that applies `function` to the collected rows of `plan`.
 
     `by` are the group columns. Filters on these columns of the result may be applied to the rows of
-    `plan` before the computation. `compared` is another column that `plan` and the result have,
-    such as the column of the models that are compared within a group. Filters on this column are
-    applied to the result only, because its values within a group affect each other.
+    `plan` before the computation. `compared` are other columns that `plan` and the result have,
+    such as the column of the models that are compared within a group. Filters on these columns are
+    applied to the result only, because their values within a group affect each other.
 
     `anchor` is a column of the result that is never null. The plan has a filter `anchor is not
     null`, which does not remove rows. Without this filter, polars would apply `head` and `slice` to
     the rows of `plan`, although `slice_pushdown` is False.
     """
     apply = function
-    if compared is not None:
+    if names := parse_names(compared):
         # polars applies a filter to the rows of `plan` if they have a column of the same name, so
-        # the column gets another name before the computation.
-        private = private_names([compared], [*by, compared])[compared]
-        plan = plan.rename({compared: private})
+        # the columns get other names before the computation.
+        private = private_names(names, [*by, *names])
+        plan = plan.rename(private)
 
         def apply(frame: pl.DataFrame) -> pl.DataFrame:
-            return function(frame.rename({private: compared}))
+            return function(frame.rename({new: name for name, new in private.items()}))
 
     result = plan.map_batches(
         apply,

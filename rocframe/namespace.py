@@ -159,6 +159,7 @@ class RocFrame(Namespace):
     combine_points = LazyMethod("rocframe.comparisons.combine_points")
     chain = LazyMethod("rocframe.comparisons.chain")
     auc_covariance = LazyMethod("rocframe.comparisons.auc_covariance")
+    drift = LazyMethod("rocframe.comparisons.drift")
     auc_test = LazyMethod("rocframe.significance.auc_test")
     h_measure = LazyMethod("rocframe.decisions.h_measure")
     summary = LazyMethod("rocframe.summaries")

@@ -77,6 +77,7 @@ def table_of(columns: Sequence[str]) -> Table:
 
 THRESHOLD = "threshold"
 MODEL = "model"
+WINDOW_COLUMNS = WINDOW, WINDOW_END = ("window", "window_end")
 CURVE_COLUMNS = (THRESHOLD, *CONFUSION)
 POINT_NAMES = ("at", "value")
 AUC_NAMES = ("auc", "auc_pessimistic", "auc_optimistic")
@@ -441,6 +442,30 @@ AUC_TEST = TableType(
     dots=DotStyle(title="AUC tests", axis="AUC", marks=("auc",), reference="null", tests=True),
 )
 
+
+def drift_columns(over: pl.DataType) -> Schema:
+    """Return the columns of `drift`; `over` is the dtype of the column of windows."""
+    return (
+        floats("auc", "lower", "upper", "difference", "difference_lower", "difference_upper")
+        | floats("p_value", "p_adjusted")
+        | {"reference": over}
+        | floats("reference_auc", "reference_lower", "reference_upper", "se", "statistic", "df")
+        | ROW_COUNTS
+        | floats("ci_level")
+        | strings("ci_method", "test", "note")
+    )
+
+
+DRIFT = TableType(
+    name="drift",
+    functions=("drift",),
+    columns=drift_columns,
+    recognize=has_columns("auc", "difference", "p_adjusted", "reference", "reference_auc"),
+    ties=HALF_TIES,
+    drawing="rocframe.charts.time_chart:drift_chart",
+    dots=DotStyle(title=ROC_AREA_TITLE, axis="AUC", marks=("auc",)),
+)
+
 MULTICLASS_AUC = TableType(
     name="multiclass_auc",
     functions=("multiclass_auc",),
@@ -715,7 +740,7 @@ TABLES = (
     *(CONFUSION_MATRICES, MIXTURE, COMBINATIONS, CHAINS),
     *(CONVEX_HULL, EQUAL_COST_LINES, TIES, COST_CURVES, RELATIVE_SUPERIORITY, LC_INDEX),
     *(DECISION_CURVES, DECISION_INTERVALS, COST_INTERVALS, CURVE),
-    *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
+    *(DRIFT, AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
     *(POOLING_GAP, PLAN, CALIBRATION, CALIBRATION_SUMMARY, FIT),
     *(MURPHY_CURVES, MULTICLASS_LOSSES),
     *(COMPARISON, AUC_COVARIANCE, HULL_SHARES, CONTRAST, BAND, SMOOTH_CURVES),

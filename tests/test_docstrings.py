@@ -131,6 +131,7 @@ def test_functions_that_measure_cite_where_they_come_from():
     measures = [
         "curve",
         "auc",
+        "drift",
         "intervals",
         "auc_test",
         "band",
@@ -171,6 +172,7 @@ def test_functions_that_measure_cite_where_they_come_from():
 READ_PREDICTIONS = [
     "curve",
     "auc",
+    "drift",
     "intervals",
     "auc_test",
     "band",

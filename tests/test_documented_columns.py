@@ -26,6 +26,7 @@ ARGUMENTS = {
     "count": pl.Int64(),
     "model": pl.String(),
     "area": "auc",
+    "over": pl.String(),
     "best_of": True,
     "kind": KINDS["roc"],
     "fixed": "fpr",

@@ -96,6 +96,7 @@ NODES = [
     "auc test, adjusted",
     "volume",
     "fold auc",
+    "drift over folds",
     "fit of calibration of models over folds",
     "compare models",
     "compare models, one family of tests",

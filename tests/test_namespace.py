@@ -40,6 +40,7 @@ VERBS = [
     "decision_curve",
     "decision_intervals",
     "draw_decisions",
+    "drift",
     "expand_counts",
     "fit_calibration",
     "fold_auc",

@@ -192,6 +192,14 @@ OF_PREDICTIONS = {
     "decision intervals of models": Verb(
         "decision_intervals", {"kind": "cost", "grid": 0.5, **SEED}, two_scores=True
     ),
+    "drift over folds": Verb("drift", {"adjust": None}, over=True),
+    "drift of models over folds": Verb(
+        "drift",
+        {"family": "all", "reference": "previous"},
+        two_scores=True,
+        over=True,
+        adjusted=True,
+    ),
     "fold auc": Verb("fold_auc", over=True),
     "pooling gap": Verb("pooling_gap", over=True),
     "combined decisions of models": Verb(

@@ -25,6 +25,7 @@ from rocframe.charts.labels import (
     inline_data,
     json_rows,
     json_values,
+    level_text,
     one_row,
     tooltip,
 )
@@ -396,3 +397,36 @@ def documented_columns(table: pl.DataFrame, by: Sequence[str]) -> list[str]:
     """Return the columns right of the group columns, up to the column `note` if there is one."""
     names = table.columns[len(by) :]
     return names[: names.index("note") + 1] if "note" in names else names
+
+
+def add_limits(record: dict[str, Any]) -> None:
+    """Add the drawn limits of a row to its record; both are None if one limit is infinite."""
+    low, high = record.get("lower"), record.get("upper")
+    record[LOW], record[HIGH] = (low, high) if len(finite([low, high])) == 2 else (None, None)
+
+
+def is_near(value: float, records: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> bool:
+    """Return whether the distance from a value to the drawn numbers is at most their range.
+
+    `fields` are the fields of the numbers that are drawn in addition to the limits.
+    """
+    known = finite(record[name] for record in records for name in (*fields, LOW, HIGH))
+    if not known:
+        return True
+    low, high = min(known), max(known)
+    return 2 * low - high <= value <= 2 * high - low
+
+
+def interval_text(table: pl.DataFrame) -> str:
+    """Return a text such as "95 % intervals (logit_delong)", with the test if there is one."""
+
+    def values(name: str) -> list[Any]:
+        if name not in table.columns:
+            return []
+        return table.get_column(name).drop_nulls().unique(maintain_order=True).to_list()
+
+    levels, methods, tests = (values(name) for name in ("ci_level", "ci_method", "test"))
+    intervals = f"{level_text(table.get_column('ci_level'))} intervals" if levels else ""
+    if tests:
+        return f"{f'{intervals} (not adjusted), ' if intervals else ''}test: {', '.join(tests)}"
+    return f"{intervals} ({', '.join(methods)})" if intervals and methods else ""

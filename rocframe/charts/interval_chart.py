@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from rocframe.charts.dot_plot import (
@@ -13,36 +12,33 @@ from rocframe.charts.dot_plot import (
     REASON,
     RIGHT_TEXT,
     DotPlot,
+    add_limits,
     documented_columns,
     dot_layers,
+    interval_text,
+    is_near,
     mark_name,
     read_rows,
     row_records,
 )
-from rocframe.charts.groups import PANEL_SIDE, GroupColumn, read_groups
+from rocframe.charts.groups import GroupColumn
 from rocframe.charts.labels import (
     chart_text,
-    domain_of,
     finite,
-    inline_data,
     json_values,
-    level_text,
     note_text,
     number_text,
-    one_row,
     sentences,
-    short_name,
-    tooltip,
 )
-from rocframe.charts.layer_chart import LayerChart
-from rocframe.charts.style import CHANCE_STROKE
-from rocframe.frames import column
+from rocframe.charts.time_chart import date_column, time_chart
 from rocframe.options import NOT_GIVEN
 from rocframe.table_types import DotStyle
-from rocframe.text import format_count, format_p_value, format_values, join_first
+from rocframe.text import format_count, format_p_value, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    import altair as alt
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import Groups
@@ -65,100 +61,13 @@ def interval_chart(
     """Draw a dot and an interval for each row of a table of areas or tests."""
     style = layout.type.dots
     assert style is not None
-    time = _time_axis(table, layout.by, options)
+    time = date_column(table, layout.by, options)
     if time is not None and len(style.marks) == 1 and not (style.part or style.tests):
-        return _time_chart(table, layout.by, time, options, style)
+        return time_chart(table, layout.by, time, options, style)
     parts = {style.part: table.get_column(style.part).to_list()} if style.part else {}
     rows = read_rows(table, layout.by, color=options.color, facet=options.facet, parts=parts)
     shown = [name for name in documented_columns(table, layout.by) if name != style.part]
     return _draw(table, rows, style, shown)
-
-
-MIN_TIMES = 3  # minimum number of times of a time axis; fewer times are lines of a dot plot
-TIME, TIME_WIDTH, TIME_HEIGHT = "time", 560, 260
-
-
-def _time_axis(table: pl.DataFrame, by: Sequence[str], options: ChartOptions) -> str | None:
-    """Return the group column of dates or times for the x axis, or None for a dot plot."""
-    times = [
-        name
-        for name in by
-        if table.schema[name].base_type() in {pl.Date, pl.Datetime}
-        and name not in {options.color, options.facet}
-        and table.get_column(name).n_unique() >= MIN_TIMES
-    ]
-    return times[0] if len(times) == 1 else None
-
-
-def _time_chart(
-    table: pl.DataFrame, by: Sequence[str], time: str, options: ChartOptions, style: DotStyle
-) -> alt.LayerChart | alt.FacetChart:
-    """Draw areas over time: for each group, a line through dots with intervals."""
-    others = [name for name in by if name != time]
-    table = table.filter(column(time).is_not_null()).sort(column(time), maintain_order=True)
-    keys = table.select(map(column, others))
-    groups = read_groups(keys, others, table.columns, options)
-    shown = documented_columns(table, by)
-    records = row_records(table, groups, shown)
-    times = table.get_column(time)
-    # Vega interprets times without a time zone as times in the time zone of the reader. To draw the
-    # same times as in the table, times are written and drawn as UTC.
-    days = times.cast(pl.Datetime("ms")) if times.dtype == pl.Date else times
-    for record, day, text in zip(
-        records,
-        days.dt.replace_time_zone(None).dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ"),
-        format_values(times),
-        strict=True,
-    ):
-        _add_limits(record)
-        record |= {TIME: day, "date": text}
-    fields = (style.marks[0], LOW, HIGH)
-    values = [*finite(record[name] for record in records for name in fields)]
-    chance = style.chance is not None and _is_near(style.chance, records, style.marks[:1])
-    domain = domain_of([*values, *([style.chance] if chance else [])])
-    x = alt.X(f"{TIME}:T", title=short_name(time), scale=alt.Scale(type="utc"))
-    y = alt.Y(
-        f"{style.marks[0]}:Q",
-        title=style.axis,
-        scale=alt.Scale(domain=domain, zero=False, nice=True),
-    )
-    color = groups.line_color()
-    detail = [alt.Detail(f"{name}:N") for name in groups.table_columns]
-    lines: Any = alt.Chart().mark_line(strokeWidth=1.5)
-    points: Any = alt.Chart().mark_point(filled=True, size=36, opacity=1)
-    bars: Any = alt.Chart().mark_rule(opacity=0.4)
-    layers = [
-        lines.encode(x=x, y=y, color=color, detail=detail),
-        bars.encode(x=x, y=alt.Y(f"{LOW}:Q"), y2=alt.Y2(f"{HIGH}:Q"), color=color),
-        points.encode(
-            x=x,
-            y=y,
-            color=color,
-            tooltip=[tooltip("date", short_name(time)), *groups.tooltips(), *map(tooltip, shown)],
-        ),
-    ]
-    if chance:
-        line = one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(style.chance))
-        layers.append(line)
-    title = f"{style.title} over {short_name(time)}"
-    chart = LayerChart(
-        layer=layers,
-        data=inline_data(records),
-        width=TIME_WIDTH if groups.panel is None else PANEL_SIDE,
-        height=TIME_HEIGHT if groups.panel is None else PANEL_SIDE,
-    )
-    texts = format_values(times)
-    return groups.with_titles(
-        chart,
-        title=title,
-        subtitle=_interval_text(table),
-        description=sentences(
-            f"{title}, {format_count(len(records), 'row')}",
-            f"From {texts[0]} to {texts[-1]}" if texts else "",
-            groups.captions_text(),
-            f"The dashed line is at {style.chance:.4g}" if chance else "",
-        ),
-    )
 
 
 MAX_DRAWN_PAIRS = 40  # the names of more lines would overlap
@@ -255,7 +164,7 @@ def _draw(
     groups, dodged = rows
     records = row_records(table, groups, shown)
     for record in records:
-        _add_limits(record)
+        add_limits(record)
         value = record[style.marks[0]]
         reason = None if finite([value]) else note_text(value or record.get("note"))
         # All reasons have the same color. If a line has slots for several groups, the text starts
@@ -267,7 +176,7 @@ def _draw(
     if inner and not any(record[inner[0]] != record[inner[1]] for record in records):
         inner = None
     references = style.references
-    if style.chance is not None and _is_near(style.chance, records, (*style.marks, *(inner or ()))):
+    if style.chance is not None and is_near(style.chance, records, (*style.marks, *(inner or ()))):
         references += (style.chance,)
     plot = DotPlot(
         groups=groups,
@@ -291,7 +200,7 @@ def _draw(
     return plot.layered(
         dot_layers(plot),
         title=style.title,
-        subtitle=sentences(_interval_text(table), rule, end=""),
+        subtitle=sentences(interval_text(table), rule, end=""),
         description=sentences(
             f"{style.title}, {format_count(len(records), 'row')}",
             rule,
@@ -299,39 +208,6 @@ def _draw(
             join_first(texts, separator="; "),
         ),
     )
-
-
-def _add_limits(record: dict[str, Any]) -> None:
-    """Add the drawn limits of a row to its record; both are None if one limit is infinite."""
-    low, high = record.get("lower"), record.get("upper")
-    record[LOW], record[HIGH] = (low, high) if len(finite([low, high])) == 2 else (None, None)
-
-
-def _is_near(value: float, records: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> bool:
-    """Return whether the distance from a value to the drawn numbers is at most their range.
-
-    `fields` are the fields of the numbers that are drawn in addition to the limits.
-    """
-    known = finite(record[name] for record in records for name in (*fields, LOW, HIGH))
-    if not known:
-        return True
-    low, high = min(known), max(known)
-    return 2 * low - high <= value <= 2 * high - low
-
-
-def _interval_text(table: pl.DataFrame) -> str:
-    """Return a text such as "95 % intervals (logit_delong)", with the test if there is one."""
-
-    def values(name: str) -> list[Any]:
-        if name not in table.columns:
-            return []
-        return table.get_column(name).drop_nulls().unique(maintain_order=True).to_list()
-
-    levels, methods, tests = (values(name) for name in ("ci_level", "ci_method", "test"))
-    intervals = f"{level_text(table.get_column('ci_level'))} intervals" if levels else ""
-    if tests:
-        return f"{f'{intervals} (not adjusted), ' if intervals else ''}test: {', '.join(tests)}"
-    return f"{intervals} ({', '.join(methods)})" if intervals and methods else ""
 
 
 def _row_text(record: dict[str, Any], style: DotStyle) -> str:

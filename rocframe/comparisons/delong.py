@@ -83,17 +83,27 @@ def welch_test(
             a.groups, b.groups, assume_unique=True, return_indices=True
         )
         a, b = (estimates.select(own) for estimates, own in zip((a, b), positions, strict=True))
-        variance = a.variance + b.variance
-        with np.errstate(divide="ignore", invalid="ignore"):
-            df = variance**2 / sum(own.variance**2 / (own.n_pos + own.n_neg - 1) for own in (a, b))
         units = np.minimum(a.n_pos, b.n_pos), np.minimum(a.n_neg, b.n_neg)
         yield {
             "models": pair,
             "group": groups,
             "n_paired": np.full(len(groups), np.nan),
-            **difference_columns(hypothesis, (a.value, b.value), variance, df),
-            "note": class_notes(*units, zero_variance=variance == 0),
+            **welch_columns(a, b, hypothesis),
+            "note": class_notes(*units, zero_variance=a.variance + b.variance == 0),
         }
+
+
+def welch_columns(
+    a: UnpairedEstimates, b: UnpairedEstimates, hypothesis: Hypothesis
+) -> dict[str, NDArray[np.float64]]:
+    """Return the columns of `difference_columns` for the estimates of two independent samples.
+
+    The test is a t test with Welch's degrees of freedom.
+    """
+    variance = a.variance + b.variance
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = variance**2 / sum(own.variance**2 / (own.n_pos + own.n_neg - 1) for own in (a, b))
+    return difference_columns(hypothesis, (a.value, b.value), variance, df)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

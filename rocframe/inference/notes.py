@@ -25,6 +25,7 @@ Note = Literal[
     "zero_variance",
     "no_solution",
     "negative_slope",
+    "shared_rows",
     "redrawn",
     "unmatched",
     "left_out",

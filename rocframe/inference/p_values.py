@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+import polars as pl
 
 from rocframe.kernel.groups import is_run_start
 from rocframe.options import check_choice
@@ -103,6 +104,13 @@ def adjust_p_values(
         adjusted = -_running_maximum(-(p * size / (rank + 1))[::-1], backwards)[::-1]
     result[tests] = np.minimum(adjusted, 1.0)
     return result
+
+
+def adjust_table(table: pl.DataFrame, adjust: Adjust | None) -> pl.DataFrame:
+    """Return the table with `p_adjusted`: the p-values, adjusted over all groups and models."""
+    p_value = table["p_value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    p_adjusted = adjust_p_values(p_value, np.zeros(len(p_value)), adjust)
+    return table.with_columns(pl.Series("p_adjusted", p_adjusted, nan_to_null=True))
 
 
 def _running_maximum(values: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:

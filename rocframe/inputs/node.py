@@ -28,7 +28,7 @@ def plan_table(
     anchor: str,
     finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
     over: int = 0,
-    keep_over: bool = False,
+    keep_over: int = 0,
 ) -> pl.LazyFrame:
     """Return the query plan that computes a table from predictions.
 
@@ -36,9 +36,9 @@ def plan_table(
     tables of all models are concatenated and sorted by group. `more` are the names of columns that
     the caller adds to the table later; group columns must not have these names. `anchor` is the
     name of a column that is never null. The last `over` group columns are not in the result,
-    because `compute` combines the groups that differ only in these columns. With `keep_over`, the
-    last group column is in the result, although groups that differ only in this column affect each
-    other; `over` is then 1.
+    because `compute` combines the groups that differ only in these columns. The first
+    `keep_over` of these columns are in the result, although groups that differ only in these
+    columns affect each other.
 
     `finish` is applied to the table of all models, and may combine values of several groups.
     Therefore, with `finish`, polars must not apply filters on group columns before the computation.
@@ -46,8 +46,8 @@ def plan_table(
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         bound = bind_roles(plan, schema, roles, (*columns, *more), over=over)
-        by = bound.by[: len(bound.by) - over]
-        removed = () if keep_over else bound.by[len(by) :]
+        by, last = bound.by[: len(bound.by) - over], bound.by[len(bound.by) - over :]
+        kept, removed = last[:keep_over], last[keep_over:]
         keys = {name: dtype for name, dtype in bound.result_keys.items() if name not in removed}
 
         def complete_table(frame: pl.DataFrame) -> pl.DataFrame:
@@ -60,7 +60,7 @@ def plan_table(
             schema={**keys, **columns},
             by=by if finish is None else (),
             anchor=anchor,
-            compared=bound.by[-1] if keep_over else None,
+            compared=kept,
         )
 
     return lazy_plan("predictions", predictions).pipe_with_schema(resolve)

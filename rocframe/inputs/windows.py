@@ -12,6 +12,7 @@ from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError
 from rocframe.frames import as_input_frame, lazy_plan, private_names
 from rocframe.inputs.roles import resolve_column
 from rocframe.options import check_choice, public
+from rocframe.schemas import WINDOW, WINDOW_COLUMNS, WINDOW_END
 
 if TYPE_CHECKING:
     from rocframe.frames import FrameT
@@ -181,13 +182,15 @@ def windows(
             )
             .agg(pl.col(key).alias(member))
             .select(
-                pl.col(key).alias(START),
-                pl.col("_upper_boundary").cast(index_dtype).alias(END),
+                pl.col(key).alias(WINDOW),
+                pl.col("_upper_boundary").cast(index_dtype).alias(WINDOW_END),
                 member,
             )
         )
         if incomplete == "drop":
-            starts = starts.filter(pl.col(END) <= _next_start(pl.col(START).max(), step, dtype))
+            starts = starts.filter(
+                pl.col(WINDOW_END) <= _next_start(pl.col(WINDOW).max(), step, dtype)
+            )
         return (
             rows.join(
                 starts.explode(member),
@@ -196,7 +199,7 @@ def windows(
                 how="left",
                 maintain_order="left_right",
             )
-            .filter(pl.col(START).is_not_null() | pl.col(key).is_null())
+            .filter(pl.col(WINDOW).is_not_null() | pl.col(key).is_null())
             .drop(key)
         )
 
@@ -205,7 +208,6 @@ def windows(
     )
 
 
-START, END = WINDOW_COLUMNS = ("window", "window_end")
 # polars does not support lengths that mix months, weeks, days and shorter units, such as "1d12h".
 DAYS = r"\d+[dw]|(?:\d+(?:mo|[qy]))+"
 DAY_LENGTH = re.compile(DAYS)

@@ -279,7 +279,7 @@ def fit_calibration(
         columns=fit_columns(),
         anchor="n_pos",
         over=0 if over is None else 1,
-        keep_over=over is not None,
+        keep_over=0 if over is None else 1,
     )
     return as_input_frame(predictions, table)
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-import polars as pl
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import Clusters, auc_variance, class_sizes
@@ -14,7 +13,7 @@ from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.confidence import AREA_ROUNDING
 from rocframe.inference.notes import absent_classes, class_notes, first_notes
 from rocframe.inference.p_values import (
-    adjust_p_values,
+    adjust_table,
     check_adjust,
     check_alternative,
     normal_p_value,
@@ -36,6 +35,7 @@ from rocframe.schemas import AUC_TEST
 from rocframe.significance.permutation import CenteredRanks, permutation_p_values
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
@@ -452,10 +452,3 @@ def expected_best_auc(se: NDArray[np.float64], best_of: int) -> NDArray[np.float
         limit = 0.5 / se
     result: NDArray[np.float64] = 0.5 + se * np.interp(limit, z, maximum)
     return result
-
-
-def adjust_table(table: pl.DataFrame, adjust: Adjust | None) -> pl.DataFrame:
-    """Return the table with `p_adjusted`: the p-values, adjusted over all groups and models."""
-    p_value = table["p_value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    p_adjusted = adjust_p_values(p_value, np.zeros(len(p_value)), adjust)
-    return table.with_columns(pl.Series("p_adjusted", p_adjusted, nan_to_null=True))

@@ -1,0 +1,328 @@
+"""Charts of areas over time: areas of groups with a date, and windows with their reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import altair as alt
+import polars as pl
+
+from rocframe.charts.dot_plot import (
+    HIGH,
+    LOW,
+    add_limits,
+    documented_columns,
+    interval_text,
+    is_near,
+    row_records,
+)
+from rocframe.charts.groups import PANEL_SIDE, read_groups
+from rocframe.charts.labels import (
+    domain_of,
+    finite,
+    inline_data,
+    json_values,
+    number_text,
+    one_row,
+    sentences,
+    short_name,
+    tooltip,
+)
+from rocframe.charts.layer_chart import LayerChart
+from rocframe.charts.style import BAND_OPACITY, CHANCE_STROKE
+from rocframe.errors import BrokenCurveError
+from rocframe.frames import column
+from rocframe.schemas import MODEL, WINDOW, WINDOW_END
+from rocframe.text import format_count, format_values, join_first
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.groups import Groups
+    from rocframe.table_types import DotStyle, Table
+
+MIN_TIMES = 3  # minimum number of times of a time axis; fewer times are lines of a dot plot
+MAX_TICKS = 8  # of an axis of windows
+TIME, TIME_WIDTH, TIME_HEIGHT = "time", 560, 260
+TIME_TEXT, END_TEXT, RING, HAS_LINE = "date", "end", "ring", "line"
+REFERENCE = "reference_auc"
+REFERENCE_LOW, REFERENCE_HIGH = REFERENCE_LIMITS = ("reference_lower", "reference_upper")
+
+
+def date_column(table: pl.DataFrame, by: Sequence[str], options: ChartOptions) -> str | None:
+    """Return the group column of dates or times for the x axis, or None for a dot plot."""
+    times = [
+        name
+        for name in _without_ends(by)
+        if table.schema[name].base_type() in {pl.Date, pl.Datetime}
+        and name not in {options.color, options.facet}
+        and table.get_column(name).n_unique() >= MIN_TIMES
+    ]
+    return times[0] if len(times) == 1 else None
+
+
+def time_chart(
+    table: pl.DataFrame, by: Sequence[str], time: str, options: ChartOptions, style: DotStyle
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw areas over time: for each group, a line through dots with intervals."""
+    rows = TimeRows.from_table(table, by, time, options)
+    chance = style.chance is not None and is_near(style.chance, rows.records, style.marks[:1])
+    layers = rows.area_layers(style, [style.chance] if chance else [])
+    if chance:
+        layers.append(one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(style.chance)))
+    return rows.layered(
+        layers,
+        title=style.title,
+        subtitle=interval_text(rows.table),
+        description=f"The dashed line is at {style.chance:.4g}" if chance else "",
+    )
+
+
+def drift_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw the area of each window, the area of the reference, and which windows differ from it.
+
+    The reference is a dashed line, and its interval a band. Windows whose adjusted p-value is below
+    1 - level have a ring.
+    """
+    style = layout.type.dots
+    assert style is not None
+    time = _window_column(table, layout.by)
+    rows = TimeRows.from_table(table, layout.by, time, options)
+    levels = rows.table.get_column("ci_level").drop_nulls()
+    alpha = round(1 - levels.item(0), 10) if len(levels) else 0.05
+    has_line = _has_one_reference(rows.table, rows.others)
+    for record, line in zip(rows.records, has_line, strict=True):
+        p_value = record["p_adjusted"]
+        record |= {RING: p_value is not None and p_value < alpha, HAS_LINE: line}
+    bounds = finite(
+        record[name] for record in rows.records for name in REFERENCE_LIMITS if record[HAS_LINE]
+    )
+    layers = rows.area_layers(style, bounds)
+    ring: Any = alt.Chart().mark_point(filled=False, size=190, strokeWidth=2, opacity=1)
+    ring = ring.transform_filter(f"datum.{RING}")
+    layers.append(ring.encode(x=rows.time_channel(), y=f"{style.marks[0]}:Q", color=rows.color))
+    if bounds:
+        layers = [*layers[:1], *_reference_layers(rows), *layers[1:]]
+    names = rows.groups.names(len(rows.records))
+    texts = [
+        f"{name} {record[TIME_TEXT]}: {number_text(record['auc'])}, "
+        f"difference {number_text(record['difference'])}"
+        for name, record in zip(names, rows.records, strict=True)
+        if record[RING]
+    ]
+    return rows.layered(
+        layers,
+        title=style.title,
+        subtitle=sentences(
+            interval_text(rows.table),
+            "Dashed: reference" if bounds else "",
+            f"Rings: adjusted p < {alpha:.4g}",
+            end="",
+        ),
+        description=sentences(
+            "The dashed line is the AUC of the reference, and the band is its interval"
+            if bounds
+            else "",
+            f"{format_count(len(texts), 'window')} with an adjusted p-value below {alpha:.4g}",
+            join_first(texts, separator="; "),
+            end="",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TimeRows:
+    """The rows of a table in the order of time, with a record for each row.
+
+    `time` is the column on the x axis, `others` are the other group columns, and `shown` are the
+    columns in tooltips. Rows without a time are left out.
+    """
+
+    table: pl.DataFrame
+    time: str
+    others: tuple[str, ...]
+    shown: tuple[str, ...]
+    groups: Groups
+    records: list[dict[str, Any]]
+
+    @classmethod
+    def from_table(
+        cls, table: pl.DataFrame, by: Sequence[str], time: str, options: ChartOptions
+    ) -> TimeRows:
+        """Return the rows of a table with the group columns `by`."""
+        others = [name for name in _without_ends(by) if name != time]
+        table = table.filter(column(time).is_not_null()).sort(column(time), maintain_order=True)
+        groups = read_groups(table.select(map(column, others)), others, table.columns, options)
+        shown = documented_columns(table, by)
+        records = row_records(table, groups, shown)
+        times = table.get_column(time)
+        texts = format_values(times)
+        positions: Sequence[Any] = texts
+        kind = _time_type(times.dtype)
+        if kind == "T":
+            # Vega interprets times without a time zone as times in the time zone of the reader. To
+            # draw the same times as in the table, times are written and drawn as UTC.
+            days = times.cast(pl.Datetime("ms")) if times.dtype == pl.Date else times
+            utc = days.dt.replace_time_zone(None)
+            positions = utc.dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_list()
+        elif kind == "Q":
+            positions = json_values(times)
+        ends = (
+            format_values(table.get_column(WINDOW_END))
+            if time == WINDOW and WINDOW_END in by
+            else texts
+        )
+        for record, position, text, end in zip(records, positions, texts, ends, strict=True):
+            add_limits(record)
+            record |= {TIME: position, TIME_TEXT: text}
+            if ends is not texts:
+                record[END_TEXT] = end
+        return cls(
+            table=table,
+            time=time,
+            others=tuple(others),
+            shown=tuple(shown),
+            groups=groups,
+            records=records,
+        )
+
+    @property
+    def color(self) -> Any:
+        """The color channel."""
+        return self.groups.line_color()
+
+    def time_channel(self) -> alt.X:
+        """Return the channel of the time axis: temporal, quantitative or ordinal."""
+        times, title = self.table.get_column(self.time), short_name(self.time)
+        kind = _time_type(times.dtype)
+        if kind == "T":
+            axis = _window_axis(times) if self.time == WINDOW else alt.Undefined
+            return alt.X(f"{TIME}:T", title=title, axis=axis, scale=alt.Scale(type="utc"))
+        if kind == "Q":
+            axis = alt.Axis(format="d", tickMinStep=1)
+            return alt.X(f"{TIME}:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
+        return alt.X(f"{TIME}:O", title=title, sort=list(dict.fromkeys(format_values(times))))
+
+    def area_layers(self, style: DotStyle, others: Sequence[Any]) -> list[Any]:
+        """Return the layers of lines, intervals and dots; `others` are other values on the axis."""
+        fields = (style.marks[0], LOW, HIGH)
+        values = finite(record[name] for record in self.records for name in fields)
+        x, color = self.time_channel(), self.color
+        y = alt.Y(
+            f"{style.marks[0]}:Q",
+            title=style.axis,
+            scale=alt.Scale(domain=domain_of([*values, *others]), zero=False, nice=True),
+        )
+        detail = [alt.Detail(f"{name}:N") for name in self.groups.table_columns]
+        tooltips = [tooltip(TIME_TEXT, short_name(self.time))]
+        if any(END_TEXT in record for record in self.records):
+            tooltips.append(tooltip(END_TEXT, WINDOW_END))
+        tooltips += [*self.groups.tooltips(), *map(tooltip, self.shown)]
+        lines: Any = alt.Chart().mark_line(strokeWidth=1.5)
+        points: Any = alt.Chart().mark_point(filled=True, size=36, opacity=1)
+        bars: Any = alt.Chart().mark_rule(opacity=0.4)
+        return [
+            lines.encode(x=x, y=y, color=color, detail=detail),
+            bars.encode(x=x, y=alt.Y(f"{LOW}:Q"), y2=alt.Y2(f"{HIGH}:Q"), color=color),
+            points.encode(x=x, y=y, color=color, tooltip=tooltips),
+        ]
+
+    def layered(
+        self, layers: Sequence[Any], *, title: str, subtitle: str, description: str
+    ) -> alt.LayerChart | alt.FacetChart:
+        """Return a chart of the layers with its title, subtitle and description."""
+        title = f"{title} over {short_name(self.time)}"
+        in_panels = self.groups.panel is not None
+        chart = LayerChart(
+            layer=list(layers),
+            data=inline_data(self.records),
+            width=PANEL_SIDE if in_panels else TIME_WIDTH,
+            height=PANEL_SIDE if in_panels else TIME_HEIGHT,
+        )
+        texts = format_values(self.table.get_column(self.time))
+        return self.groups.with_titles(
+            chart,
+            title=title,
+            subtitle=subtitle,
+            description=sentences(
+                f"{title}, {format_count(len(self.records), 'row')}",
+                f"From {texts[0]} to {texts[-1]}" if texts else "",
+                self.groups.captions_text(),
+                description,
+            ),
+        )
+
+
+def _without_ends(by: Sequence[str]) -> list[str]:
+    """Return the group columns without the column of the ends of windows."""
+    return [name for name in by if not (name == WINDOW_END and WINDOW in by)]
+
+
+def _time_type(dtype: pl.DataType) -> Literal["T", "Q", "O"]:
+    """Return the type of a time axis for a dtype: temporal, quantitative or ordinal."""
+    if dtype.base_type() in {pl.Date, pl.Datetime}:
+        return "T"
+    return "Q" if dtype.is_integer() else "O"
+
+
+def _window_axis(times: pl.Series) -> Any:
+    """Return an axis with ticks at the starts of windows, at most MAX_TICKS of them.
+
+    The default ticks are at Sundays, but weeks start on Monday. Windows of less than a day have the
+    default ticks.
+    """
+    starts = times.unique().sort()
+    if times.dtype != pl.Date:
+        starts = starts.dt.replace_time_zone(None)
+        if (starts.dt.truncate("1d") != starts).any():
+            return alt.Undefined
+    step = -(-len(starts) // MAX_TICKS) or 1
+    values = [
+        alt.DateTime(year=day.year, month=day.month, date=day.day, utc=True)
+        for day in starts.gather_every(step)
+    ]
+    return alt.Axis(values=values, format="%b %d, %Y", labelFlush=False, labelOverlap=True)
+
+
+def _window_column(table: pl.DataFrame, by: Sequence[str]) -> str:
+    """Return the group column of the windows of a table of `drift`.
+
+    It has the dtype of the column `reference`. It is the last of the group columns, except for the
+    column of the models, which `drift` adds at the end.
+    """
+    if WINDOW in by:
+        return WINDOW
+    names = [name for name in by if table.schema[name] == table.schema["reference"]]
+    if not names:
+        problem = "chart: the table has no column of windows"
+        raise BrokenCurveError.compose(problem, "Pass an unchanged table of drift.")
+    return names[-2] if len(names) > 1 and names[-1] == MODEL else names[-1]
+
+
+def _has_one_reference(table: pl.DataFrame, others: Sequence[str]) -> list[bool]:
+    """Return whether all windows of the group of each row have the same reference."""
+    keys = [column(name).alias(f"key {i}") for i, name in enumerate(others)]
+    rows = table.select(*keys, pl.col(REFERENCE_LOW), pl.col("reference"))
+    group = list(map(pl.col, rows.columns[: len(keys)])) or [pl.lit(0)]
+    single = pl.col("reference").drop_nulls().n_unique().over(group) <= 1
+    return rows.select(single & pl.col(REFERENCE_LOW).is_not_null()).to_series().to_list()
+
+
+def _reference_layers(rows: TimeRows) -> list[Any]:
+    """Return the line of the area of the reference of each group, and the band of its interval."""
+    keys = [*rows.groups.table_columns, REFERENCE, *REFERENCE_LIMITS]
+    low, high = REFERENCE_LIMITS
+    band: Any = alt.Chart().mark_rect(opacity=BAND_OPACITY / 2)
+    line: Any = alt.Chart().mark_rule(strokeDash=CHANCE_STROKE["strokeDash"])
+    band, line = (
+        layer.transform_filter(f"datum.{HAS_LINE}").transform_aggregate(groupby=keys)
+        for layer in (band, line)
+    )
+    return [
+        band.encode(y=alt.Y(f"{low}:Q"), y2=alt.Y2(f"{high}:Q"), color=rows.color),
+        line.encode(y=alt.Y(f"{REFERENCE}:Q"), color=rows.color),
+    ]

@@ -1,0 +1,575 @@
+"""The function `drift`: the AUC of each time window, compared with a reference window.
+
+References
+----------
+E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
+correlated receiver operating characteristic curves: a nonparametric approach", Biometrics
+44(3), 837-845. doi:10.2307/2531595
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+import polars as pl
+
+from rocframe.areas.auc import auc_table
+from rocframe.comparisons.compare import Family
+from rocframe.comparisons.delong import UnpairedEstimates, welch_columns
+from rocframe.comparisons.hypothesis import Hypothesis, Quantity
+from rocframe.errors import (
+    ColumnTypeError,
+    MissingColumnError,
+    OptionValueError,
+    RepeatedNameError,
+)
+from rocframe.frames import (
+    as_input_frame,
+    build_table,
+    column,
+    lazy_plan,
+    private_names,
+    select_keys,
+)
+from rocframe.inference.confidence import Confidence, parse_level
+from rocframe.inference.p_values import adjust_p_values, adjust_table, check_adjust
+from rocframe.inputs.node import plan_table
+from rocframe.inputs.roles import Roles, bind_roles
+from rocframe.kernel.groups import is_run_start
+from rocframe.options import NOT_GIVEN, check_choice, parse_names, public
+from rocframe.schemas import ROW_COUNTS, WINDOW, WINDOW_COLUMNS, WINDOW_END, drift_columns
+from rocframe.text import format_list
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.frames import FrameT
+    from rocframe.inference.p_values import Adjust, Alternative
+    from rocframe.inputs.cases import Cases
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.table_types import Schema
+
+
+@public
+def drift(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    over: str = WINDOW,
+    by: By = None,
+    reference: object = "first",
+    alternative: Alternative = "two-sided",
+    level: float = 0.95,
+    adjust: Adjust | None = "holm",
+    family: Family = "group",
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Compute the AUC of each time window, and compare it with a reference window.
+
+    The difference of two windows is tested by DeLong's test for different rows. `windows` assigns
+    predictions to windows, such as weeks. Any other column, such as the day, is also supported:
+    rows with equal values are one window.
+
+    Parameters
+    ----------
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
+        pyarrow and DuckDB, are converted to a DataFrame.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side. The result then has the group
+        column `model` (String) after `by`.
+    over : str, default "window"
+        Column of the windows. If it is `"window"`, and the table has the column `window_end`, both
+        are columns of the result, and windows that overlap are not tested against each other.
+    by : str or sequence of str, default None
+        Group columns. Rows with a null key are a separate group.
+    reference : object, default "first"
+        Window with which each other window of the group is compared. `"first"`: the first window
+        with positives and negatives. `"previous"`: for each window, the last earlier window with
+        positives and negatives that does not overlap. Otherwise a value of the column `over`, or a
+        DataFrame or LazyFrame of other predictions, such as those of the validation or of the first
+        month, whose rows with the same values of `by` are the reference.
+    alternative : {"two-sided", "greater", "less"}, default "two-sided"
+        Alternative hypothesis: the two values differ (`"two-sided"`), or the AUC of the window is
+        larger (`"greater"`) or smaller (`"less"`) than that of the reference.
+    level : float, default 0.95
+        Confidence level of the intervals, between 0 and 1.
+    adjust : {"holm", "bh"} or None, default "holm"
+        Adjustment of the p-values of a family of tests: `"holm"` controls the probability of at
+        least one false rejection, `"bh"` (Benjamini and Hochberg) the expected share of false
+        rejections. None: no adjustment.
+    family : {"group", "all"}, default "group"
+        Tests whose p-values are adjusted together: the windows of each `"group"` and model, or
+        `"all"` rows of the result.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times. If the table has a column named
+        `count`, pass `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
+        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
+        negative is a false positive at every threshold.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by`, `over`, (`window_end`,) (`model`,) `auc, lower, upper, difference, difference_lower,
+        difference_upper, p_value, p_adjusted, reference, reference_auc, reference_lower,
+        reference_upper, se, statistic, df, n_pos, n_neg, n_missing, ci_level, ci_method, test,
+        note`; one row per group and window, sorted by group and window.
+
+        `lower` and `upper` are the limits of `auc`, as in the table of `auc`. `difference` is
+        `auc` - `reference_auc`, between -1 and 1. `difference_lower` and `difference_upper` are its
+        limits, and `se` is its standard error. `p_adjusted` is adjusted for the number of tests;
+        the limits are not adjusted. `statistic` is `difference` divided by `se`, and `df` is the
+        number of degrees of freedom of the t test. These columns are Float64.
+
+        `reference` is the reference window, with the dtype of `over`; it is null if the reference
+        is a table. `reference_auc`, `reference_lower` and `reference_upper` are the AUC of the
+        reference and its limits. The columns of the difference
+        and of the test are null for the reference itself, and if the group does not have the
+        reference window. They are also null if the reference or the window has no AUC. All columns
+        of the test are null, except `difference`, if a class has fewer than two rows, if the
+        variance is 0, or if the window overlaps the reference. If the variance and the difference
+        are 0, `p_value` is 1 for a two-sided test and 1/2 for a one-sided test.
+
+        `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows of the window. `ci_level`
+        (Float64) is `level`. `ci_method` (String) is the method of `lower` and `upper`, and `test`
+        (String) is `"delong_unpaired"`. `note` (String) is null, or the first of these values that
+        applies: `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance,
+        shared_rows`. `shared_rows` means that the window overlaps the reference.
+
+    Raises
+    ------
+    RocframeError
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
+    MissingColumnError
+        If `over` is not a column.
+    OptionValueError
+        If `reference` is not a value of the column `over`.
+    ColumnTypeError
+        If a group column has another dtype in the table `reference`.
+
+    See Also
+    --------
+    windows : Assign predictions to time windows.
+    drift_test : Test each group for any change and for a trend over all windows.
+    compare : Compare models on the same rows.
+
+    Notes
+    -----
+    The test assumes that the rows of different windows are independent. This is not the case if the
+    same users occur in several windows, or if windows overlap; rows of overlapping windows are
+    therefore not tested against each other. Rows with a null in `over` are one window, which is
+    never the reference of `"first"` and `"previous"`.
+
+    With `reference="first"` or a given window, all tests depend on the estimate of the same
+    reference. A reference with few rows has a wide interval, and tests against it have low power.
+    To use a longer reference, such as the first month for windows of a week, pass its rows as a
+    table, and leave them out of `predictions`: the test assumes that both have different rows.
+
+    With `adjust="holm"`, the probability that any window of an unchanged group has `p_adjusted`
+    below 0.05 is at most about 0.05. If the table is evaluated again each day, the number of tests
+    grows, so that `p_adjusted` of a past window can increase.
+
+    References
+    ----------
+    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
+    correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
+    doi:10.2307/2531595
+
+    B. L. Welch (1947), "The generalization of 'Student's' problem when several different population
+    variances are involved", Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
+
+    S. Holm (1979), "A simple sequentially rejective multiple test procedure", Scandinavian Journal
+    of Statistics 6(2), 65-70.
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {
+    ...         "week": [1, 1, 1, 1, 1, 2, 2, 2, 2, 2],
+    ...         "label": [1, 1, 0, 0, 0, 1, 1, 0, 0, 0],
+    ...         "score": [0.9, 0.6, 0.6, 0.2, 0.1, 0.4, 0.8, 0.7, 0.5, 0.4],
+    ...     }
+    ... )
+    >>> weeks = rf.drift(predictions, "label", "score", over="week")
+    >>> weeks.select("week", "auc", "difference", "p_adjusted", "reference", "note")
+    shape: (2, 6)
+    ┌──────┬──────────┬────────────┬────────────┬───────────┬──────┐
+    │ week ┆ auc      ┆ difference ┆ p_adjusted ┆ reference ┆ note │
+    │ ---  ┆ ---      ┆ ---        ┆ ---        ┆ ---       ┆ ---  │
+    │ i64  ┆ f64      ┆ f64        ┆ f64        ┆ i64       ┆ str  │
+    ╞══════╪══════════╪════════════╪════════════╪═══════════╪══════╡
+    │ 1    ┆ 0.916667 ┆ null       ┆ null       ┆ 1         ┆ null │
+    │ 2    ┆ 0.583333 ┆ -0.333333  ┆ 0.486482   ┆ 1         ┆ null │
+    └──────┴──────────┴────────────┴────────────┴───────────┴──────┘
+    """
+    options = DriftOptions.parse(reference, alternative, level, adjust, family)
+    roles = Roles(
+        label=label,
+        score=score,
+        by=by,
+        positive=positive,
+        weight=weight,
+        count=count,
+        missing=missing,
+    )
+    return plan_windows(
+        predictions,
+        roles,
+        over,
+        lambda cases: drift_table(
+            TimeWindows.from_cases(
+                cases, roles, level, has_reference=options.reference_table is not None
+            ),
+            options,
+        ),
+        drift_columns,
+        reference=options.reference_table,
+        finish=(lambda table: adjust_table(table, adjust)) if family == "all" else None,
+    )
+
+
+def plan_windows(
+    predictions: FrameT,
+    roles: Roles,
+    over: str,
+    compute: Callable[[Cases], pl.DataFrame],
+    columns: Callable[[pl.DataType], Schema],
+    *,
+    keep_windows: bool = True,
+    reference: pl.LazyFrame | None = None,
+    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
+) -> FrameT:
+    """Return a table that is computed from the windows of each group.
+
+    If `reference` is given, the last key column of the cases is True for its rows. `columns`
+    returns the columns of the result for the dtype of the column `over`. With `keep_windows`, the
+    columns of the windows are in the result.
+    """
+    if type(over) is not str:
+        problem = "expected the name of one column"
+        raise OptionValueError.compose("over", over, problem, 'Use, for example, over="day".')
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        if over not in schema:
+            error = MissingColumnError.compose("over", over, schema)
+            hint = '\nThe default is over="window", a column that rf.windows adds to a table.'
+            raise MissingColumnError(f"{error}{hint if over == WINDOW else ''}")
+        has_ends = over == WINDOW and WINDOW_END in schema
+        names = WINDOW_COLUMNS if has_ends else (over,)
+        by = parse_names(roles.by)
+        for name in names:
+            if name in by:
+                raise RepeatedNameError.compose("over", name, (*by, name))
+        roles_of_windows = replace(roles, by=(*by, *names))
+        rows, hidden = plan, 0
+        if reference is not None:
+            # Check the columns of the predictions before a column is added to them.
+            bind_roles(plan, schema, roles_of_windows, [*columns(schema[over])], over=len(names))
+            (flag,) = private_names(["reference"], [*schema]).values()
+            parts = {False: plan, True: _reference_rows(reference, schema, roles, names)}
+            flagged = [
+                part.with_columns(pl.lit(value).alias(flag)) for value, part in parts.items()
+            ]
+            rows, hidden = pl.concat(flagged, how="diagonal_relaxed"), 1
+            roles_of_windows = replace(roles, by=(*by, *names, flag))
+        return plan_table(
+            rows,
+            roles_of_windows,
+            compute,
+            columns=columns(schema[over]),
+            anchor="n_pos",
+            finish=finish,
+            over=len(names) + hidden,
+            keep_over=len(names) if keep_windows else 0,
+        )
+
+    plan = lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    return as_input_frame(predictions, plan)
+
+
+def _reference_rows(
+    reference: pl.LazyFrame, schema: pl.Schema, roles: Roles, windows: Sequence[str]
+) -> pl.LazyFrame:
+    """Return the columns of a reference table that the predictions, with this schema, also have.
+
+    The columns of the windows are left out. Raise an error if the table does not have a column that
+    an argument names, or if the column has another type.
+    """
+    found = reference.collect_schema()
+    by = parse_names(roles.by)
+    arguments = (*by, roles.label, roles.score, roles.weight, roles.count)
+    for name in arguments:
+        if not isinstance(name, str) or name not in schema:
+            continue
+        if name not in found:
+            raise MissingColumnError.compose("reference", name, found)
+        if name in by and found[name] != schema[name]:
+            hint = f"The predictions have {schema[name]}. Cast one of the two columns."
+            raise ColumnTypeError.compose("reference", name, found[name], hint)
+    return reference.select(
+        column(name)
+        for name in schema
+        if name in found
+        and name not in windows
+        and (found[name] == schema[name] or name in arguments or found[name].is_numeric())
+    )
+
+
+REFERENCE_TYPES = (str, int, float, Decimal, date, time, timedelta)  # a datetime is a date
+DRIFT_TEST = "delong_unpaired"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DriftOptions:
+    """Options of `drift`, checked; `reference_table` is `reference` if it is a table."""
+
+    reference: object
+    reference_table: pl.LazyFrame | None
+    hypothesis: Hypothesis
+    adjust: Adjust | None
+    family: Family
+
+    @classmethod
+    def parse(
+        cls,
+        reference: object,
+        alternative: Alternative,
+        level: float,
+        adjust: Adjust | None,
+        family: Family,
+    ) -> DriftOptions:
+        """Return the options; raise an error if one is invalid."""
+        table = reference.lazy() if isinstance(reference, pl.DataFrame | pl.LazyFrame) else None
+        if table is None and not isinstance(reference, REFERENCE_TYPES):
+            expected = '"first", "previous", a value of the column of windows, or a table'
+            hint = 'Use, for example, reference="first".'
+            raise OptionValueError.unexpected_type("reference", reference, expected, hint)
+        hypothesis = Hypothesis.parse(Quantity(), None, alternative, parse_level(level))
+        check_adjust(adjust)
+        check_choice("family", family, get_args(Family))
+        return cls(
+            reference=reference,
+            reference_table=table,
+            hypothesis=hypothesis,
+            adjust=adjust,
+            family=family,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TimeWindows:
+    """The windows of all groups, sorted by group and time, with their areas.
+
+    `areas` is the table of `auc`, with one row per window, and `window_keys` are its key columns.
+    `variance` is DeLong's variance of the area. `group` is the number of the group of each window,
+    and `keys` are the keys of the groups. `window` is the column of the windows. If the reference
+    is a table, each of its groups is one row without a window, for which `is_reference` is True.
+    `start` and `end` are integers in the order of time: window i overlaps window j of the same
+    group if `start[i] < end[j]` and `start[j] < end[i]`.
+    """
+
+    areas: pl.DataFrame
+    window_keys: tuple[str, ...]
+    variance: NDArray[np.float64]
+    keys: pl.DataFrame
+    group: NDArray[np.int64]
+    window: pl.Series
+    is_reference: NDArray[np.bool_]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+    @classmethod
+    def from_cases(
+        cls, cases: Cases, roles: Roles, level: float, *, has_reference: bool = False
+    ) -> TimeWindows:
+        """Compute the areas of all windows; the key columns are those of `plan_windows`.
+
+        `has_reference` is true if the cases contain the rows of a table of the reference.
+        """
+        names = cases.keys.columns
+        flag = names.pop() if has_reference else None
+        n_by = len(parse_names(roles.by))
+        areas = auc_table(cases, None, Confidence.parse("logit_delong", level, 2, None))
+        windows = areas.select(names)
+        if n_by:
+            # The windows are sorted by group, and nulls are equal to each other.
+            numbers = windows.select(pl.struct(names[:n_by]).rle_id()).to_series()
+            group = numbers.to_numpy().astype(np.int64)
+        else:
+            group = np.zeros(windows.height, np.int64)
+        keys = select_keys(windows, names[:n_by]).filter(pl.Series(is_run_start(group)))
+        window = windows.get_column(names[n_by])
+        # The position of a window is used as its time if the ends of the windows are unknown.
+        start = np.arange(windows.height)
+        end = start + 1
+        if len(names) > n_by + 1:
+            times = [window, windows.get_column(names[n_by + 1])]
+            if all(one.dtype.is_temporal() or one.dtype.is_integer() for one in times):
+                start, end = (
+                    one.to_physical().cast(pl.Int64).fill_null(NO_TIME).to_numpy() for one in times
+                )
+        se, note = areas.get_column("se"), areas.get_column("note")
+        variance = pl.select(pl.when(note == "zero_variance").then(0.0).otherwise(se**2))
+        return cls(
+            areas=areas,
+            window_keys=tuple(names),
+            variance=variance.to_series().fill_null(np.nan).to_numpy(),
+            keys=keys,
+            group=group,
+            window=window,
+            is_reference=(
+                np.zeros(windows.height, bool)
+                if flag is None
+                else areas.get_column(flag).to_numpy()
+            ),
+            start=start,
+            end=end,
+        )
+
+    @property
+    def value(self) -> NDArray[np.float64]:
+        """The area of each window; NaN if it is undefined."""
+        return self.areas.get_column("auc").fill_null(np.nan).to_numpy()
+
+    def estimates(self, rows: NDArray[np.int64]) -> UnpairedEstimates:
+        """Return the areas of the windows `rows` with their variances and numbers of rows."""
+        n_pos, n_neg = (self.areas.get_column(name).to_numpy() for name in ("n_pos", "n_neg"))
+        return UnpairedEstimates(
+            groups=rows,
+            value=self.value[rows],
+            variance=self.variance[rows],
+            n_pos=n_pos[rows],
+            n_neg=n_neg[rows],
+        )
+
+    def overlap(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether the windows `a` overlap the windows `b` of the same groups."""
+        overlap: NDArray[np.bool_] = (self.start[a] < self.end[b]) & (self.start[b] < self.end[a])
+        return overlap
+
+    def references(self, reference: object) -> NDArray[np.int64]:
+        """Return the position of the reference of each window; -1 if there is none."""
+        has_time = self.window.is_not_null().to_numpy()
+        usable = np.flatnonzero(has_time & ~np.isnan(self.value))
+        if isinstance(reference, pl.DataFrame | pl.LazyFrame):
+            usable = np.flatnonzero(self.is_reference)
+        elif reference == "previous":
+            return self._previous(usable)
+        elif reference != "first":
+            values = self.window.unique(maintain_order=True)
+            if len(values) and reference not in values.to_list():
+                raise OptionValueError.compose(
+                    "reference",
+                    reference,
+                    "this is not a value of the column of windows",
+                    f"The windows are: {format_list(values.drop_nulls().to_list(), most=30)}.",
+                )
+            usable = np.flatnonzero([value == reference for value in self.window.to_list()])
+        result = np.full(len(self.keys) if self.keys.width else 1, -1)
+        groups, first = np.unique(self.group[usable], return_index=True)
+        result[groups] = usable[first]
+        return result[self.group]
+
+    def _previous(self, usable: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the last window that ends before each window starts; `usable` are candidates."""
+        times, numbers = np.unique(np.append(self.start, self.end), return_inverse=True)
+        start, end = np.split(numbers, 2)
+        usable = usable[np.lexsort((end[usable], self.group[usable]))]
+        ends = self.group[usable] * len(times) + end[usable]
+        position = np.searchsorted(ends, self.group * len(times) + start, "right") - 1
+        result = np.append(usable, -1)[position]
+        same_group = (position >= 0) & (self.group[result] == self.group)
+        has_time = self.window.is_not_null().to_numpy()
+        return np.where(same_group & has_time, result, -1)
+
+
+NO_TIME = np.iinfo(np.int64).min  # start and end of windows without a time
+
+
+def drift_table(windows: TimeWindows, options: DriftOptions) -> pl.DataFrame:
+    """Return the result of `drift` for the windows of one model."""
+    n_windows = windows.areas.height
+    reference = windows.references(options.reference)
+    all_rows = np.arange(n_windows)
+    known = np.flatnonzero(reference >= 0)
+    others = known[reference[known] != known]
+    a, b = windows.estimates(others), windows.estimates(reference[others])
+    tests = welch_columns(a, b, options.hypothesis)
+    overlap = windows.overlap(others, reference[others])
+    columns: dict[str, Any] = {}
+    for name, result_name in TESTED.items():
+        values = tests[name] if name == "difference" else np.where(overlap, np.nan, tests[name])
+        columns[result_name] = scatter(values, others, n_windows)
+    p_adjusted = adjust_p_values(columns["p_value"], windows.group, options.adjust)
+    shared = np.isin(all_rows, others[overlap])
+    note = windows.areas.get_column("note")
+    position = pl.Series(reference).replace(-1, None)
+    areas = {name: windows.areas.get_column(name) for name in COPIED}
+    columns |= areas | {
+        "p_adjusted": p_adjusted,
+        "reference": windows.window.gather(position),
+        **{
+            name: windows.areas.get_column(source).gather(position)
+            for name, source in REFERENCE_AREA.items()
+        },
+        "test": DRIFT_TEST,
+        "note": note.zip_with(note.is_not_null() | ~pl.Series(shared), SHARED),
+    }
+    keys = windows.areas.select(windows.window_keys)
+    table = build_table(keys, columns, drift_columns(windows.window.dtype))
+    return table.filter(~pl.Series(windows.is_reference)) if windows.is_reference.any() else table
+
+
+# The columns of `welch_columns`, and their names in the result.
+TESTED = {
+    "difference": "difference",
+    "lower": "difference_lower",
+    "upper": "difference_upper",
+    "p_value": "p_value",
+    "se": "se",
+    "statistic": "statistic",
+    "df": "df",
+}
+REFERENCE_AREA = {
+    "reference_auc": "auc",
+    "reference_lower": "lower",
+    "reference_upper": "upper",
+}
+COPIED = ("auc", "lower", "upper", *ROW_COUNTS, "ci_level", "ci_method")
+SHARED = pl.Series(["shared_rows"])
+
+
+def scatter(values: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+    """Return an array of length `n` with the values at the positions `rows`, and NaN elsewhere."""
+    result = np.full(n, np.nan)
+    result[rows] = values
+    return result

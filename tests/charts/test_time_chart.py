@@ -1,0 +1,118 @@
+from datetime import date, timedelta
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rocframe as rf
+from tests.charts.specifications import encodings, marks, records, spec
+
+MONDAY = date(2026, 1, 5)
+
+
+@pytest.fixture(scope="module")
+def log():
+    """Predictions of two segments in six weeks; one of them is worse in the last three weeks."""
+    rng = np.random.default_rng(4)
+    n = 6 * 7 * 60
+    day = np.repeat(np.arange(42), 60)
+    segment = rng.choice(["app", "web"], n)
+    label = rng.random(n) < 0.3
+    shift = np.where((segment == "app") & (day >= 21), 0.3, 2.0)
+    return pl.DataFrame(
+        {
+            "day": [MONDAY + timedelta(days=int(i)) for i in day],
+            "segment": segment,
+            "label": label,
+            "score": rng.normal(size=n) + shift * label,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def weeks(log):
+    return rf.windows(log, "day", every="1w")
+
+
+def test_the_chart_of_drift_shows_the_table(weeks):
+    table = rf.drift(weeks, "label", "score", by="segment")
+    chart = table.sample(fraction=1, shuffle=True, seed=1).roc.chart()
+    drawn = pl.DataFrame(records(chart)).sort("f0", "time")
+    assert drawn["time"].to_list() == [f"{day}T00:00:00.000Z" for day in table["window"]]
+    assert drawn["end"].to_list() == [str(day) for day in table["window_end"]]
+    for name, column in (("auc", "auc"), ("low", "lower"), ("high", "upper")):
+        assert drawn[name].to_list() == table[column].round_sig_figs(7).to_list()
+    assert drawn["ring"].to_list() == (table["p_adjusted"] < 0.05).fill_null(value=False).to_list()
+    assert drawn.filter("ring")["f0"].unique().to_list() == ["app"]
+    assert drawn["line"].all()
+    for name in ("reference_auc", "reference_lower", "reference_upper"):
+        assert drawn[name].to_list() == table[name].round_sig_figs(7).to_list()
+    assert marks(chart) == ["line", "rect", "rule", "rule", "point", "point"]
+    assert spec(chart)["title"] == {
+        "text": "Area under the ROC curve over window",
+        "subtitle": (
+            "95 % intervals (not adjusted), test: delong_unpaired. Dashed: reference. "
+            "Rings: adjusted p < 0.05"
+        ),
+        "anchor": "start",
+    }
+    assert (
+        "The dashed line is the AUC of the reference, and the band is its interval. "
+        "3 windows with an adjusted p-value below 0.05. app 2026-01-26: 0."
+    ) in spec(chart)["description"]
+
+
+def test_the_ticks_of_windows_are_at_their_starts(weeks):
+    table = rf.drift(weeks, "label", "score")
+    (first, *others) = encodings(table.roc.chart(), "x")[0]["axis"]["values"]
+    assert first == {"year": 2026, "month": 1, "date": 5, "utc": True}
+    assert len(others) == 5
+    hours = table.with_columns(pl.col("window").cast(pl.Datetime) + pl.duration(hours=6))
+    assert "axis" not in encodings(hours.roc.chart(), "x")[0]
+
+
+def test_windows_with_different_references_have_no_line(weeks):
+    table = rf.drift(weeks, "label", "score", by="segment", reference="previous", level=0.9)
+    chart = table.roc.chart(facet="segment")
+    assert not any(record["line"] for record in records(chart))
+    assert marks(chart) == ["line", "rule", "point", "point"]
+    assert spec(chart)["title"]["subtitle"] == (
+        "90 % intervals (not adjusted), test: delong_unpaired. Rings: adjusted p < 0.1"
+    )
+
+
+def test_the_interval_of_a_reference_table_is_drawn(log):
+    before = log.filter(pl.col("day") < MONDAY + timedelta(weeks=2))
+    live = rf.windows(log.join(before, on="day", how="anti"), "day", every="1w")
+    chart = rf.drift(live, "label", "score", reference=before).roc.chart()
+    area = rf.auc(before, "label", "score")
+    drawn = {(r["reference_auc"], r["reference_lower"], r["line"]) for r in records(chart)}
+    expected = (*area.select(pl.col("auc", "lower").round_sig_figs(7)).row(0), True)
+    assert drawn == {expected}
+
+
+@pytest.mark.parametrize(
+    ("cast", "kind", "first"),
+    [(pl.Int64, "quantitative", 20458), (pl.String, "ordinal", "2026-01-05")],
+)
+def test_windows_can_be_numbers_and_names(weeks, cast, kind, first):
+    table = weeks.with_columns(batch=pl.col("window").cast(cast))
+    chart = rf.drift(table, "label", {"a": "score"}, over="batch", by="segment").roc.chart()
+    assert encodings(chart, "x")[0]["type"] == kind
+    assert records(chart)[0]["time"] == first
+    assert [name for name in records(chart)[0] if name.startswith("f")] == ["f0", "f1"]
+
+
+def test_areas_of_windows_with_ends_are_drawn_over_time(weeks):
+    table = rf.auc(weeks, "label", "score", by=["segment", "window", "window_end"])
+    assert spec(table.roc.chart())["title"]["text"] == "Area under the ROC curve over window"
+    assert len(records(table.roc.chart())) == 12
+
+
+def test_a_table_without_its_windows_has_no_chart(weeks):
+    table = rf.drift(weeks, "label", "score").drop("window", "window_end")
+    with pytest.raises(rf.BrokenCurveError) as error:
+        table.roc.chart()
+    assert str(error.value) == (
+        "chart: the table has no column of windows.\nPass an unchanged table of drift."
+    )

@@ -1,0 +1,363 @@
+from datetime import date, timedelta
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from scipy import stats
+
+import rocframe as rf
+
+MONDAY = date(2026, 1, 5)
+TEST = ["difference", "difference_lower", "difference_upper", "p_value", "se", "statistic", "df"]
+
+
+def log(n_days=28, per_day=12, seed=1):
+    """Predictions of two segments; the model is worse in segment b from the third week on."""
+    rng = np.random.default_rng(seed)
+    n = n_days * per_day
+    day = np.repeat(np.arange(n_days), per_day)
+    segment = rng.choice(["a", "b"], n)
+    label = rng.random(n) < 0.4
+    shift = np.where((segment == "b") & (day >= 14), 0.2, 1.5)
+    return pl.DataFrame(
+        {
+            "day": [MONDAY + timedelta(days=int(i)) for i in day],
+            "segment": segment,
+            "label": label,
+            "score": (2 * (rng.normal(size=n) + shift * label)).round(),
+        }
+    )
+
+
+LOG = log()
+
+
+def brute_force(rows):
+    """The AUC, DeLong's variance and the number of rows, from all pairs."""
+    x = rows.filter("label")["score"].to_list()
+    y = rows.filter(~pl.col("label"))["score"].to_list()
+    if not x or not y:
+        return None, None, len(rows)
+    wins = np.array([[(a > b) + (a == b) / 2 for b in y] for a in x])
+    if len(x) < 2 or len(y) < 2:
+        return wins.mean(), None, len(rows)
+    variance = np.var(wins.mean(1), ddof=1) / len(x) + np.var(wins.mean(0), ddof=1) / len(y)
+    return wins.mean(), variance, len(rows)
+
+
+def welch(window, reference, level):
+    """Return the columns TEST for the results of `brute_force`, by scipy."""
+    (auc, v, n), (auc_0, v_0, n_0) = window, reference
+    difference = auc - auc_0
+    if v is None or v_0 is None:
+        return [difference, *[None] * 6]
+    if v + v_0 == 0:
+        return [difference, None, None, 1.0 if difference == 0 else None, None, None, None]
+    df = (v + v_0) ** 2 / (v**2 / (n - 1) + v_0**2 / (n_0 - 1))
+    se = (v + v_0) ** 0.5
+    low, high = np.clip(stats.t.interval(level, df, difference, se), -1, 1)
+    p = 2 * stats.t.sf(abs(difference / se), df)
+    return [difference, low, high, p, se, difference / se, df]
+
+
+def holm(p_values):
+    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+    result, largest = [None] * len(p_values), 0.0
+    for rank, (p, i) in enumerate(known):
+        largest = max(largest, min(1.0, p * (len(known) - rank)))
+        result[i] = largest
+    return result
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.booleans(), st.integers(0, 3)), max_size=40),
+    st.sampled_from(["first", "previous", 2]),
+)
+def test_the_differences_are_those_of_a_slow_implementation(rows, reference):
+    table = pl.DataFrame(
+        rows, {"w": pl.Int64, "label": pl.Boolean, "score": pl.Int64}, orient="row"
+    )
+    if reference == 2 and rows and 2 not in table["w"]:
+        return
+    if not rows:
+        return
+    got = rf.drift(table, "label", "score", over="w", reference=reference, level=0.9)
+    windows = sorted({row[0] for row in rows})
+    results = {w: brute_force(table.filter(w=w)) for w in windows}
+    usable = [w for w in windows if results[w][0] is not None]
+    expected = []
+    for w in windows:
+        before = [one for one in usable if one < w]
+        chosen = {
+            "first": usable[0] if usable else None,
+            "previous": before[-1] if before else None,
+            2: 2,
+        }[reference]
+        tested = chosen is not None and chosen != w and results[w][0] is not None
+        tested = tested and results[chosen][0] is not None
+        row = welch(results[w], results[chosen], 0.9) if tested else [None] * 7
+        expected.append([chosen, *row])
+    assert got["w"].to_list() == windows
+    assert got["reference"].to_list() == [row[0] for row in expected]
+    for name, values in zip(TEST, zip(*(row[1:] for row in expected), strict=True), strict=True):
+        if name == "statistic":  # 0 if the difference and the variance are 0
+            continue
+        found = got[name].to_list()
+        assert [v is None for v in found] == [v is None for v in values], name
+        assert found == [None if v is None else pytest.approx(v, abs=1e-12) for v in values], name
+    adjusted = holm(got["p_value"].to_list())
+    assert got["p_adjusted"].to_list() == [
+        None if p is None else pytest.approx(p, abs=1e-14) for p in adjusted
+    ]
+
+
+def test_the_areas_are_those_of_auc_and_the_tests_those_of_compare():
+    weeks = rf.windows(LOG, "day", every="1w")
+    options = {"count": None, "level": 0.8}
+    table = rf.drift(weeks, "label", "score", by="segment", adjust="bh", **options)
+    keys = ["segment", "window", "window_end"]
+    areas = rf.auc(weeks, "label", "score", by=keys, **options)
+    shared = ["auc", "lower", "upper", "n_pos", "n_neg", "n_missing", "ci_level", "ci_method"]
+    assert_frame_equal(table.select(*keys, *shared), areas.select(*keys, *shared))
+    pairs = rf.compare(
+        weeks,
+        "label",
+        "score",
+        by="segment",
+        between="window",
+        baseline=MONDAY,
+        method="delong_unpaired",
+        adjust="bh",
+        **options,
+    )
+    others = table.filter(pl.col("window") != MONDAY)
+    assert others.height == 6
+    for name, same, sign in [
+        ("difference", "difference", -1),
+        ("difference_lower", "upper", -1),
+        ("difference_upper", "lower", -1),
+        ("statistic", "statistic", -1),
+        ("p_value", "p_value", 1),
+        ("p_adjusted", "p_adjusted", 1),
+        ("se", "se", 1),
+        ("df", "df", 1),
+        ("reference_auc", "auc_a", 1),
+    ]:
+        assert others[name].to_list() == pytest.approx((sign * pairs[same]).to_list(), rel=1e-12)
+    assert table["reference"].unique().to_list() == [MONDAY]
+    assert table.filter(window=MONDAY).select(pl.col(TEST).is_null().all()).row(0) == (True,) * 7
+
+
+def test_a_segment_that_drifts_is_found_since_the_week_of_the_change():
+    many = log(per_day=150, seed=3)
+    table = rf.drift(rf.windows(many, "day", every="1w"), "label", "score", by="segment")
+    significant = table.filter(pl.col("p_adjusted") < 0.05).select("segment", "window")
+    weeks = [MONDAY + timedelta(weeks=k) for k in (2, 3)]
+    assert significant.rows() == [("b", week) for week in weeks]
+
+
+def test_counts_weights_models_and_lazy_frames_are_supported():
+    weeks = rf.windows(LOG, "day", every="1w")
+    expected = rf.drift(weeks, "label", "score", by="segment")
+    keys = ["segment", "window", "window_end", "label", "score"]
+    compressed = weeks.group_by(keys).agg(count=pl.len())
+    counted = rf.drift(compressed, "label", "score", by="segment", count="count")
+    assert_frame_equal(counted, expected)
+    lazy = rf.drift(weeks.lazy(), "label", "score", by="segment")
+    assert isinstance(lazy, pl.LazyFrame)
+    assert_frame_equal(lazy.collect(), expected)
+    one = lazy.filter(pl.col("segment") == "b", pl.col("window") > MONDAY)
+    assert_frame_equal(
+        one.collect(), expected.filter(pl.col("segment") == "b", pl.col("window") > MONDAY)
+    )
+    models = rf.drift(weeks, "label", {"x": "score", "y": -pl.col("score")}, by="segment")
+    assert models.columns[:4] == ["segment", "window", "window_end", "model"]
+    assert_frame_equal(models.filter(model="x").drop("model"), expected)
+    y = models.filter(model="y")
+    assert y["difference"].to_list() == pytest.approx(
+        (-expected["difference"]).to_list(), abs=1e-12
+    )
+    weighted = rf.drift(weeks, "label", "score", by="segment", weight=pl.lit(2.0))
+    assert_frame_equal(weighted, expected)
+
+
+def test_the_adjustment_is_over_each_group_or_over_all_rows():
+    weeks = rf.windows(LOG, "day", every="1w")
+    plain = rf.drift(weeks, "label", "score", by="segment", adjust=None)
+    assert plain["p_adjusted"].to_list() == plain["p_value"].to_list()
+    assert rf.drift(weeks, "label", "score", by="segment", family="all")[
+        "p_adjusted"
+    ].to_list() == pytest.approx(holm(plain["p_value"].to_list()))
+
+
+def test_the_reference_is_a_table_of_other_predictions():
+    before, after = LOG.filter(pl.col("day") < MONDAY + timedelta(weeks=2)), "2 weeks before"
+    live = rf.windows(LOG.join(before, on="day", how="anti"), "day", every="1w")
+    names = ["segment", "window", "window_end"]
+    one_key = pl.concat(
+        [
+            live.with_columns(pl.col("window").cast(pl.String)),
+            before.with_columns(window=pl.lit(after)),
+        ],
+        how="diagonal",
+    ).drop("window_end")
+    expected = rf.drift(one_key, "label", "score", by="segment", reference=after)
+    kept = expected.filter(pl.col("window") != after)
+    # The numbers of tests are equal, because the reference is not compared with itself.
+    for reference in (before, before.lazy(), before.drop("day").with_columns(extra=1)):
+        got = rf.drift(live, "label", "score", by="segment", reference=reference)
+        assert got.columns[:3] == names
+        assert_frame_equal(
+            got.drop(names, "reference"), kept.drop("segment", "window", "reference")
+        )
+        assert got.schema["reference"] == pl.Date
+        assert got["reference"].null_count() == got.height == 4
+    lazy = rf.drift(live.lazy(), "label", "score", by="segment", reference=before)
+    one = lazy.filter(pl.col("segment") == "b").collect()
+    assert_frame_equal(one, got.filter(pl.col("segment") == "b"))
+    only_a = before.filter(segment="a")
+    partly = rf.drift(live, "label", "score", by="segment", reference=only_a)
+    assert_frame_equal(partly.filter(segment="a"), got.filter(segment="a"))
+    assert partly.filter(segment="b")["difference"].null_count() == 2
+    no_group = rf.drift(live.filter(segment="a"), "label", "score", by="segment", reference=before)
+    assert_frame_equal(no_group, got.filter(segment="a"))
+
+
+@pytest.mark.parametrize("reference", ["first", "previous", MONDAY + timedelta(weeks=1)])
+def test_windows_that_overlap_are_not_tested_against_each_other(reference):
+    rolling = rf.windows(LOG, "day", every="1w", period="2w")
+    table = rf.drift(rolling, "label", "score", reference=reference)
+    starts = table["window"].to_list()
+    assert [b - a for a, b in pairwise(starts)] == [timedelta(weeks=1)] * 3
+    chosen = {
+        "first": [0, 0, 0, 0],
+        "previous": [None, None, 0, 1],
+    }.get(reference, [1, 1, 1, 1])
+    assert table["reference"].to_list() == [None if i is None else starts[i] for i in chosen]
+    tested = [i is not None and abs(k - i) >= 2 for k, i in enumerate(chosen)]
+    assert table["p_value"].is_not_null().to_list() == tested
+    shared = [i is not None and abs(k - i) == 1 for k, i in enumerate(chosen)]
+    assert (table["note"] == "shared_rows").fill_null(value=False).to_list() == shared
+    has_difference = [i is not None and k != i for k, i in enumerate(chosen)]
+    assert table["difference"].is_not_null().to_list() == has_difference
+
+
+def test_windows_without_an_area_or_a_time_are_not_the_reference():
+    table = pl.DataFrame(
+        {
+            "t": [None, None, None, None, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3],
+            "label": [1, 0, 1, 0, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0],
+            "score": [1, 2, 3, 0, 1, 2, 1, 2, 3, 4, 4, 3, 2, 1],
+        }
+    )
+    first = rf.drift(table, "label", "score", over="t")
+    assert first["t"].to_list() == [None, 1, 2, 3]
+    assert first["reference"].to_list() == [2, 2, 2, 2]
+    assert first["difference"].to_list() == [0.5, None, None, 0.5]
+    assert first["note"].to_list() == [None, "no_negatives", None, None]
+    previous = rf.drift(table, "label", "score", over="t", reference="previous")
+    assert previous["reference"].to_list() == [None, None, None, 2]
+
+
+def test_a_group_without_the_reference_window_has_no_differences():
+    table = pl.DataFrame({"g": [1] * 4 + [2] * 4, "t": ["x"] * 4 + ["y"] * 4})
+    table = table.with_columns(label=pl.Series([1, 0] * 4), score=pl.Series([2, 1] * 4))
+    got = rf.drift(table, "label", "score", over="t", by="g", reference="x")
+    assert got["reference"].to_list() == ["x", None]
+    assert got["reference_auc"].to_list() == [1.0, None]
+    assert got["difference"].to_list() == [None, None]
+    empty = rf.drift(table.clear(), "label", "score", over="t", by="g", reference="z")
+    assert empty.height == 0
+    assert empty.schema == got.schema
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {},
+            (
+                "over='window': the frame has no column of this name.\n"
+                "The frame has: 'day', 'segment', 'label', 'score'.\n"
+                'The default is over="window", a column that rf.windows adds to a table.'
+            ),
+        ),
+        (
+            {"over": ["day"]},
+            "over=['day']: expected the name of one column.\nUse, for example, over=\"day\".",
+        ),
+        (
+            {"over": "segment", "reference": "c"},
+            (
+                "reference='c': this is not a value of the column of windows.\n"
+                "The windows are: 'a', 'b'."
+            ),
+        ),
+        (
+            {"over": "day", "reference": pl.col("day") < MONDAY},
+            (
+                'reference: expected "first", "previous", a value of the column of windows, or a '
+                'table, but this is an Expr.\nUse, for example, reference="first".'
+            ),
+        ),
+        (
+            {"over": "day", "by": "segment", "reference": LOG.drop("segment")},
+            (
+                "reference='segment': the frame has no column of this name.\n"
+                "The frame has: 'day', 'label', 'score'."
+            ),
+        ),
+        (
+            {
+                "over": "day",
+                "by": "segment",
+                "reference": LOG.cast({"segment": pl.Categorical}),
+            },
+            (
+                "reference='segment': the column has type Categorical.\n"
+                "The predictions have String. Cast one of the two columns."
+            ),
+        ),
+        (
+            {"over": "day", "adjust": "sidak"},
+            "adjust='sidak': unknown value.\nChoose one of: 'holm', 'bh', None.",
+        ),
+        (
+            {"over": "day", "by": "day"},
+            (
+                "over='day': the name is given more than once.\nGiven: 'day', 'day'.\n"
+                "Use each name once."
+            ),
+        ),
+    ],
+)
+def test_errors_say_what_is_wrong(options, message):
+    with pytest.raises(rf.RocframeError) as error:
+        rf.drift(LOG, "label", "score", **options)
+    assert str(error.value) == message
+
+
+@pytest.mark.slow
+def test_the_probability_that_an_unchanged_group_has_a_significant_window():
+    """In 1,500 logs without drift, the share of logs with a significant window is near 5 %."""
+    rng, n_logs, n_windows = np.random.default_rng(5), 1500, 6
+    n = n_windows * 150
+    label = np.tile(rng.permutation(np.arange(150) < 40), n_windows)
+    score = rng.normal(size=(n_logs, n)) + label
+    logs = pl.DataFrame(
+        {
+            "log": np.repeat(np.arange(n_logs), n),
+            "t": np.tile(np.repeat(np.arange(n_windows), 150), n_logs),
+            "label": np.tile(label, n_logs),
+            "score": score.ravel(),
+        }
+    )
+    table = rf.drift(logs, "label", "score", over="t", by="log")
+    single = (table["p_value"] < 0.05).mean()
+    any_window = (table.group_by("log").agg(pl.col("p_adjusted").min())["p_adjusted"] < 0.05).mean()
+    assert 0.04 < single < 0.06
+    assert 0.025 < any_window < 0.06
