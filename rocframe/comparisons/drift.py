@@ -42,6 +42,7 @@ from rocframe.inputs.roles import Roles, bind_roles
 from rocframe.kernel.groups import is_run_start
 from rocframe.options import NOT_GIVEN, check_choice, parse_names, public
 from rocframe.schemas import ROW_COUNTS, WINDOW, WINDOW_COLUMNS, WINDOW_END, drift_columns
+from rocframe.table_arguments import is_arrow_table, read_arrow_table
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
@@ -98,13 +99,13 @@ def drift(
         Column of the windows. If it is `"window"`, and the table has the column `window_end`, both
         are columns of the result, and windows that overlap are not tested against each other.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     reference : object, default "first"
         Window with which each other window of the group is compared. `"first"`: the first window
         with positives and negatives. `"previous"`: for each window, the last earlier window with
         positives and negatives that does not overlap. Otherwise a value of the column `over`, or a
-        DataFrame or LazyFrame of other predictions, such as those of the validation or of the first
-        month, whose rows with the same values of `by` are the reference.
+        DataFrame, LazyFrame or Arrow table of other predictions, such as those of the first month:
+        the reference of each group is then the group with the same keys in this table.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the AUC of the window is
         larger (`"greater"`) or smaller (`"less"`) than that of the reference.
@@ -368,6 +369,8 @@ class DriftOptions:
         family: Family,
     ) -> DriftOptions:
         """Return the options; raise an error if one is invalid."""
+        if is_arrow_table(reference):
+            reference = read_arrow_table("reference", reference)
         table = reference.lazy() if isinstance(reference, pl.DataFrame | pl.LazyFrame) else None
         if table is None and not isinstance(reference, REFERENCE_TYPES):
             expected = '"first", "previous", a value of the column of windows, or a table'

@@ -208,7 +208,12 @@ def test_the_reference_is_a_table_of_other_predictions():
     expected = rf.drift(one_key, "label", "score", by="segment", reference=after)
     kept = expected.filter(pl.col("window") != after)
     # The numbers of tests are equal, because the reference is not compared with itself.
-    for reference in (before, before.lazy(), before.drop("day").with_columns(extra=1)):
+    for reference in (
+        before,
+        before.lazy(),
+        before.to_arrow(),
+        before.drop("day").with_columns(extra=1),
+    ):
         got = rf.drift(live, "label", "score", by="segment", reference=reference)
         assert got.columns[:3] == names
         assert_frame_equal(
