@@ -60,6 +60,7 @@ OTHER_CALLS = {
     "one_vs_one": (PREDICTIONS, lambda table: rf.one_vs_one(table, "class", SCORES, keep=["w"])),
     "top_label": (PREDICTIONS, lambda table: rf.top_label(table, "class", SCORES, keep=["w"])),
     "confusion_matrix": (PREDICTIONS, lambda table: rf.confusion_matrix(table, "label", "fold")),
+    "compress": (PREDICTIONS, lambda table: rf.compress(table, "label", "score", by="class")),
     "windows": (KEYS, lambda table: rf.windows(table, "day", every="1d")),
     "expand_counts": (CURVES.select("tp", "fp", "fn", "tn"), rf.expand_counts),
     "apply_calibration": (

@@ -586,10 +586,15 @@ def test_a_file_that_changes_between_scan_and_collect_raises_a_storage_error(tmp
     plan = pl.scan_parquet(source)
     plan.collect_schema()
     source.write_bytes(b"")
-    with pytest.raises(rf.StorageError) as caught:
-        rf.write(plan, path)
-    assert str(caught.value).startswith(f"path={str(path)!r}: the table cannot be computed: ")
-    assert not path.exists()
+    page = tmp_path / "page.html"
+    for target, save in (
+        (path, lambda: rf.write(plan, path)),
+        (page, lambda: rf.report(plan, "label", "score", path=page)),
+    ):
+        with pytest.raises(rf.StorageError) as caught:
+            save()
+        assert str(caught.value).startswith(f"path={str(target)!r}: the table cannot be computed: ")
+        assert not target.exists()
 
 
 def test_the_output_is_checked_before_anything_is_computed(tmp_path):

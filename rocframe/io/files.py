@@ -18,6 +18,7 @@ if sys.platform != "win32":
     import fcntl
 
 from rocframe.errors import OptionValueError, RocframeError, StorageError
+from rocframe.frames import collect_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,6 +136,20 @@ def error_reason(error: BaseException) -> str:
         return "it no longer exists"
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].removesuffix(".")
+
+
+def collect_query(path: str | os.PathLike[str], query: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    """Return the rows of a query; raise an error if a file that it reads has changed.
+
+    The rows are for the file `path`, which the error names.
+    """
+    try:
+        return collect_frame(query)
+    except pl.exceptions.PanicException as error:
+        problem = "the table cannot be computed: a file that it reads has changed since the scan"
+        raise StorageError.compose(
+            os.fspath(path), problem, "Scan the file again, then write the table."
+        ) from error
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:

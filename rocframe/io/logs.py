@@ -147,7 +147,21 @@ def _read_schema(file: str, log_format: LogFormat) -> Mapping[str, pl.DataType]:
         return pl.read_parquet_schema(file)
     if log_format == "Arrow IPC":
         return pl.read_ipc_schema(file)
-    return pl.scan_csv(file, glob=False, infer_schema_length=None).collect_schema()
+    log = pl.scan_csv(file, glob=False, infer_schema_length=None)
+    return {**log.collect_schema(), **dict.fromkeys(_empty_columns(log), pl.Null())}
+
+
+def _empty_columns(log: pl.LazyFrame) -> list[str]:
+    """Return the columns of a CSV file without values, such as all columns of a file without rows.
+
+    polars reads these columns as String.
+    """
+    names = [name for name, dtype in log.collect_schema().items() if dtype == pl.String]
+    for part in (log.head(1000), log):  # nearly always, the first rows contain values
+        if names:
+            counts = collect_frame(part.select(column(name).count() for name in names)).row(0)
+            names = [name for name, count in zip(names, counts, strict=True) if not count]
+    return names
 
 
 def _checked_logs(parts: Sequence[LogPart], skipped: Mapping[str, str]) -> Logs:
@@ -172,14 +186,28 @@ class LogPart:
     hive_keys: tuple[str, ...]
     files: tuple[str, ...]
 
-    def scan(self, columns: Iterable[str]) -> pl.LazyFrame:
-        """Return a LazyFrame of the files, with the columns of folders named key=value."""
+    def scan(self, columns: Iterable[str], text: Collection[str] = ()) -> pl.LazyFrame:
+        """Return a LazyFrame of the files, with the columns of folders named key=value.
+
+        The values of the keys `text` are strings. polars infers the dtypes of the other keys.
+        """
         files = list(self.files)
         if self.format == "CSV":
-            return pl.scan_csv(files, glob=False, infer_schema_length=None)
+            log = pl.scan_csv(files, glob=False, infer_schema_length=None)
+            empty = [name for name, dtype in self.schema.items() if dtype == pl.Null]
+            return log.with_columns(pl.lit(None).alias(name) for name in empty)
         hive = bool(self.hive_keys) and any(name not in self.schema for name in columns)
+        repeated = [name for name in self.hive_keys if self.hive_keys.count(name) > 1]
+        if hive and repeated:
+            problem = f"two folders of its path have the key {repeated[0]!r}"
+            raise LogError.compose(files[0], problem, "Rename one of the folders.")
         scan = pl.scan_parquet if self.format == "Parquet" else pl.scan_ipc
-        return scan(files, glob=False, hive_partitioning=hive)
+        dtypes = {name: pl.String() for name in self.hive_keys if name in text}
+        return scan(files, glob=False, hive_partitioning=hive, hive_schema=dtypes or None)
+
+    def has_key(self, name: str) -> bool:
+        """Return whether the values of a column are in the names of folders."""
+        return name in self.hive_keys and name not in self.schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,21 +234,45 @@ class Logs:
     def scan(self, columns: Mapping[str, str]) -> pl.LazyFrame:
         """Return columns of all files; `columns` maps each name to its option, such as --by."""
         plans = [part.scan(columns) for part in self.parts]
+        if text := self._text_keys(columns, [plan.collect_schema() for plan in plans]):
+            plans = [part.scan(columns, text) for part in self.parts]
         schemas = []
         for part, plan in zip(self.parts, plans, strict=True):
             schema = plan.collect_schema()
             for name, option in columns.items():
                 if name not in schema:
-                    raise _missing_column(part.files[0], name, option, schema)
+                    raise _missing_column(part, name, option, schema)
             schemas.append((part.files[0], schema))
         dtypes = {
             name: common_dtype(name, option, [(file, schema[name]) for file, schema in schemas])
             for name, option in columns.items()
         }
+        for name, option in columns.items():
+            if option in {"--label", "--score"} and dtypes[name] == pl.Null():
+                hint = "Pass files with at least one prediction."
+                raise LogError.compose(
+                    self.parts[0].files[0], f"column {name!r} for {option} has no values", hint
+                )
         return pl.concat(
             plan.select(column(name).cast(dtype) for name, dtype in dtypes.items())
             for plan in plans
         )
+
+    def _text_keys(self, columns: Iterable[str], schemas: Sequence[pl.Schema]) -> list[str]:
+        """Return the keys in the names of folders that are read as strings.
+
+        polars infers a dtype from the folders of each part, such as Int64 for day=1 in one part and
+        String for day=x in another part. If these dtypes differ, or differ from a String column of
+        other files, the values in the names of folders are strings.
+        """
+        text = []
+        for name in columns:
+            dtypes = {schema.get(name, pl.Null()) for schema in schemas} - {pl.Null()}
+            in_files = {part.schema[name] for part in self.parts if name in part.schema}
+            from_folders = any(part.has_key(name) for part in self.parts)
+            if from_folders and len(dtypes) > 1 and in_files <= {pl.String(), pl.Null()}:
+                text.append(name)
+        return text
 
     def read(
         self, columns: Mapping[str, str], *, skip_unreadable: bool = False
@@ -258,8 +310,14 @@ class Logs:
                 plan = replace(part, files=(file,)).scan(columns)
                 try:
                     collect_frame(plan.select(column(name) for name in columns))
+                    schema = _read_schema(file, part.format)
                 except READ_ERRORS as error:
                     damaged[file] = _read_problem(error)
+                else:
+                    # The columns of a CSV file are read by their positions.
+                    shape = list if part.format == "CSV" else dict
+                    if shape(schema.items()) != shape(part.schema.items()):
+                        damaged[file] = "its columns changed during the read"
         return damaged
 
 
@@ -272,8 +330,8 @@ def _unreadable_log(file: str, problem: str) -> LogError:
     return LogError.compose(file, problem, hint)
 
 
-def _missing_column(file: str, name: str, option: str, schema: Iterable[str]) -> LogError:
-    """Return the error for a column that an option names, but that a file does not contain."""
+def _missing_column(part: LogPart, name: str, option: str, schema: Iterable[str]) -> LogError:
+    """Return the error for a column that an option names, but that files do not contain."""
     available = list(schema)
     guess = get_close_matches(name, available, n=1)
     names = name.split(",")
@@ -281,9 +339,11 @@ def _missing_column(file: str, name: str, option: str, schema: Iterable[str]) ->
     if option in {"--by", "--id", "--score"} and len(names) > 1 and {*names}.issubset(available):
         repeated = " ".join(f"{option} {name}" for name in names)
         hint += f"\nRepeat the option for several columns: {repeated}."
+    elif part.has_key(name):
+        hint += "\nThe names of folders are columns of Parquet and Arrow files only."
     elif guess:
         hint += f"\nDid you mean {option} {guess[0]}?"
-    return LogError.compose(file, f"the file has no column {name!r} for {option}", hint)
+    return LogError.compose(part.files[0], f"the file has no column {name!r} for {option}", hint)
 
 
 FLOAT_DTYPES = (pl.Float16(), pl.Float32(), pl.Float64())
@@ -291,6 +351,9 @@ FLOAT_DTYPES = (pl.Float16(), pl.Float32(), pl.Float64())
 INTEGER_DTYPES = tuple(
     dtype() for dtype in (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 )
+
+
+MAX_ENUM_CATEGORIES = 20  # maximum number of categories in an error message
 
 
 def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType]]) -> pl.DataType:
@@ -304,12 +367,20 @@ def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType
         if wider is None:
             raise LogError.compose(
                 file,
-                f"column {name!r} has type {dtype}, but in {first} it has type {common}",
+                f"column {name!r} has type {_dtype_text(dtype)}, but in {first} it has type "
+                f"{_dtype_text(common)}",
                 "Cast the column to the same type in all files.",
             )
         if wider != common:
             first, common = file, wider
     return common
+
+
+def _dtype_text(dtype: pl.DataType) -> str:
+    """Return a dtype as text, without the categories of an Enum if there are many."""
+    if isinstance(dtype, pl.Enum) and len(dtype.categories) > MAX_ENUM_CATEGORIES:
+        return f"Enum with {len(dtype.categories):,} categories"
+    return str(dtype)
 
 
 def _wider_dtype(a: pl.DataType, b: pl.DataType, *, small_integers: bool) -> pl.DataType | None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rocframe.errors import OptionValueError, RepeatedNameError, StorageError
-from rocframe.frames import collect_frame
 from rocframe.io.files import (
     FILE_FORMATS,
     READ_ERRORS,
@@ -20,6 +19,7 @@ from rocframe.io.files import (
     add_checksum,
     check_target,
     checksum_problem,
+    collect_query,
     error_reason,
     file_problem,
     local_path,
@@ -92,13 +92,7 @@ def write(
     check_frame("table", table)
     file_format, metadata = _file_format(path), _check_metadata({} if about is None else about)
     check_target(path)
-    try:
-        frame = collect_frame(table)
-    except pl.exceptions.PanicException as error:
-        problem = "the table cannot be computed: a file that it reads has changed since the scan"
-        raise StorageError.compose(
-            os.fspath(path), problem, "Scan the file again, then write the table."
-        ) from error
+    frame = collect_query(path, table)
     text = json.dumps({**_table_metadata(frame), **metadata})
     with replacement(path) as new:
         if file_format == "Parquet":

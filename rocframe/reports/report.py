@@ -14,8 +14,8 @@ from rocframe.averages.options import parse_over
 from rocframe.comparisons.pairing import Unmatched
 from rocframe.decisions.costs import cost_rule
 from rocframe.errors import MissingColumnError, OptionValueError, StorageError
-from rocframe.frames import collect_frame, column, lazy_plan
-from rocframe.io.files import check_target, local_path, write_text
+from rocframe.frames import column, lazy_plan
+from rocframe.io.files import check_target, collect_query, local_path, write_text
 from rocframe.io.tables import check_nesting
 from rocframe.kinds import kind_named
 from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_text, parse_names, public
@@ -192,7 +192,7 @@ def report(
     check_text("title", title)
     entries = _check_about(about)
     check_page_path(path)
-    rows = options.read(predictions)
+    rows = collect_query(path, options.select_columns(predictions))
     tables = report_tables(rows, options, *areas_and_curves(rows, options))
     unused = options.unused_keys(lazy_plan("predictions", predictions).collect_schema())
     provenance = {**options.provenance(rows), "about": entries, "unused_keys": unused}
@@ -323,7 +323,7 @@ class ReportOptions:
         names = set(available)
         return [name for name in USUAL_KEYS if name in names and name not in used]
 
-    def read(self, predictions: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    def select_columns(self, predictions: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame:
         """Return the predictions with the columns that the options use.
 
         If an option is an expression, all columns are returned.
@@ -339,9 +339,9 @@ class ReportOptions:
             required = dict.fromkeys([*self.keys, *cast("list[str]", roles)])
             optional = {"count": None} if self.count is NOT_GIVEN else {}
             if not set(required) <= set(available):
-                return collect_frame(plan.head(0))  # `auc` raises the error for a missing column
+                return plan.head(0)  # `auc` raises the error for a missing column
             plan = plan.select(column(name) for name in required | optional if name in available)
-        return collect_frame(plan)
+        return plan
 
     def provenance(self, rows: pl.DataFrame) -> dict[str, Any]:
         """Return names of columns, the positive class, `missing` and the number of rows."""

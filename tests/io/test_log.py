@@ -89,6 +89,62 @@ def test_folders_with_different_keys_are_read_together():
     assert sorted(table["day"]) == [1, 1, 2, 2]
 
 
+def test_folders_with_values_of_different_types_are_read_as_text():
+    columns = {"label": "--label", "score": "--score", "day": "--by"}
+    save("day=1/a.parquet")
+    save("day=x/b.parquet", extra=pl.lit(1))
+    table, _ = read(".", required=columns)
+    assert table["day"].to_list() == ["1", "1", "x", "x"]
+    save("c.parquet", day=pl.lit("y"))
+    table, _ = read(".", required=columns)
+    assert table["day"].unique().sort().to_list() == ["1", "x", "y"]
+    save("d.parquet", day=pl.lit(2))
+    assert message(".", required=columns) == (
+        "d.parquet: column 'day' has type Int32, but in c.parquet it has type String.\n"
+        "Cast the column to the same type in all files."
+    )
+
+
+def test_two_folders_of_a_path_with_the_same_key_are_an_error():
+    save("day=1/day=2/a.parquet")
+    assert read(".")[0].height == 2
+    assert message(".", required={**REQUIRED, "day": "--by"}) == (
+        "day=1/day=2/a.parquet: two folders of its path have the key 'day'.\n"
+        "Rename one of the folders."
+    )
+
+
+def test_folders_of_csv_files_are_no_columns():
+    save("day=1/a.csv")
+    assert message(".", required={**REQUIRED, "day": "--by"}) == (
+        "day=1/a.csv: the file has no column 'day' for --by.\n"
+        "Columns: 'label', 'score', 'note'.\n"
+        "The names of folders are columns of Parquet and Arrow files only."
+    )
+
+
+def test_csv_files_without_rows_or_values_are_read_with_other_files():
+    save("1.csv", LOG.head(0))
+    save("2.csv")
+    save("3.parquet", score=pl.lit(None))
+    Path("4.csv").write_text("label,note,score\n1,,0.5\n")
+    table, _ = read(".", required={**REQUIRED, "note": "--by"})
+    assert_frame_equal(
+        table,
+        pl.DataFrame(
+            {
+                "label": [1, 0, 1, 0, 1],
+                "score": [0.5, 0.25, None, None, 0.5],
+                "note": ["a", "b", "a", "b", None],
+            }
+        ),
+        check_row_order=False,
+    )
+    assert message("1.csv") == (
+        "1.csv: column 'label' for --label has no values.\nPass files with at least one prediction."
+    )
+
+
 def test_a_missing_column_is_named_with_its_file_and_a_suggestion():
     save("1.parquet")
     save("2.parquet", LOG.rename({"score": "scores"}))
@@ -104,6 +160,15 @@ def test_the_error_about_different_dtypes_names_both_files():
     save("2.parquet", label=pl.lit("yes"))
     assert message(".").startswith(
         "2.parquet: column 'label' has type String, but in 1.parquet it has type Int64.\n"
+    )
+
+
+def test_the_error_about_an_enum_with_many_categories_is_short():
+    save("1.parquet", note=pl.col("note").cast(pl.Enum(["a", "b"])))
+    save("2.parquet", note=pl.col("note").cast(pl.Enum(["a", "b", *map(str, range(1998))])))
+    assert message(".", required={**REQUIRED, "note": "--by"}) == (
+        "2.parquet: column 'note' has type Enum with 2,000 categories, but in 1.parquet it has "
+        "type Enum(categories=['a', 'b']).\nCast the column to the same type in all files."
     )
 
 
@@ -155,6 +220,22 @@ def test_the_error_names_a_file_that_is_replaced_after_it_was_opened():
     with pytest.raises(rf.LogError) as caught:
         logs.read(REQUIRED)
     assert str(caught.value).startswith("2.parquet: the file cannot be read: ")
+
+
+def test_the_error_names_a_file_whose_columns_change_after_it_was_opened():
+    changed = {"a": {"score": pl.lit("x")}, "b": {"score": pl.col("score").cast(pl.Float32)}}
+    for folder, columns in changed.items():
+        save(f"{folder}/1.parquet")
+        save(f"{folder}/2.parquet")
+        logs = open_logs(find_logs([folder]))
+        save(f"{folder}/2.parquet", **columns)
+        with pytest.raises(rf.LogError) as caught:
+            logs.read(REQUIRED)
+        problem = f"{folder}/2.parquet: its columns changed during the read"
+        assert str(caught.value) == f"{problem}.\n{SKIP}"
+        table, logs = logs.read(REQUIRED, skip_unreadable=True)
+        assert table.height == 2
+        assert logs.files == [f"{folder}/1.parquet"]
 
 
 def test_the_error_names_a_file_that_is_deleted_after_it_was_opened():
