@@ -47,6 +47,7 @@ from rocframe.namespace import (
 if TYPE_CHECKING:
     from rocframe.areas.area import area
     from rocframe.areas.auc import auc
+    from rocframe.areas.tie_bounds import tie_bounds
     from rocframe.averages.average import average
     from rocframe.averages.fold_auc import fold_auc
     from rocframe.averages.pooling_gap import pooling_gap
@@ -189,6 +190,7 @@ __all__ = [
     "smooth",
     "summary",
     "theoretical_curve",
+    "tie_bounds",
     "ties",
     "top_label",
     "transfer",

@@ -175,6 +175,7 @@ class RocFrame(Namespace):
     windows = LazyMethod("rocframe.inputs.windows")
     at = LazyMethod("rocframe.curves.at")
     operating_point = LazyMethod("rocframe.decisions.operating_point")
+    tie_bounds = LazyMethod("rocframe.areas.tie_bounds")
     ties = LazyMethod("rocframe.decisions.ties")
     transfer = LazyMethod("rocframe.decisions.transfer")
     hull = LazyMethod("rocframe.decisions.hull")

@@ -221,6 +221,18 @@ TIES = TableType(
 )
 
 
+TIE_BOUND_NAMES = ("metric", "value", "pessimistic", "optimistic")
+TIE_BOUNDS_COLUMNS = strings("metric") | floats(*TIE_BOUND_NAMES[1:])
+TIE_BOUNDS = TableType(
+    name="tie_bounds",
+    functions=("tie_bounds",),
+    columns=lambda: TIE_BOUNDS_COLUMNS,
+    recognize=has_columns(*TIE_BOUND_NAMES, adjacent=4),
+    ties=ROW_TIES,
+    chart_hint="Draw the curves with the range of other orders: curves.roc.chart(ties=True).",
+)
+
+
 def mixture_columns(across: tuple[str, pl.DataType] | None = None) -> Schema:
     """Return the columns of `mix`; `across` is the name and the dtype of the model column."""
     models = {}
@@ -738,7 +750,7 @@ TABLES = (
     *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
     *(CONCAVITIES, REPAIRED_AUC, TRANSFER, METRIC_INTERVALS),
     *(CONFUSION_MATRICES, MIXTURE, COMBINATIONS, CHAINS),
-    *(CONVEX_HULL, EQUAL_COST_LINES, TIES, COST_CURVES, RELATIVE_SUPERIORITY, LC_INDEX),
+    *(CONVEX_HULL, EQUAL_COST_LINES, TIES, TIE_BOUNDS, COST_CURVES, RELATIVE_SUPERIORITY, LC_INDEX),
     *(DECISION_CURVES, DECISION_INTERVALS, COST_INTERVALS, CURVE),
     *(DRIFT, AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
     *(POOLING_GAP, PLAN, CALIBRATION, CALIBRATION_SUMMARY, FIT),

@@ -143,6 +143,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "at",
         "operating_point",
         "ties",
+        "tie_bounds",
         "transfer",
         "hull",
         "concavities",
@@ -206,6 +207,7 @@ READ_CURVES = [
     "repaired_auc",
     "simplify",
     "ties",
+    "tie_bounds",
     "transfer",
 ]
 

@@ -65,6 +65,7 @@ VERBS = [
     "simplify",
     "smooth",
     "summary",
+    "tie_bounds",
     "ties",
     "top_label",
     "transfer",

@@ -236,6 +236,7 @@ OF_CURVES = {
     "repaired auc over folds": TableVerb("repaired_auc", key="fold", ranks=False),
     "hull": TableVerb("hull"),
     "ties": TableVerb("ties"),
+    "tie bounds": TableVerb("tie_bounds"),
     "lines of equal cost": TableVerb("iso_lines", {"kind": "gain"}),
     "mix": TableVerb("mix", {"alert_rate": [0.1, 0.5]}),
     "cost curve": TableVerb("cost_curve", {"grid": 5}),

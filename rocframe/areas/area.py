@@ -231,7 +231,7 @@ def areas_of_ties(
     curves: Curves,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return three areas under each ROC curve: with ties counted as 1/2, as 0 and as 1."""
-    counts = (*_steps(curves), curves.total("tp", "fn"), curves.total("fp", "tn"))
+    counts = (*curve_steps(curves), curves.total("tp", "fn"), curves.total("fp", "tn"))
     if not len(curves.firsts):
         return np.zeros(0), np.zeros(0), np.zeros(0)
     tp, fp, tp0, fp0, pos, neg = scale_to_unit(*counts)
@@ -243,7 +243,7 @@ def top_area_of(curves: Curves, *, top: TopRange) -> NDArray[np.float64]:
     """Return the partial area of each curve over the range `top`; NaN if a class is absent."""
     if not len(curves.firsts):
         return np.zeros(0)
-    tp, fp, tp0, fp0 = _steps(curves)
+    tp, fp, tp0, fp0 = curve_steps(curves)
     pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
     tp, fp, tp0, fp0, pos, neg = scale_to_unit(tp, fp, tp0, fp0, pos, neg)
     pairs = top.pairs(Steps(tp0, fp0, tp, fp), curves.starts, pos, neg, curves.prevalence)
@@ -252,22 +252,22 @@ def top_area_of(curves: Curves, *, top: TopRange) -> NDArray[np.float64]:
 
 def average_precision_of(curves: Curves) -> NDArray[np.float64]:
     """Return the average precision of each curve; NaN if there are no positives."""
-    tp, fp, tp0, _ = _steps_at_prevalence(curves)
-    return _per_positive(curves, step_sum(tp, fp, tp0))
+    tp, fp, tp0, _ = steps_at_prevalence(curves)
+    return area_per_positive(curves, step_sum(tp, fp, tp0))
 
 
 def pr_auc_of(curves: Curves) -> NDArray[np.float64]:
     """Return the area under each interpolated precision-recall curve; NaN if no row is positive."""
-    return _per_positive(curves, precision_recall_integral(*_steps_at_prevalence(curves)))
+    return area_per_positive(curves, precision_recall_integral(*steps_at_prevalence(curves)))
 
 
-def _steps_at_prevalence(curves: Curves) -> list[NDArray[np.float64]]:
-    """Return the counts of `_steps` as floats.
+def steps_at_prevalence(curves: Curves) -> list[NDArray[np.float64]]:
+    """Return the counts of `curve_steps` as floats.
 
     If the table was computed with `prevalence=`, the counts of negatives are multiplied by a weight
     that changes the prevalence to this value.
     """
-    tp, fp, tp0, fp0 = (count.astype(np.float64) for count in _steps(curves))
+    tp, fp, tp0, fp0 = (count.astype(np.float64) for count in curve_steps(curves))
     if curves.prevalence is not None:
         pos_weight, neg_weight = prevalence_weights(
             curves.total("tp", "fn"), curves.total("fp", "tn"), curves.prevalence
@@ -281,7 +281,7 @@ def _steps_at_prevalence(curves: Curves) -> list[NDArray[np.float64]]:
     return [tp, fp, tp0, fp0]
 
 
-def _per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.float64]:
+def area_per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sum of `steps` over the rows of each curve, divided by the number of positives."""
     if not len(curves.firsts):
         return np.zeros(0)
@@ -307,7 +307,7 @@ def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[n
     return area
 
 
-def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+def curve_steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return tp and fp of each row, then tp and fp of the previous row of the same curve."""
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     tp0, fp0 = (np.append(count[:1] * 0, count[:-1]) for count in (tp, fp))
@@ -335,7 +335,7 @@ def _lift_area_parts(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.fl
     """
     if not len(curves.firsts):
         return np.zeros(0), np.zeros(0)
-    tp, fp, tp0, fp0 = _steps(curves)
+    tp, fp, tp0, fp0 = curve_steps(curves)
     fn, tn = (curves.columns.at(name, curves.lasts) for name in ("fn", "tn"))
     pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
     before, rest, total = tp - tp0 + fp - fp0, fn + tn, pos + neg

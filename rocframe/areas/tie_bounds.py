@@ -1,0 +1,276 @@
+"""The function `tie_bounds`: the range of areas and of KS over all orders of tied rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from rocframe.areas.area import (
+    area_per_positive,
+    areas_of_ties,
+    curve_steps,
+    step_sum,
+    steps_at_prevalence,
+)
+from rocframe.curves.table import check_ends, curve_layout, read_curves
+from rocframe.errors import UnknownOptionError
+from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.kinds import log_growth, precision_recall_integral
+from rocframe.options import public
+from rocframe.rates import TOTALS
+from rocframe.schemas import TIE_BOUND_NAMES, TIE_BOUNDS_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.curves.table import Curves
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By
+
+    Bounds: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+DIRECT_TERMS = 64  # the first terms of a sum of reciprocals, which are added one by one
+
+
+@public
+def tie_bounds(
+    curves: FrameT,
+    /,
+    *,
+    metrics: str | Sequence[str] = ("auc", "ks", "eer", "average_precision", "pr_auc"),
+    by: By = None,
+) -> FrameT:
+    """Return the range of areas, KS and EER of each curve over all orders of tied rows.
+
+    Rows are tied if they have the same score, for example because `compress` rounded their scores.
+    The value for the scores before rounding is then between the two bounds.
+
+    Parameters
+    ----------
+    curves : DataFrame, LazyFrame or Arrow table
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
+        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
+        DataFrame.
+    metrics : str or sequence of str
+        Which of `"auc"`, `"ks"`, `"eer"`, `"average_precision"` and `"pr_auc"` are computed. By
+        default, all.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per group and metric, in the order of `metrics`: `*by, metric, value, pessimistic,
+        optimistic`.
+
+        `metric` (String) is the name of the metric. `value` (Float64) is its value for the curve,
+        with ties as in `area` and `summary`. `pessimistic` (Float64) is the worst value and
+        `optimistic` (Float64) the best value over all scores that keep the order of the distinct
+        scores of the curve, but may separate tied rows. For `eer`, where lower values are better,
+        `pessimistic >= value >= optimistic`; for all other metrics, `pessimistic <= value <=
+        optimistic`. All are in [0, 1], and null if there are no positives or no negatives;
+        `average_precision` and `pr_auc` are null only if there are no positives.
+
+        If the table was computed with `prevalence=`, `average_precision` and `pr_auc` are at that
+        prevalence, and are null if there are no positives or no negatives.
+
+    Raises
+    ------
+    RocframeError
+        If the table is not a curve table, a group is incomplete, a metric is unknown, or the last
+        row of a curve has true negatives.
+
+    See Also
+    --------
+    compress : Rounds scores, so that tables of predictions become small.
+    ties : The tied scores of each curve, and how much they can change the AUC.
+    auc : Has the bounds of the AUC and of partial areas, `auc_pessimistic` and `auc_optimistic`.
+
+    Notes
+    -----
+    The ROC curve of the scores before rounding is in the rectangles between neighboring points of
+    the curve. The optimistic curve has the positives of a tie first, and the pessimistic curve the
+    negatives.
+
+    - `auc`: the areas under these two step curves.
+    - `ks`: the largest TPR - FPR of the curve, and of the upper left corners of the rectangles.
+    - `eer`: the lowest and the highest FPR in the rectangle that the line FPR = 1 - TPR crosses.
+    - `pr_auc`: the integrals of precision over recall along the two step curves.
+    - `average_precision`: it is highest if the positives of a tie have one score, above that of the
+      negatives, and lowest if all negatives are above the positives and all positives have
+      different scores. The lowest value is exact for ties of one positive; for others, it is lower
+      by less than 0.001 / (number of positives) per tie. For weighted rows, positives may be split
+      into arbitrarily small parts, and `pessimistic` is that of `pr_auc`.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874, figure 6. doi:10.1016/j.patrec.2005.10.010
+
+    J. Davis, M. Goadrich (2006), "The relationship between precision-recall and ROC curves",
+    ICML, 233-240. doi:10.1145/1143844.1143874
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 1, 0, 1, 0, 0], "score": [0.93, 0.81, 0.85, 0.62, 0.64, 0.3]}
+    ... )
+    >>> rounded = rf.compress(predictions, "label", "score", resolution=0.125)
+    >>> rf.tie_bounds(rf.curve(rounded, "label", "score", count="count"))
+    shape: (5, 4)
+    ┌───────────────────┬──────────┬─────────────┬────────────┐
+    │ metric            ┆ value    ┆ pessimistic ┆ optimistic │
+    │ ---               ┆ ---      ┆ ---         ┆ ---        │
+    │ str               ┆ f64      ┆ f64         ┆ f64        │
+    ╞═══════════════════╪══════════╪═════════════╪════════════╡
+    │ auc               ┆ 0.722222 ┆ 0.666667    ┆ 0.777778   │
+    │ ks                ┆ 0.333333 ┆ 0.333333    ┆ 0.666667   │
+    │ eer               ┆ 0.333333 ┆ 0.333333    ┆ 0.333333   │
+    │ average_precision ┆ 0.755556 ┆ 0.755556    ┆ 0.866667   │
+    │ pr_auc            ┆ 0.776122 ┆ 0.716083    ┆ 0.851238   │
+    └───────────────────┴──────────┴─────────────┴────────────┘
+    """
+    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    for name in names:
+        if name not in BOUNDS:
+            raise UnknownOptionError.compose("metrics", name, BOUNDS)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        table = curve_layout(schema, by, tuple(TIE_BOUNDS_COLUMNS))
+        return through_node(
+            plan.select(table.count_columns),
+            lambda frame: _bounds_table(read_curves(frame, table), names),
+            schema={**table.keys, **TIE_BOUNDS_COLUMNS},
+            by=table.by,
+            anchor="metric",
+        )
+
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+
+
+def _bounds_table(curves: Curves, names: Sequence[str]) -> pl.DataFrame:
+    """Return the value and the two bounds of each metric of each curve."""
+    check_ends(
+        curves,
+        "the bounds are unknown",
+        "Compute the curve without thresholds=, and keep all its rows.",
+    )
+    length, n_names = len(curves.firsts), len(names)
+    # The bounds of a group are neighbors: its metrics in the order of `names`.
+    bounds = np.full((3, length, n_names), np.nan)
+    if length:
+        for i, name in enumerate(names):
+            bounds[:, :, i] = BOUNDS[name](curves)
+    columns = [pl.Series(names, dtype=pl.String).gather(np.arange(length * n_names) % n_names)]
+    values = dict(zip(TIE_BOUND_NAMES, [*columns, *bounds.reshape(3, -1)], strict=True))
+    rows = np.repeat(np.arange(length), n_names)
+    return build_table(curves.keys, values, TIE_BOUNDS_COLUMNS, rows=rows)
+
+
+class Rectangles(NamedTuple):
+    """Rates at the rows of curves and at the previous rows: opposite corners of rectangles.
+
+    `tpr` and `fpr` are the rates at a row, and `tpr0` and `fpr0` those at the previous row of the
+    same curve. The first row of a curve has a rectangle that starts at (0, 0).
+    """
+
+    tpr: NDArray[np.float64]
+    fpr: NDArray[np.float64]
+    tpr0: NDArray[np.float64]
+    fpr0: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, curves: Curves) -> Rectangles:
+        """Return the rectangles of all curves."""
+        pos, neg = (np.repeat(curves.total(*total), np.diff(curves.starts)) for total in TOTALS[:2])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return cls(
+                *(c / t for c, t in zip(curve_steps(curves), (pos, neg, pos, neg), strict=True))
+            )
+
+
+def _ks_bounds(curves: Curves) -> Bounds:
+    """Return the largest TPR - FPR of each curve, and its bounds; NaN if a class is absent."""
+    rates = Rectangles.of(curves)
+    value = np.maximum.reduceat(rates.tpr - rates.fpr, curves.firsts)
+    highest = np.maximum.reduceat(rates.tpr - rates.fpr0, curves.firsts)
+    # The first row of a curve with unscored negatives has FPR > 0, and a threshold of inf.
+    value, highest = np.clip(value, 0, 1), np.clip(highest, 0, 1)
+    return value, value, highest
+
+
+def _eer_bounds(curves: Curves) -> Bounds:
+    """Return the FPR of each curve at which FPR = 1 - TPR, its highest and its lowest value."""
+    tpr, fpr, tpr0, fpr0 = Rectangles.of(curves)
+    rows = np.flatnonzero((fpr0 + tpr0 < 1) & (fpr + tpr >= 1))
+    tpr, fpr, tpr0, fpr0 = (rate[rows] for rate in (tpr, fpr, tpr0, fpr0))
+    fraction = (1 - fpr0 - tpr0) / (fpr + tpr - fpr0 - tpr0)
+    group = np.searchsorted(curves.starts, rows, "right") - 1
+    has_both = (curves.total(*TOTALS[0]) > 0) & (curves.total(*TOTALS[1]) > 0)
+    # A curve that ends above the line, because positives are unscored, does not cross it.
+    bounds = np.where(has_both, np.ones((3, len(has_both))), np.nan)
+    bounds[0, group] = fpr0 + fraction * (fpr - fpr0)
+    bounds[1, group] = np.minimum(fpr, 1 - tpr0)
+    bounds[2, group] = np.maximum(fpr0, 1 - tpr)
+    value, highest, lowest = bounds
+    return value, highest, lowest
+
+
+def _pr_auc_bounds(curves: Curves) -> Bounds:
+    """Return the area under each precision-recall curve, and along its two step curves."""
+    tp, fp, tp0, fp0 = steps_at_prevalence(curves)
+    value, lowest, highest = (
+        area_per_positive(curves, precision_recall_integral(tp, last_fp, tp0, first_fp))
+        for first_fp, last_fp in ((fp0, fp), (fp, fp), (fp0, fp0))
+    )
+    return value, lowest, highest
+
+
+def _average_precision_bounds(curves: Curves) -> Bounds:
+    """Return the average precision of each curve, its lowest and its highest value."""
+    tp, fp, tp0, fp0 = steps_at_prevalence(curves)
+    if curves.columns["tp"].dtype.kind == "f":
+        lowest = precision_recall_integral(tp, fp, tp0, fp)
+    else:
+        lowest = _lowest_precision_sum(tp, fp, tp0)
+    sums = (step_sum(tp, fp, tp0), lowest, step_sum(tp, fp0, tp0))
+    value, lowest, highest = (area_per_positive(curves, steps) for steps in sums)
+    return value, lowest, highest
+
+
+def _lowest_precision_sum(
+    tp: NDArray[np.float64], fp: NDArray[np.float64], tp0: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the sum of the precisions of the positives of each row, if they have different scores.
+
+    All negatives of the row have higher scores than its positives. The sum of (tp0 + j) / (tp0 + j
+    + fp) for j = 1 to n is n - fp·(sum of 1 / (tp0 + fp + j)). The first terms of this sum are
+    added one by one. The others are replaced by an integral, which is an upper bound, because the
+    reciprocal is convex.
+    """
+    n = tp - tp0
+    reciprocals = np.zeros(len(tp))
+    rows = np.flatnonzero((n > 0) & (fp > 0))
+    for j in range(1, DIRECT_TERMS + 1):
+        rows = rows[n[rows] >= j]
+        reciprocals[rows] += 1 / (tp0[rows] + fp[rows] + j)
+    start = tp0[rows] + fp[rows] + DIRECT_TERMS + 0.5
+    reciprocals[rows] += log_growth(start, n[rows] - DIRECT_TERMS)
+    return n - fp * reciprocals
+
+
+BOUNDS: dict[str, Callable[[Curves], Bounds]] = {
+    "auc": areas_of_ties,
+    "ks": _ks_bounds,
+    "eer": _eer_bounds,
+    "average_precision": _average_precision_bounds,
+    "pr_auc": _pr_auc_bounds,
+}
