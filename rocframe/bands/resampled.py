@@ -38,7 +38,7 @@ ENVELOPE_POSITIONS = (
 # To compare a curve with replicates, each replicate is first divided into parts of about the length
 # SEARCH_WIDTH, and then repeatedly into SEARCH_PARTS smaller parts.
 SEARCH_WIDTH, SEARCH_PARTS = 0.4, 8
-ROUNDING_MARGIN = 1e-9  # larger than the rounding errors of distances
+DISTANCE_MARGIN = 1e-9  # larger than the rounding errors of distances
 MIN_RELATIVE_SD = 0.5  # smallest standard deviation at a position, as a fraction of the largest one
 
 
@@ -353,7 +353,7 @@ class RotatedCurves:
             length = position[:, 1:] - position[:, :-1]
             most = np.abs(difference[:, 1:] + difference[:, :-1]) / 2 + length
             least = (divisor[:, 1:] + divisor[:, :-1] - scale.slope * length) / 2
-            parts = (most > least * largest[curve][:, None] - ROUNDING_MARGIN) & (length > 0)
+            parts = (most > least * largest[curve][:, None] - DISTANCE_MARGIN) & (length > 0)
             row, part = np.nonzero(parts)
             curve, left, right = curve[row], point[row, part], point[row, part + 1]
             if size == 1:
