@@ -105,8 +105,8 @@ def compress(
 
     See Also
     --------
-    curve : With `count="count"`, the curve of the compressed predictions.
-    auc : Has the lowest and the highest AUC for any order of merged scores.
+    tie_bounds : The range of AUC, KS and other metrics before scores were rounded.
+    windows : Combines compressed days to longer windows of time.
 
     Notes
     -----

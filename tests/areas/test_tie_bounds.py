@@ -26,7 +26,7 @@ def every_order(label: list[int], score: list[int]) -> pl.DataFrame:
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(0, 12, 2))
 def test_the_values_of_all_orders_are_between_the_bounds_and_attain_them(seed):
     rng = np.random.default_rng(seed)
     score = sorted(rng.integers(0, 1 + seed % 3, 6).tolist())

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
+from tests.strategies import examples
 
 RESOLUTIONS = [1e-3, 0.1, 0.25, 1.0, 3.0, 1e6]
 SCORES = st.one_of(
@@ -58,6 +59,7 @@ def test_scores_are_rounded_down_to_multiples_of_the_resolution(scores, resoluti
     assert cells["count"].sum() == len(scores)
 
 
+@examples(0.4)
 @given(
     scores=st.lists(SCORES, min_size=1, max_size=20), resolution=st.sampled_from([3e-16, 0.01, 0.5])
 )
@@ -129,6 +131,7 @@ def test_parts_with_different_resolutions_are_rounded_to_the_widest_cells_of_eac
     )
 
 
+@examples(0.4)
 @given(seed=st.integers(0, 10**6), resolution=st.sampled_from([0.01, 0.3, 2]))
 def test_points_of_rounded_scores_are_points_of_the_exact_curve(seed, resolution):
     frame = sample(80, seed).drop_nulls()
