@@ -91,7 +91,7 @@ def curve_caption(
 
 
 def curve_figures(
-    curves: pl.DataFrame,
+    curves: GroupedCurves,
     averages: pl.DataFrame | None,
     kind: KindName,
     selection: CurveSelection,
@@ -122,7 +122,7 @@ def curve_figures(
         if groups.height == 1 or selection.panel is None:
             figures += _mean_figures(curves, averages, kind, selection, groups)
     if not figures:  # empty axes
-        empty = _package_spec(chart(curves.clear(), kind=kind, color=None))
+        empty = _package_spec(chart(curves.table.clear(), kind=kind, color=None))
         figures = [_curve_figure(empty, None, selection)]
     return figures
 
@@ -143,7 +143,7 @@ def calibration_caption(calibration: pl.DataFrame, selection: CurveSelection) ->
 
 
 def calibration_figures(
-    calibration: pl.DataFrame, curves: pl.DataFrame, selection: CurveSelection
+    calibration: pl.DataFrame, curves: GroupedCurves, selection: CurveSelection
 ) -> list[Figure]:
     """Return a figure for each panel with calibration curves.
 
@@ -200,7 +200,7 @@ def _chance_lines(curves: pl.DataFrame, groups: pl.DataFrame) -> list[dict[str, 
 
 
 def _mean_figures(
-    curves: pl.DataFrame,
+    curves: GroupedCurves,
     averages: pl.DataFrame,
     kind: KindName,
     selection: CurveSelection,
@@ -253,11 +253,51 @@ def _share_legend_labels(spec: dict[str, Any], first: list[str]) -> None:
         _share_legend_labels(layer, first)
 
 
-def rows_of_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupedCurves:
+    """A curve table that is sorted by group, and the rows of each group.
+
+    `keys` has a row for each group, and group i has the rows `starts[i]` to `starts[i + 1] - 1`.
+    The rows of a few groups of a long table are then found without reading the whole table.
+    """
+
+    table: pl.DataFrame
+    keys: pl.DataFrame
+    starts: list[int]
+
+    @classmethod
+    def from_table(cls, table: pl.DataFrame) -> GroupedCurves:
+        """Return the curves of a table that `curve` returned."""
+        names = [column(key) for key in group_columns(table, THRESHOLD)]
+        if not names:
+            return cls(table=table, keys=pl.DataFrame(height=1), starts=[0, table.height])
+        keys = table.select(names)
+        changes = pl.any_horizontal(pl.all().ne_missing(pl.all().shift()))
+        is_first = keys.select(changes | (pl.int_range(pl.len()) == 0)).to_series()
+        starts = is_first.arg_true()
+        return cls(table=table, keys=keys[starts], starts=[*starts, table.height])
+
+    def of_groups(self, groups: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of the groups in `groups`, which may have fewer group columns."""
+        on = [column(key) for key in group_columns(groups)]
+        if not on:
+            return self.table
+        position = pl.int_range(pl.len()).alias("position")
+        numbers = rows_of_groups(self.keys.hstack(self.keys.select(position)), groups)
+        parts = [
+            self.table.slice(self.starts[i], self.starts[i + 1] - self.starts[i])
+            for i in numbers.to_series(-1)
+        ]
+        return pl.concat(parts, rechunk=True) if parts else self.table.clear()
+
+
+def rows_of_groups(table: pl.DataFrame | GroupedCurves, groups: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of a table that belong to one of the groups in `groups`.
 
     `groups` may have fewer group columns than the table.
     """
+    if isinstance(table, GroupedCurves):
+        return table.of_groups(groups)
     on = [column(key) for key in group_columns(groups)]
     if not on:
         return table
@@ -482,7 +522,7 @@ class DashboardSection:
 
 
 def dashboard_section(
-    curves: pl.DataFrame, selection: CurveSelection, calibration: pl.DataFrame | None = None
+    curves: GroupedCurves, selection: CurveSelection, calibration: pl.DataFrame | None = None
 ) -> DashboardSection:
     """Return the dashboard of up to `MAX_CURVES` groups.
 

@@ -14,6 +14,7 @@ from rocframe.kinds import kind_named
 from rocframe.reports.colors import PAGE_STYLE, style_sheets
 from rocframe.reports.export import json_for_html
 from rocframe.reports.figures import (
+    GroupedCurves,
     areas_figure,
     calibration_caption,
     calibration_figures,
@@ -73,6 +74,9 @@ def report_page(
     selection = select_curves(areas, options.averaged)
     recommended = recommendations(tables, options)
     points = None if recommended is None else recommended.points
+    curves = GroupedCurves.from_table(tables.curves)
+    # Calibration curves and the dashboard show the pooled rows of averaged curves.
+    pooled = curves if tables.pooled is None else GroupedCurves.from_table(tables.pooled)
     versions = _versions()
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters["breakable"] = _with_line_breaks
@@ -92,12 +96,8 @@ def report_page(
         if tables.folds is None
         else folds_text(tables.areas, tables.folds, str(options.averaged)),
         selection_note=selection.note(curves_file),
-        sections=_sections(tables, options, selection, points),
-        dashboard=dashboard_section(
-            tables.curves if tables.pooled is None else tables.pooled,
-            selection,
-            tables.calibration,
-        ),
+        sections=_sections(tables, options, selection, points, curves=curves, pooled=pooled),
+        dashboard=dashboard_section(pooled, selection, tables.calibration),
         comparison=None if tables.comparison is None else comparison_text(tables.comparison),
         comparison_figure=table_figure(tables.comparison),
         omissions=_omissions(tables, options, provenance),
@@ -115,10 +115,14 @@ def _sections(
     options: ReportOptions,
     selection: CurveSelection,
     points: pl.DataFrame | None,
+    *,
+    curves: GroupedCurves,
+    pooled: GroupedCurves,
 ) -> list[dict[str, Any]]:
     """Return the title, the caption and the figures of each kind of curve, and of calibration.
 
-    `points` are the recommended thresholds, or None.
+    `points` are the recommended thresholds, or None. `pooled` are the curves of the groups that
+    have calibration curves.
     """
     sections: list[dict[str, Any]] = []
     for kind in options.kinds:
@@ -127,12 +131,11 @@ def _sections(
             {
                 "title": kind_named(kind).title,
                 "caption": curve_caption(kind, means, options.averaged, marked=points is not None),
-                "figures": curve_figures(tables.curves, means, kind, selection, points),
+                "figures": curve_figures(curves, means, kind, selection, points),
             }
         )
     if tables.calibration is not None:
-        curves = tables.curves if tables.pooled is None else tables.pooled
-        figures = calibration_figures(tables.calibration, curves, selection)
+        figures = calibration_figures(tables.calibration, pooled, selection)
         caption = calibration_caption(tables.calibration, selection)
         if figures:
             sections.append({"title": "Calibration", "caption": caption, "figures": figures})

@@ -188,7 +188,8 @@ def _calibration(
     if models is None or not models.height:
         return None
     if MODEL in models.columns and MODEL in options.keys:
-        rows = rows.join(models, on=MODEL, how="semi", nulls_equal=True)
+        if predictions.get_column(MODEL).n_unique() > models.height:
+            rows = rows.join(models, on=MODEL, how="semi", nulls_equal=True)
     elif MODEL in models.columns:
         names = models.get_column(MODEL).to_list()
         scores = _score_columns(predictions, options.score)

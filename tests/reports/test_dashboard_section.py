@@ -7,7 +7,12 @@ import pytest
 
 import rocframe as rf
 from rocframe.reports.colors import with_page_colors
-from rocframe.reports.figures import EMPTY_DASHBOARD, dashboard_section, select_curves
+from rocframe.reports.figures import (
+    EMPTY_DASHBOARD,
+    GroupedCurves,
+    dashboard_section,
+    select_curves,
+)
 
 ROWS = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
 
@@ -15,7 +20,7 @@ ROWS = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
 def section(predictions, by=None, **options):
     curves = rf.curve(predictions, "label", "score", by=by, **options)
     areas = rf.auc(predictions, "label", "score", by=by, **options)
-    return dashboard_section(curves, select_curves(areas, None))
+    return dashboard_section(GroupedCurves.from_table(curves), select_curves(areas, None))
 
 
 def groups(**keys):

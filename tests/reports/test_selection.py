@@ -11,6 +11,7 @@ from rocframe.reports.figures import (
     MAX_DRAWN_COLORS,
     MAX_DRAWN_CURVES,
     MAX_PANELS,
+    GroupedCurves,
     areas_figure,
     rows_of_groups,
     select_curves,
@@ -115,6 +116,20 @@ def test_rows_of_groups_match_all_group_columns():
     curves = pl.DataFrame({**keys, "threshold": [1.0, 2.0, 3.0]})
     for row in range(3):
         assert_frame_equal(rows_of_groups(curves, areas(**keys)[row]), curves[row])
+
+
+def test_the_rows_of_groups_of_sorted_curves_are_those_of_the_table():
+    keys = {"a": [None, 1, 1, 1, 2, 2], "b": [2.0, None, 2.0, float("nan"), 1.0, 2.0]}
+    size = pl.Series("threshold", [3.0, 2.0, 1.0])
+    curves = pl.DataFrame(keys).join(size.to_frame(), how="cross", maintain_order="left")
+    grouped = GroupedCurves.from_table(curves)
+    for rows in ([0], [3], [1, 2, 5], [5, 0], []):
+        one, both = areas(a=keys["a"])[rows], areas(**keys)[rows]
+        for groups in (one, both):
+            assert_frame_equal(rows_of_groups(grouped, groups), rows_of_groups(curves, groups))
+    without = curves.drop("a", "b")
+    all_rows = GroupedCurves.from_table(without).of_groups(areas(x=[1]).drop("x"))
+    assert_frame_equal(all_rows, without)
 
 
 def test_the_second_group_column_has_a_panel_for_each_of_its_largest_values():
