@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.contrast import contrast
     from rocframe.comparisons.decision_intervals import decision_intervals
     from rocframe.comparisons.drift import drift
+    from rocframe.comparisons.drift_test import drift_test
     from rocframe.comparisons.hull_shares import hull_shares
     from rocframe.compression.compress import compress
     from rocframe.curves.at import at
@@ -160,6 +161,7 @@ __all__ = [
     "detectable_difference",
     "draw_decisions",
     "drift",
+    "drift_test",
     "expand_counts",
     "fit_calibration",
     "fold_auc",

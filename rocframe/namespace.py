@@ -160,6 +160,7 @@ class RocFrame(Namespace):
     chain = LazyMethod("rocframe.comparisons.chain")
     auc_covariance = LazyMethod("rocframe.comparisons.auc_covariance")
     drift = LazyMethod("rocframe.comparisons.drift")
+    drift_test = LazyMethod("rocframe.comparisons.drift_test")
     auc_test = LazyMethod("rocframe.significance.auc_test")
     h_measure = LazyMethod("rocframe.decisions.h_measure")
     summary = LazyMethod("rocframe.summaries")

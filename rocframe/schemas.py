@@ -468,6 +468,35 @@ def drift_columns(over: pl.DataType) -> Schema:
     )
 
 
+def drift_test_columns() -> Schema:
+    """Return the columns of `drift_test`."""
+    return (
+        floats("homogeneity_p", "homogeneity_p_adjusted", "trend_p", "trend_p_adjusted")
+        | floats("slope", "lower", "upper", "se", "between_sd", "cochran_q")
+        | integers("df")
+        | floats("mean_auc")
+        | integers("n_windows")
+        | ROW_COUNTS
+        | floats("ci_level")
+        | strings("note")
+    )
+
+
+DRIFT_TEST = TableType(
+    name="drift_test",
+    functions=("drift_test",),
+    columns=drift_test_columns,
+    recognize=has_columns("homogeneity_p", "trend_p", "slope", "cochran_q"),
+    ties=HALF_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title="Trend of the AUC",
+        axis="Change of AUC per day, or per unit of time",
+        marks=("slope",),
+        references=(0.0,),
+    ),
+)
+
 DRIFT = TableType(
     name="drift",
     functions=("drift",),
@@ -752,7 +781,8 @@ TABLES = (
     *(CONFUSION_MATRICES, MIXTURE, COMBINATIONS, CHAINS),
     *(CONVEX_HULL, EQUAL_COST_LINES, TIES, TIE_BOUNDS, COST_CURVES, RELATIVE_SUPERIORITY, LC_INDEX),
     *(DECISION_CURVES, DECISION_INTERVALS, COST_INTERVALS, CURVE),
-    *(DRIFT, AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
+    *(DRIFT, DRIFT_TEST),
+    *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
     *(POOLING_GAP, PLAN, CALIBRATION, CALIBRATION_SUMMARY, FIT),
     *(MURPHY_CURVES, MULTICLASS_LOSSES),
     *(COMPARISON, AUC_COVARIANCE, HULL_SHARES, CONTRAST, BAND, SMOOTH_CURVES),

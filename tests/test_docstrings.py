@@ -132,6 +132,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "curve",
         "auc",
         "drift",
+        "drift_test",
         "intervals",
         "auc_test",
         "band",

@@ -80,8 +80,8 @@ for name, verb in {**OF_PREDICTIONS, **OF_CURVES}.items():
         VERBS[call_name] = call_of(verb, roles)
         WIDTHS[call_name] = 3 + len(verb.other_columns) + len(roles)
         # p-values are adjusted over all groups, so none of them may be left out before. The plan
-        # of `auc_test` is the same without adjustment.
-        if not verb.adjusted and verb.function != "auc_test":
+        # of these two functions is the same without adjustment.
+        if not verb.adjusted and verb.function not in {"auc_test", "drift_test"}:
             BY_GROUP[call_name] = VERBS[call_name]
 
 NAME = "confusion matrix of models"

@@ -41,6 +41,7 @@ VERBS = [
     "decision_intervals",
     "draw_decisions",
     "drift",
+    "drift_test",
     "expand_counts",
     "fit_calibration",
     "fold_auc",

@@ -200,6 +200,10 @@ OF_PREDICTIONS = {
         over=True,
         adjusted=True,
     ),
+    "test of drift over folds": Verb("drift_test", {"adjust": None}, over=True),
+    "test of drift of models over folds": Verb(
+        "drift_test", two_scores=True, over=True, adjusted=True
+    ),
     "fold auc": Verb("fold_auc", over=True),
     "pooling gap": Verb("pooling_gap", over=True),
     "combined decisions of models": Verb(

@@ -33,7 +33,6 @@ from rocframe.frames import (
     column,
     lazy_plan,
     private_names,
-    select_keys,
 )
 from rocframe.inference.confidence import Confidence, parse_level
 from rocframe.inference.p_values import adjust_p_values, adjust_table, check_adjust
@@ -346,7 +345,6 @@ def _reference_rows(
 
 
 REFERENCE_TYPES = (str, int, float, Decimal, date, time, timedelta)  # a datetime is a date
-DRIFT_TEST = "delong_unpaired"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -429,7 +427,10 @@ class TimeWindows:
             group = numbers.to_numpy().astype(np.int64)
         else:
             group = np.zeros(windows.height, np.int64)
-        keys = select_keys(windows, names[:n_by]).filter(pl.Series(is_run_start(group)))
+        # Without group columns there is one group, even if it has no windows.
+        keys = pl.DataFrame(height=1)
+        if n_by:
+            keys = windows.select(names[:n_by]).filter(pl.Series(is_run_start(group)))
         window = windows.get_column(names[n_by])
         # The position of a window is used as its time if the ends of the windows are unknown.
         start = np.arange(windows.height)
@@ -497,7 +498,7 @@ class TimeWindows:
                     f"The windows are: {format_list(values.drop_nulls().to_list(), most=30)}.",
                 )
             usable = np.flatnonzero([value == reference for value in self.window.to_list()])
-        result = np.full(len(self.keys) if self.keys.width else 1, -1)
+        result = np.full(self.keys.height, -1)
         groups, first = np.unique(self.group[usable], return_index=True)
         result[groups] = usable[first]
         return result[self.group]
@@ -544,7 +545,7 @@ def drift_table(windows: TimeWindows, options: DriftOptions) -> pl.DataFrame:
             name: windows.areas.get_column(source).gather(position)
             for name, source in REFERENCE_AREA.items()
         },
-        "test": DRIFT_TEST,
+        "test": "delong_unpaired",
         "note": note.zip_with(note.is_not_null() | ~pl.Series(shared), SHARED),
     }
     keys = windows.areas.select(windows.window_keys)

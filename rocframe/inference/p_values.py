@@ -106,11 +106,16 @@ def adjust_p_values(
     return result
 
 
-def adjust_table(table: pl.DataFrame, adjust: Adjust | None) -> pl.DataFrame:
-    """Return the table with `p_adjusted`: the p-values, adjusted over all groups and models."""
-    p_value = table["p_value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+def adjust_table(
+    table: pl.DataFrame,
+    adjust: Adjust | None,
+    name: str = "p_value",
+    adjusted: str = "p_adjusted",
+) -> pl.DataFrame:
+    """Return the table with the p-values of a column, adjusted over all groups and models."""
+    p_value = table[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
     p_adjusted = adjust_p_values(p_value, np.zeros(len(p_value)), adjust)
-    return table.with_columns(pl.Series("p_adjusted", p_adjusted, nan_to_null=True))
+    return table.with_columns(pl.Series(adjusted, p_adjusted, nan_to_null=True))
 
 
 def _running_maximum(values: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:

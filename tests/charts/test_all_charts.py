@@ -68,6 +68,7 @@ TABLE_FUNCTIONS = {
     ),
     "auc test": lambda table, by: rf.auc_test(table, "label", "score", by=[by, "m"]),
     "drift": lambda table, by: rf.drift(table, "label", "score", over="m", by=by),
+    "drift test": lambda table, by: rf.drift_test(table, "label", "score", over="id", by=by),
     "multiclass auc": lambda _, by: rf.multiclass_auc(
         CLASSES.rename({"g": by}), "label", ["p", "q"], by=by, ci=None
     ),
@@ -281,7 +282,7 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
         "average, at, operating_point, repaired_auc, transfer, intervals, confusion_matrix, mix, "
         "combine, "
         "combine_points, chain, hull, cost_curve, relative_superiority, lc_index, "
-        "decision_curve, decision_intervals, drift, auc, "
+        "decision_curve, decision_intervals, drift, drift_test, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
         "sample_size, detectable_difference, calibration, calibration_summary, murphy_curve, "
         "multiclass_losses, compare, auc_covariance, hull_shares, band, smooth, "

@@ -1,0 +1,368 @@
+"""The function `drift_test`: tests of equal AUCs in all windows of time, and of a trend.
+
+References
+----------
+W. G. Cochran (1954), "The combination of estimates from different experiments", Biometrics 10(1),
+101-129. doi:10.2307/3001666
+R. DerSimonian, N. Laird (1986), "Meta-analysis in clinical trials", Controlled Clinical Trials
+7(3), 177-188. doi:10.1016/0197-2456(86)90046-2
+G. Knapp, J. Hartung (2003), "Improved tests for a random effects meta-regression with a single
+covariate", Statistics in Medicine 22(17), 2693-2710. doi:10.1002/sim.1482
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rocframe.averages.curve_groups import exclusion_notes
+from rocframe.comparisons.drift import TimeWindows, plan_windows
+from rocframe.errors import OptionValueError
+from rocframe.frames import build_table
+from rocframe.inference.confidence import parse_level
+from rocframe.inference.notes import absent_classes, first_notes, join_notes
+from rocframe.inference.p_values import adjust_table, check_adjust, normal_p_value
+from rocframe.inputs.roles import Roles
+from rocframe.options import NOT_GIVEN, public
+from rocframe.schemas import ROW_COUNTS, WINDOW, drift_test_columns
+from rocframe.text import format_name, format_values
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.frames import FrameT
+    from rocframe.inference.p_values import Adjust
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+
+
+@public
+def drift_test(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    over: str = WINDOW,
+    by: By = None,
+    level: float = 0.95,
+    adjust: Adjust | None = "holm",
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Test whether the AUC of each group changes over time: any change, and a linear trend.
+
+    Cochran's test of homogeneity has the null hypothesis that all windows have the same AUC. The
+    test of the trend has the null hypothesis that the AUC neither rises nor falls with time. Both
+    compare the logits of the areas, weighted by DeLong's variances. `drift` shows which windows
+    differ.
+
+    Parameters
+    ----------
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
+        pyarrow and DuckDB, are converted to a DataFrame.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side. The result then has the group
+        column `model` (String) after `by`.
+    over : str, default "window"
+        Column of the windows, which must not overlap: dates, times or integers. Values of other
+        types have no trend. If it is `"window"`, the column `window_end` is read too.
+    by : str or sequence of str, default None
+        Group columns. Rows with a null in a group column are a separate group.
+    level : float, default 0.95
+        Confidence level of the intervals, between 0 and 1.
+    adjust : {"holm", "bh"} or None, default "holm"
+        Adjustment of the p-values of each of the two tests over all rows of the result: `"holm"`
+        controls the probability of at least one false rejection, `"bh"` (Benjamini and Hochberg)
+        the expected share of false rejections. None: no adjustment.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times. If the table has a column named
+        `count`, pass `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
+        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
+        negative is a false positive at every threshold.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by`, (`model`,) `homogeneity_p, homogeneity_p_adjusted, trend_p, trend_p_adjusted, slope,
+        lower, upper, se, between_sd, cochran_q, df, mean_auc, n_windows, n_pos, n_neg, n_missing,
+        ci_level, note`; one row per group, sorted by group.
+
+        `homogeneity_p` is the p-value of Cochran's test, `cochran_q` its statistic, and `df`
+        (Int64) the number of degrees of freedom. `trend_p` is the p-value of the trend. `slope` is
+        the change of the AUC per day for dates and times, and per 1 for integers, at the mean AUC.
+        `lower` and `upper` are its limits, and `se` is its standard error. `between_sd` is the
+        standard deviation of the AUC between windows, without the sampling error; 0 if the
+        areas differ less than expected by chance. `mean_auc` is the weighted mean of the areas.
+        These columns are Float64, except `df`.
+
+        A window is left out of the tests if it lacks a class, has one row of a class, or has the
+        AUC 0 or 1. `n_windows` (Int64) is the number of the other windows. The columns of the
+        homogeneity are null for fewer than two windows, and those of the trend for fewer than three
+        windows. `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows of all windows.
+        `ci_level` (Float64) is `level`. `note` (String) is null, or the first of these values that
+        applies: `no_rows, no_positives, no_negatives`, followed by the number and the keys of the
+        windows that are left out, such as `left_out:1 (2026-01-05)`.
+
+    Raises
+    ------
+    RocframeError
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
+    MissingColumnError
+        If `over` is not a column.
+    OptionValueError
+        If windows overlap.
+
+    See Also
+    --------
+    drift : Compare the AUC of each window with a reference window.
+    windows : Assign predictions to time windows.
+
+    Notes
+    -----
+    The trend is a random effects meta-regression of the logit of the AUC on the start of the
+    window, with Knapp and Hartung's t test. It accounts for variation between windows that is not
+    sampling error, so a model whose AUC varies from week to week has no trend for this reason
+    alone. `slope`, its limits and `between_sd` are converted to the scale of the AUC by the delta
+    method, with the factor `mean_auc` · (1 - `mean_auc`).
+
+    With many rows per window, Cochran's test finds changes that are too small to matter. Read
+    `between_sd` and the differences in the table of `drift`. With few rows per window, a test of
+    logits is more accurate than a test of areas, because the variance of an area depends on the
+    area. If windows have fewer than about 30 positives and an AUC above 0.95, the test of
+    homogeneity rejects too often; use longer windows.
+
+    The tests assume that the rows of different windows are independent. Rows with a null in `over`
+    have no time, and are left out of the tests.
+
+    References
+    ----------
+    W. G. Cochran (1954), "The combination of estimates from different experiments", Biometrics
+    10(1), 101-129. doi:10.2307/3001666
+
+    R. DerSimonian, N. Laird (1986), "Meta-analysis in clinical trials", Controlled Clinical Trials
+    7(3), 177-188. doi:10.1016/0197-2456(86)90046-2
+
+    G. Knapp, J. Hartung (2003), "Improved tests for a random effects meta-regression with a single
+    covariate", Statistics in Medicine 22(17), 2693-2710. doi:10.1002/sim.1482
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {
+    ...         "week": [1] * 6 + [2] * 6 + [3] * 6,
+    ...         "label": [1, 1, 1, 0, 0, 0] * 3,
+    ...         "score": [9, 8, 4, 5, 2, 1, 9, 7, 3, 5, 4, 4, 9, 3, 2, 6, 5, 2],
+    ...     }
+    ... )
+    >>> tests = rf.drift_test(predictions, "label", "score", over="week")
+    >>> tests.select("homogeneity_p", "trend_p", "slope", "lower", "upper", "n_windows")
+    shape: (1, 6)
+    ┌───────────────┬──────────┬───────────┬───────────┬──────────┬───────────┐
+    │ homogeneity_p ┆ trend_p  ┆ slope     ┆ lower     ┆ upper    ┆ n_windows │
+    │ ---           ┆ ---      ┆ ---       ┆ ---       ┆ ---      ┆ ---       │
+    │ f64           ┆ f64      ┆ f64       ┆ f64       ┆ f64      ┆ i64       │
+    ╞═══════════════╪══════════╪═══════════╪═══════════╪══════════╪═══════════╡
+    │ 0.582942      ┆ 0.118427 ┆ -0.220786 ┆ -0.748756 ┆ 0.307183 ┆ 3         │
+    └───────────────┴──────────┴───────────┴───────────┴──────────┴───────────┘
+    """
+    level = parse_level(level)
+    check_adjust(adjust)
+    roles = Roles(
+        label=label,
+        score=score,
+        by=by,
+        positive=positive,
+        weight=weight,
+        count=count,
+        missing=missing,
+    )
+
+    def adjust_tests(table: pl.DataFrame) -> pl.DataFrame:
+        for name in ("homogeneity_p", "trend_p"):
+            table = adjust_table(table, adjust, name, f"{name}_adjusted")
+        return table
+
+    return plan_windows(
+        predictions,
+        roles,
+        over,
+        lambda cases: drift_test_table(TimeWindows.from_cases(cases, roles, level), over, level),
+        lambda _: drift_test_columns(),
+        keep_windows=False,
+        finish=adjust_tests,
+    )
+
+
+def drift_test_table(windows: TimeWindows, over: str, level: float) -> pl.DataFrame:
+    """Return the result of `drift_test` for the windows of one model, without adjustment."""
+    has_time = windows.window.is_not_null().to_numpy()
+    _check_no_overlap(windows, has_time, over)
+    n_groups = windows.keys.height
+    area = windows.value
+    counts = {
+        name: np.bincount(
+            windows.group, windows.areas.get_column(name).to_numpy(), n_groups
+        ).astype(np.int64)
+        for name in ROW_COUNTS
+    }
+    usable = has_time & (windows.variance > 0) & (area > 0) & (area < 1)
+    starts = np.searchsorted(windows.group, np.arange(n_groups + 1))
+    names = np.array([format_name(text) for text in format_values(windows.window)], object)
+    exclusions = exclusion_notes(names, usable | ~has_time, starts)
+    absent = first_notes(absent_classes(counts["n_pos"], counts["n_neg"]))
+    area, variance, group = area[usable], windows.variance[usable], windows.group[usable]
+    # The derivative of the logit of the area is 1 / (area * (1 - area)).
+    logits = Estimates(
+        value=np.log(area / (1 - area)),
+        variance=variance / (area * (1 - area)) ** 2,
+        group=group,
+        n_groups=n_groups,
+    )
+    columns: dict[str, Any] = {
+        **counts,
+        **logits.homogeneity(),
+        **logits.trend(_times(windows.window)[usable], level),
+        "n_windows": logits.n,
+        "ci_level": level,
+        "note": [join_notes(*notes) for notes in zip(absent, exclusions, strict=True)],
+    }
+    mean = columns["mean_auc"] = 1 / (1 + np.exp(-logits.mean))
+    for name in ("slope", "lower", "upper", "se", "between_sd"):
+        columns[name] = columns[name] * mean * (1 - mean)
+    return build_table(windows.keys, columns, drift_test_columns())
+
+
+def _check_no_overlap(windows: TimeWindows, has_time: NDArray[np.bool_], over: str) -> None:
+    """Raise an error if two windows of a group share rows."""
+    rows = np.flatnonzero(has_time)
+    first, second = rows[:-1], rows[1:]
+    same_group = windows.group[first] == windows.group[second]
+    if (same_group & windows.overlap(first, second)).any():
+        problem = "the windows overlap, so that they share rows and are not independent"
+        hint = "Use windows(…, period=None), or drift, which compares windows that do not overlap."
+        raise OptionValueError.compose("over", over, problem, hint)
+
+
+def _times(window: pl.Series) -> NDArray[np.float64]:
+    """Return the starts of windows as numbers: days for dates and times; NaN for other types."""
+    if window.dtype.base_type() in {pl.Date, pl.Datetime}:
+        microseconds = window.cast(pl.Datetime("us")).to_physical()
+        return microseconds.cast(pl.Float64).fill_null(np.nan).to_numpy() / MICROSECONDS_PER_DAY
+    if window.dtype.is_integer():
+        return window.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return np.full(len(window), np.nan)
+
+
+MICROSECONDS_PER_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Estimates:
+    """Independent estimates with known variances; `group` is the group of each estimate."""
+
+    value: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    group: NDArray[np.int64]
+    n_groups: int
+
+    def total(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of `values` in each group."""
+        return np.bincount(self.group, values, self.n_groups).astype(np.float64)
+
+    @property
+    def n(self) -> NDArray[np.int64]:
+        """The number of estimates of each group."""
+        n: NDArray[np.int64] = np.bincount(self.group, minlength=self.n_groups)
+        return n
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean of each group, weighted by the inverse variances; NaN without estimates."""
+        with np.errstate(invalid="ignore"):
+            return self.total(self.value / self.variance) / self.total(1 / self.variance)
+
+    def homogeneity(self) -> dict[str, NDArray[np.float64]]:
+        """Return Cochran's test of equal values, and the standard deviation between the values."""
+        from scipy.special import chdtrc
+
+        weight = 1 / self.variance
+        q = self.total(weight * (self.value - self.mean[self.group]) ** 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scale = self.total(weight) - self.total(weight**2) / self.total(weight)
+            between = np.sqrt(np.maximum(q - (self.n - 1), 0) / scale)
+        known = self.n > 1
+        return {
+            "cochran_q": np.where(known, q, np.nan),
+            "df": np.where(known, self.n - 1.0, np.nan),
+            "homogeneity_p": np.where(known, chdtrc(np.maximum(self.n - 1, 1), q), np.nan),
+            "between_sd": np.where(known, between, np.nan),
+        }
+
+    def trend(self, time: NDArray[np.float64], level: float) -> dict[str, NDArray[np.float64]]:
+        """Return the slope of a random effects meta-regression on time, with its test and limits.
+
+        The variance between the values is DerSimonian and Laird's estimate around the line.
+        """
+        from scipy.special import stdtrit
+
+        weight = 1 / self.variance
+        df: NDArray[np.float64] = (self.n - 2).astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            residual, _, spread, centered = self._line(time, weight)
+            q = self.total(weight * residual**2)
+            # The trace of (X'WX)^-1 X'W^2 X, for an intercept and the centered time.
+            trace = self.total(weight**2) / self.total(weight)
+            trace += self.total((weight * centered) ** 2) / spread
+            between = np.maximum(q - df, 0) / (self.total(weight) - trace)
+            weight = 1 / (self.variance + between[self.group])
+            residual, slope, spread, _ = self._line(time, weight)
+            se = np.sqrt(self.total(weight * residual**2) / df / spread)
+            known = (df > 0) & (se > 0)
+            slope, se = np.where(known, slope, np.nan), np.where(known, se, np.nan)
+            half = stdtrit(df, (1 + level) / 2) * se
+            p_value = normal_p_value(slope / se, "two-sided", df)
+        return {
+            "slope": slope,
+            "lower": slope - half,
+            "upper": slope + half,
+            "se": se,
+            "trend_p": p_value,
+        }
+
+    def _line(
+        self, time: NDArray[np.float64], weight: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], ...]:
+        """Return the residuals, the slope and the weighted squares of time of a fitted line.
+
+        The last result is the time minus its weighted mean.
+        """
+        total = self.total(weight)
+        centered = time - (self.total(weight * time) / total)[self.group]
+        value = self.value - (self.total(weight * self.value) / total)[self.group]
+        spread = self.total(weight * centered**2)
+        slope = self.total(weight * centered * value) / spread
+        return value - slope[self.group] * centered, slope, spread, centered

@@ -1,0 +1,188 @@
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from scipy import stats
+
+import rocframe as rf
+
+MONDAY = date(2026, 1, 5)
+
+
+def log(n_weeks=8, per_week=60, *, drop=0.0, seed=1, n_logs=1):
+    """Predictions by week; `drop` is the difference of the mean scores from week to week."""
+    rng = np.random.default_rng(seed)
+    n = n_logs * n_weeks * per_week
+    week = np.tile(np.repeat(np.arange(n_weeks), per_week), n_logs)
+    label = rng.random(n) < 0.4
+    return pl.DataFrame(
+        {
+            "log": np.repeat(np.arange(n_logs), n_weeks * per_week),
+            "week": week,
+            "label": label,
+            "score": (3 * (rng.normal(size=n) + (1.5 - drop * week) * label)).round(),
+        }
+    ).with_columns(day=pl.lit(MONDAY) + pl.duration(weeks=pl.col("week")))
+
+
+def brute_force(areas, time, level):
+    """Return the columns of the tests by matrices, from a table of `auc`."""
+    auc, se = areas["auc"].to_numpy(), areas["se"].to_numpy()
+    y, v = np.log(auc / (1 - auc)), (se / (auc * (1 - auc))) ** 2
+    k, mean = len(y), np.average(y, weights=1 / v)
+    q = sum((y - mean) ** 2 / v)
+    tau = max(0, q - (k - 1)) / (sum(1 / v) - sum(1 / v**2) / sum(1 / v))
+    x = np.column_stack([np.ones(k), time])
+
+    def fit(w):
+        inverse = np.linalg.inv(x.T @ w @ x)
+        coefficients = inverse @ x.T @ w @ y
+        residuals = y - x @ coefficients
+        return inverse, coefficients, residuals @ w @ residuals
+
+    w = np.diag(1 / v)
+    inverse, _, residual = fit(w)
+    trace = np.trace(w) - np.trace(inverse @ x.T @ w @ w @ x)
+    w = np.diag(1 / (v + max(0, residual - (k - 2)) / trace))
+    inverse, (_, slope), residual = fit(w)
+    slope_se = np.sqrt(residual / (k - 2) * inverse[1, 1])
+    low, high = stats.t.interval(level, k - 2, slope, slope_se)
+    center = 1 / (1 + np.exp(-mean))
+    scale = center * (1 - center)
+    return {
+        "homogeneity_p": stats.chi2.sf(q, k - 1),
+        "trend_p": 2 * stats.t.sf(abs(slope / slope_se), k - 2),
+        "slope": slope * scale,
+        "lower": low * scale,
+        "upper": high * scale,
+        "se": slope_se * scale,
+        "between_sd": tau**0.5 * scale,
+        "cochran_q": q,
+        "df": k - 1,
+        "mean_auc": center,
+        "n_windows": k,
+    }
+
+
+@pytest.mark.parametrize("drop", [0.0, 0.25])
+def test_the_tests_are_those_of_a_slow_implementation(drop):
+    table = log(per_week=120, drop=drop)
+    for level, over, time in [(0.95, "week", np.arange(8)), (0.8, "day", 7 * np.arange(8))]:
+        (row,) = rf.drift_test(table, "label", "score", over=over, level=level).rows(named=True)
+        areas = rf.auc(table, "label", "score", by=over)
+        expected = brute_force(areas, time, level)
+        assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-9)
+        assert row["homogeneity_p_adjusted"] == row["homogeneity_p"]
+        assert row["n_pos"] == table["label"].sum()
+    assert (row["trend_p"] < 0.05) == (drop > 0)
+
+
+def test_the_homogeneity_of_two_windows_is_the_test_of_the_difference_of_two_logits():
+    table = log(n_weeks=2)
+    (row,) = rf.drift_test(table, "label", "score", over="week").rows(named=True)
+    (a, se_a), (b, se_b) = rf.auc(table, "label", "score", by="week").select("auc", "se").rows()
+    variance = (se_a / (a * (1 - a))) ** 2 + (se_b / (b * (1 - b))) ** 2
+    z = (np.log(a / (1 - a)) - np.log(b / (1 - b))) / variance**0.5
+    assert row["homogeneity_p"] == pytest.approx(2 * stats.norm.sf(abs(z)))
+    trend = ["trend_p", "slope", "lower", "upper", "se"]
+    assert [row[name] for name in trend] == [None] * 5
+
+
+def test_groups_are_tested_alone_and_their_p_values_adjusted_together():
+    table = log(n_logs=3)
+    both = rf.drift_test(table, "label", "score", over="week", by="log", adjust="bh")
+    for i in range(3):
+        alone = rf.drift_test(table.filter(log=i), "label", "score", over="week")
+        omitted = ["homogeneity_p_adjusted", "trend_p_adjusted"]
+        assert_frame_equal(both.filter(log=i).drop("log", *omitted), alone.drop(omitted))
+    for name in ("homogeneity_p", "trend_p"):
+        expected = stats.false_discovery_control(both[name].to_numpy())
+        assert both[f"{name}_adjusted"].to_list() == pytest.approx(expected)
+
+
+def test_times_dates_counts_and_lazy_frames_are_supported():
+    table = log()
+    expected = rf.drift_test(table, "label", "score", over="day")
+    weeks = rf.windows(table, "day", every="1w")
+    assert_frame_equal(rf.drift_test(weeks, "label", "score"), expected)
+    start = datetime(2026, 1, 5, tzinfo=UTC)
+    times = table.with_columns(day=pl.lit(start) + pl.duration(weeks=pl.col("week")))
+    assert_frame_equal(rf.drift_test(times, "label", "score", over="day"), expected)
+    compressed = table.group_by("day", "label", "score").agg(count=pl.len())
+    counted = rf.drift_test(compressed, "label", "score", over="day", count="count")
+    assert_frame_equal(counted, expected)
+    lazy = rf.drift_test(weeks.lazy(), "label", "score")
+    assert isinstance(lazy, pl.LazyFrame)
+    assert_frame_equal(lazy.collect(), expected)
+    names = rf.drift_test(table.cast({"day": pl.String}), "label", "score", over="day")
+    assert names["homogeneity_p"].to_list() == expected["homogeneity_p"].to_list()
+    assert names["trend_p"].to_list() == [None]
+
+
+def test_windows_without_a_variance_or_a_time_are_left_out():
+    table = log(n_weeks=4)
+    perfect = pl.DataFrame({"week": [7] * 4, "label": [1, 1, 0, 0], "score": [2.0, 3, 0, 1]})
+    single = pl.DataFrame({"week": [8, 8, 9, None, None], "label": [1, 0, 1, 1, 0]})
+    single = single.with_columns(score=pl.lit(1.0))
+    columns = ["week", "label", "score"]
+    rows = [part.select(columns).cast({"label": pl.Boolean}) for part in (table, perfect, single)]
+    got = rf.drift_test(pl.concat(rows), "label", "score", over="week")
+    counted = ["n_pos", "n_neg", "note"]
+    expected = rf.drift_test(table, "label", "score", over="week")
+    assert_frame_equal(got.drop(counted), expected.drop(counted))
+    assert got["note"].to_list() == ["left_out:3 (7, 8, 9)"]
+    assert got["n_neg"].to_list() == [expected["n_neg"].item() + 4]
+    none = rf.drift_test(table.clear(), "label", "score", over="week")
+    assert none.select("n_windows", "n_pos", "mean_auc", "note").rows() == [(0, 0, None, "no_rows")]
+    assert rf.drift_test(table.clear(), "label", "score", over="week", by="log").height == 0
+
+
+def test_windows_that_overlap_raise_an_error():
+    table = rf.windows(log(), "day", every="1w", period="2w")
+    with pytest.raises(rf.OptionValueError) as error:
+        rf.drift_test(table, "label", "score")
+    assert str(error.value) == (
+        "over='window': the windows overlap, so that they share rows and are not independent.\n"
+        "Use windows(…, period=None), or drift, which compares windows that do not overlap."
+    )
+    apart = table.filter(pl.col("window") != MONDAY + timedelta(weeks=1)).filter(
+        pl.col("window") < MONDAY + timedelta(weeks=3)
+    )
+    assert rf.drift_test(apart, "label", "score")["n_windows"].to_list() == [2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_weeks", "per_week"), [(6, 60), (12, 150), (30, 60)])
+def test_both_tests_reject_about_five_percent_of_logs_without_drift(n_weeks, per_week):
+    table = log(n_weeks, per_week, n_logs=1500, seed=2)
+    tests = rf.drift_test(table, "label", "score", over="week", by="log")
+    assert 0.03 < (tests["homogeneity_p"] < 0.05).mean() < 0.075
+    assert 0.035 < (tests["trend_p"] < 0.05).mean() < 0.065
+    true = (tests["lower"] < 0) & (tests["upper"] > 0)
+    assert 0.935 < true.mean() < 0.965
+
+
+@pytest.mark.slow
+def test_the_standard_deviation_between_windows_is_that_of_the_simulation():
+    rng = np.random.default_rng(3)
+    n_logs, n_weeks, per_week = 60, 20, 1500
+    shift = np.repeat(rng.normal(1.2, 0.15, n_logs * n_weeks), per_week)
+    label = rng.random(len(shift)) < 0.4
+    week = np.tile(np.repeat(np.arange(n_weeks), per_week), n_logs)
+    table = pl.DataFrame(
+        {
+            "log": np.repeat(np.arange(n_logs), n_weeks * per_week),
+            "week": week,
+            "label": label,
+            "score": rng.normal(size=len(shift)) + shift * label,
+        }
+    )
+    tests = rf.drift_test(table, "label", "score", over="week", by="log")
+    # The AUC is normal.cdf(shift / sqrt(2)), with this derivative at the mean of the shifts.
+    expected = 0.15 * stats.norm.pdf(1.2 / 2**0.5) / 2**0.5
+    assert tests["between_sd"].mean() == pytest.approx(expected, rel=0.08)
+    assert (tests["homogeneity_p"] < 0.05).mean() > 0.9
+    # The weeks vary without a trend, so that the test of the trend keeps its level.
+    assert (tests["trend_p"] < 0.05).mean() < 0.13
