@@ -77,8 +77,7 @@ def evaluate_logs(
             about = {**about, "max_error": max_error}
         page = None
         if len(results) == 3:
-            progress.step("Drawing the page")
-            page = _page(evaluation, options, files=(CURVES_FILE, AREAS_FILE))
+            page = _page(evaluation, options, progress, files=(CURVES_FILE, AREAS_FILE))
         progress.step("Writing the files")
         write(curves, results[0], about=about)
         write(evaluation.areas, results[1], about=evaluation.provenance)
@@ -101,8 +100,9 @@ def report_logs(
     logs = _open_sources(sources, options, progress)
     check_page_path(path)
     evaluation = _evaluate(logs, options, progress)
-    progress.step("Drawing the page")
-    write_text(path, _page(evaluation, options))
+    page = _page(evaluation, options, progress)
+    progress.step("Writing the page")
+    write_text(path, page)
     return Outcome(
         table=evaluation.areas,
         written=[path],
@@ -217,6 +217,7 @@ def _evaluate(logs: Logs, options: EvaluationOptions, progress: Progress) -> Eva
     """Read the logs and compute the areas and curves."""
     predictions, logs = _read_logs(logs, options, progress)
     report_options = options.report_options(predictions.schema[options.label])
+    progress.expect(report_options.n_steps + 1)  # the last step writes the files
     areas, curves = areas_and_curves(predictions, report_options, progress.step)
     return Evaluation(
         predictions=predictions,
@@ -242,14 +243,28 @@ def _missing_rows(areas: pl.DataFrame, options: ReportOptions) -> int | dict[str
 
 
 def _page(
-    evaluation: Evaluation, options: EvaluationOptions, files: tuple[str, str] | None = None
+    evaluation: Evaluation,
+    options: EvaluationOptions,
+    progress: Progress,
+    files: tuple[str, str] | None = None,
 ) -> str:
     """Return the page as HTML."""
     title, logs = options.title, evaluation.provenance["files"]
     if title is None:
         title = f"Evaluation of {Path(logs[0]).name if len(logs) == 1 else f'{len(logs):,} files'}"
     tables = report_tables(
-        evaluation.predictions, evaluation.options, evaluation.areas, evaluation.curves
+        evaluation.predictions,
+        evaluation.options,
+        evaluation.areas,
+        evaluation.curves,
+        progress.step,
     )
     provenance = {**evaluation.provenance, "unused_keys": evaluation.unused_keys}
-    return report_page(tables, evaluation.options, title=title, provenance=provenance, files=files)
+    return report_page(
+        tables,
+        evaluation.options,
+        title=title,
+        provenance=provenance,
+        files=files,
+        on_step=progress.step,
+    )

@@ -38,7 +38,7 @@ from rocframe.reports.text_tables import (
 from rocframe.text import format_count, format_name, format_percent, format_values, join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rocframe.reports.figures import CurveSelection
     from rocframe.reports.report import ReportOptions
@@ -57,8 +57,11 @@ def report_page(
     title: str,
     provenance: Mapping[str, Any],
     files: tuple[str, str] | None = None,
+    on_step: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Return the page as HTML.
+
+    Before each group of charts is drawn, `on_step` is called with a text.
 
     `provenance` is the result of `ReportOptions.provenance`, with optional additional keys: `files`
     (the names of the logs), `files_skipped` (the reason by file), `unused_keys` (the result of
@@ -82,6 +85,11 @@ def report_page(
     environment.filters["breakable"] = _with_line_breaks
     environment.filters["json"] = lambda spec: Markup(json_for_html(spec))
     scripts = embed_script(), PAGE_SCRIPT.read_text(encoding="utf-8").strip()
+    sections = _sections(
+        tables, options, selection, points, curves=curves, pooled=pooled, on_step=on_step
+    )
+    on_step("Drawing the dashboard")
+    dashboard = dashboard_section(pooled, selection, tables.calibration)
     return environment.from_string(PAGE_TEMPLATE.read_text(encoding="utf-8")).render(
         title=title,
         version=versions["rocframe"],
@@ -96,8 +104,8 @@ def report_page(
         if tables.folds is None
         else folds_text(tables.areas, tables.folds, str(options.averaged)),
         selection_note=selection.note(curves_file),
-        sections=_sections(tables, options, selection, points, curves=curves, pooled=pooled),
-        dashboard=dashboard_section(pooled, selection, tables.calibration),
+        sections=sections,
+        dashboard=dashboard,
         comparison=None if tables.comparison is None else comparison_text(tables.comparison),
         comparison_figure=table_figure(tables.comparison),
         omissions=_omissions(tables, options, provenance),
@@ -118,6 +126,7 @@ def _sections(
     *,
     curves: GroupedCurves,
     pooled: GroupedCurves,
+    on_step: Callable[[str], None],
 ) -> list[dict[str, Any]]:
     """Return the title, the caption and the figures of each kind of curve, and of calibration.
 
@@ -126,6 +135,7 @@ def _sections(
     """
     sections: list[dict[str, Any]] = []
     for kind in options.kinds:
+        on_step(f"Drawing the charts: {kind_named(kind).title}")
         means = tables.averages.get(kind)
         sections.append(
             {
@@ -135,6 +145,7 @@ def _sections(
             }
         )
     if tables.calibration is not None:
+        on_step("Drawing the charts: Calibration")
         figures = calibration_figures(tables.calibration, pooled, selection)
         caption = calibration_caption(tables.calibration, selection)
         if figures:

@@ -300,6 +300,16 @@ class ReportOptions:
         return {name: getattr(self, name) for name in names}
 
     @property
+    def n_steps(self) -> int:
+        """The number of steps that the functions of a report announce by `on_step`.
+
+        The number is too large by one if the page has no calibration charts.
+        """
+        several = isinstance(self.score, Mapping) or len(_as_list(self.score)) > 1
+        optional = [self.averaged is not None, self.id is not None or several]
+        return 6 + sum(optional) + len(self.kinds)
+
+    @property
     def id_names(self) -> str | None:
         """The names of the columns of `id`, separated by commas; None without `id`."""
         return ", ".join(_column_name(one) for one in _as_list(self.id)) or None

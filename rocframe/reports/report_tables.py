@@ -91,9 +91,16 @@ def areas_and_curves(
 
 
 def report_tables(
-    predictions: pl.DataFrame, options: ReportOptions, areas: pl.DataFrame, curves: pl.DataFrame
+    predictions: pl.DataFrame,
+    options: ReportOptions,
+    areas: pl.DataFrame,
+    curves: pl.DataFrame,
+    on_step: Callable[[str], None] = lambda _: None,
 ) -> ReportTables:
-    """Return all tables of a report; `areas` and `curves` are computed by `areas_and_curves`."""
+    """Return all tables of a report; `areas` and `curves` are computed by `areas_and_curves`.
+
+    Before each step, `on_step` is called with its name.
+    """
     remarks: list[str] = []
 
     def attempt(
@@ -109,6 +116,7 @@ def report_tables(
     pooled = folds = comparison = None
     averages: dict[str, pl.DataFrame] = {}
     if options.averaged is not None:
+        on_step("Averaging the curves")
         pooled = curve(predictions, **options.roles, by=options.keys_without(options.averaged))
         folds = attempt("Mean AUC", _mean_areas, predictions, options)
         for kind in options.kinds:
@@ -116,20 +124,26 @@ def report_tables(
             averages |= {} if mean is None else {kind: mean}
     side_by_side = MODEL in group_columns(areas) and MODEL not in options.keys
     if options.id is not None:
+        on_step("Comparing the models")
         comparison = _comparison(predictions, options)
     elif side_by_side and areas.get_column(MODEL).n_unique() > 1:
+        on_step("Comparing the models")
         comparison = attempt("Comparison", _comparison, predictions, options)
+    on_step("Computing the metrics")
+    metrics = _curve_metrics(predictions, options)
+    on_step("Computing the calibration")
+    rates = attempt(
+        "Calibration", _calibration, predictions, options, curves if pooled is None else pooled
+    )
     return ReportTables(
         areas=areas,
         curves=curves,
-        metrics=_curve_metrics(predictions, options),
+        metrics=metrics,
         pooled=pooled,
         folds=folds,
         averages=averages,
         comparison=comparison,
-        calibration=attempt(
-            "Calibration", _calibration, predictions, options, curves if pooled is None else pooled
-        ),
+        calibration=rates,
         remarks=tuple(dict.fromkeys(remarks)),
     )
 

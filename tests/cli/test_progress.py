@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+import sys
 import time
 
 from rocframe.cli.terminal import Progress
@@ -35,3 +37,33 @@ def test_quiet_commands_show_no_progress(capsys):
         progress.step("Reading")
         time.sleep(0.05)
     assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_shows_one_line_with_a_bar(monkeypatch, capsys):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Progress(delay=0) as progress:
+        time.sleep(0.05)
+        progress.step("Reading")
+        progress.expect(4)
+        progress.count("Drawing", 1, 2)
+        time.sleep(0.2)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+    last = text.strip().splitlines()[-1]
+    assert "━" in last
+    assert last.endswith("Drawing 2 of 2")
+
+
+def test_the_bar_shows_the_share_of_the_steps():
+    progress = Progress(delay=60)
+    progress.step("Reading")
+    progress.expect(4)
+    shares = [progress.share]
+    for step in ("Counting", "Drawing"):
+        for item in range(2):
+            progress.count(step, item, 2)
+            shares.append(progress.share)
+    progress.step("Writing")
+    progress.step("Closing")
+    progress.step("One more")
+    assert [*shares, progress.share] == [0, 0.2, 0.3, 0.4, 0.5, 1]
