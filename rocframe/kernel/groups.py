@@ -13,18 +13,18 @@ from rocframe.frames import fill_nulls, take_rows
 from rocframe.kernel.codec import Codec, Codes, ReservedCode, encode_rows
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.sort import equal_size_groups, large_groups, sort_groups, sort_order
-from rocframe.kernel.threads import run_parallel, split_rows
+from rocframe.kernel.threads import count_workers, run_parallel, split_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from rocframe.inputs.cases import Cases
 
 
-MAX_KEY_CELLS = 1 << 20  # the number of the group of each cell is in the cache
-MAX_NUMBERED_GROUPS = 1 << 16
+MAX_KEY_CELLS = 1 << 22  # the tables of cells fit into the cache
+MAX_DIGIT_BITS = 14  # a block has counts of at most 2**14 digits
 PARTITIONED_ROWS = 1 << 16  # number of rows that a thread sorts by group at a time
 
 
@@ -195,82 +195,102 @@ def _group_rows(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupNumbers:
-    """The number of the group of each row, for at most `MAX_NUMBERED_GROUPS` groups.
-
-    `keys` are the sorted distinct keys. The group of row i is `number_of_cell[cell[i]]`, where
-    `cell` is an integer that is computed from the keys of the row.
-    """
+    """The number of the group of each row; `keys` are the sorted distinct keys."""
 
     keys: pl.DataFrame
-    cell: NDArray[Any]
-    number_of_cell: NDArray[np.uint16]
+    number: NDArray[np.uint32]
 
     @classmethod
     def from_keys(cls, keys: pl.DataFrame) -> GroupNumbers | None:
-        """Return the groups of the rows, or None if the keys do not have few distinct integers.
+        """Return the groups of the rows, or None if the keys are not integers of a small range.
 
-        Integers are also the internal values of dates, times, Booleans, enums and categories.
+        Integers are also the internal values of dates, times, Booleans, enums and categories. The
+        integers of all key columns of a row are combined to one integer, the cell of the row.
         """
         columns = [IntegerKey.from_series(key) for key in keys]
         integers = [column for column in columns if column is not None]
         n_cells = math.prod(column.size for column in integers)
         if len(integers) < keys.width or n_cells > min(MAX_KEY_CELLS, 1024 + keys.height):
             return None
-        cell = np.empty(keys.height, np.uint16 if n_cells < 1 << 16 else np.uint32)
-        row_of_cell = np.full(n_cells, -1)
+        number, row_of_cell = np.empty(keys.height, np.uint32), np.full(n_cells, -1)
 
-        def fill(part: slice) -> None:
+        def find_cells(part: slice) -> None:
             cells = integers[0].cells(part)
             for column in integers[1:]:
                 cells = cells * np.uint64(column.size) + column.cells(part)
-            cell[part] = cells
-            row_of_cell[cell[part]] = np.arange(part.start, part.stop)
+            number[part] = cells
+            row_of_cell[cells] = np.arange(part.start, part.stop)
 
-        run_parallel(fill, split_rows(keys.height, PARTITIONED_ROWS))
+        parts = split_rows(keys.height, PARTITIONED_ROWS)
+        run_parallel(find_cells, parts)
         used = np.flatnonzero(row_of_cell >= 0)
-        if len(used) > MAX_NUMBERED_GROUPS:
-            return None
         distinct = take_rows(keys, row_of_cell[used])
         order = distinct.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy()
-        number_of_cell = np.empty(n_cells, np.uint16)
+        number_of_cell = np.empty(n_cells, np.uint32)
         number_of_cell[used[order]] = np.arange(len(used))
-        return cls(keys=take_rows(distinct, order), cell=cell, number_of_cell=number_of_cell)
+
+        def replace_cells(part: slice) -> None:
+            number[part] = number_of_cell.take(number[part])
+
+        if not np.array_equal(used[order], np.arange(n_cells)):
+            run_parallel(replace_cells, parts)
+        return cls(keys=take_rows(distinct, order), number=number)
 
     def sort_columns(
         self, columns: Mapping[str, NDArray[Any]]
     ) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
         """Return the start of each group, and the columns sorted by group.
 
-        The rows of a group keep their order. All threads sort blocks of rows that fit into the
-        cache, and copy the rows of each group of a block to their final positions.
+        The rows of a group keep their order.
         """
-        n_groups, parts = self.keys.height, split_rows(len(self.cell), PARTITIONED_ROWS)
+        n_groups, number = self.keys.height, self.number
+        parts = split_rows(len(number), -(-len(number) // count_workers()))
+        sizes = run_parallel(lambda part: np.bincount(number[part], minlength=n_groups), parts)
+        starts = np.append(0, np.cumsum(np.sum(sizes, axis=0)))
+        # Numbers with many bits are sorted by their last bits first, and then by their first bits.
+        n_bits = max(1, (n_groups - 1).bit_length())
+        n_passes = -(-n_bits // MAX_DIGIT_BITS)
+        digit_bits = -(-n_bits // n_passes)
+        names, arrays = [*columns], [*columns.values()]
+        for i in range(n_passes):
+            is_last = i == n_passes - 1
+            arrays += [] if is_last else [number]
+            arrays = _sort_by_digit(number, i * digit_bits, digit_bits, arrays)
+            number = number if is_last else arrays.pop()
+        return starts, dict(zip(names, arrays, strict=True))
 
-        def numbers(part: slice) -> NDArray[np.uint16]:
-            return self.number_of_cell.take(self.cell[part])
 
-        counts = np.array(
-            run_parallel(
-                lambda part: np.bincount(numbers(part), minlength=n_groups),
-                parts,
-            )
-        )
-        starts = np.append(0, np.cumsum(counts.sum(axis=0)))
-        # The first position of the rows of each block and group, minus their position in the
-        # sorted block.
-        shifts = starts[:-1] + np.cumsum(counts, axis=0) - counts
-        shifts -= np.cumsum(counts, axis=1) - counts
-        result = {name: np.empty_like(values) for name, values in columns.items()}
+def _sort_by_digit(
+    number: NDArray[np.uint32], first_bit: int, n_bits: int, arrays: Sequence[NDArray[Any]]
+) -> list[NDArray[Any]]:
+    """Return the arrays in the order that sorts a digit of `number`: `n_bits` of its bits.
 
-        def move(i: int) -> None:
-            # numpy sorts integers of 16 bits by radix sort.
-            order = np.argsort(numbers(parts[i]), kind="stable")
-            position = np.arange(len(order)) + np.repeat(shifts[i], counts[i])
-            for name, values in columns.items():
-                result[name][position] = values[parts[i]].take(order)
+    Rows with the same digit keep their order. All threads sort blocks of rows that fit into the
+    cache, and copy the rows of each digit of a block to their final positions.
+    """
+    parts, n_digits = split_rows(len(number), PARTITIONED_ROWS), 1 << n_bits
 
-        run_parallel(move, range(len(parts)))
-        return starts, result
+    def digits(part: slice) -> NDArray[np.uint16]:
+        result = number[part] >> first_bit if first_bit else number[part]
+        return (result & np.uint32(n_digits - 1)).astype(np.uint16)
+
+    counts = np.array(
+        run_parallel(lambda part: np.bincount(digits(part), minlength=n_digits), parts)
+    )
+    total = counts.sum(axis=0)
+    # The final position of the first row of each digit of each block, minus its position in the
+    # sorted block.
+    shifts = np.cumsum(counts, axis=0) - np.cumsum(counts, axis=1) + (np.cumsum(total) - total)
+    results = [np.empty_like(values) for values in arrays]
+
+    def move(i: int) -> None:
+        order = np.argsort(digits(parts[i]), kind="stable")  # radix sort, because of the 16 bits
+        position = np.arange(len(order)) + np.repeat(shifts[i], counts[i])
+        for values, result in zip(arrays, results, strict=True):
+            result[position] = values[parts[i]].take(order)
+
+    run_parallel(move, range(len(parts)))
+    return results
 
 
 class IntegerKey(NamedTuple):

@@ -39,11 +39,14 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("blocks", [groups.PARTITIONED_ROWS, 7])
+@pytest.mark.parametrize(
+    ("blocks", "bits"), [(groups.PARTITIONED_ROWS, groups.MAX_DIGIT_BITS), (7, 1)]
+)
 def test_rows_are_sorted_by_key_and_keep_their_order_within_a_group(
-    blocks: int, monkeypatch: pytest.MonkeyPatch
+    blocks: int, bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(groups, "PARTITIONED_ROWS", blocks)
+    monkeypatch.setattr(groups, "MAX_DIGIT_BITS", bits)
     every = INTEGERS | OTHERS
     for names in [[name] for name in every] + [["int8", "enum"], ["date", "boolean", "string"]]:
         keys = pl.DataFrame([every[name].alias(name) for name in names])
