@@ -300,7 +300,9 @@ def auc_table(
     # alert rates depend on the ratio of the weights of the classes.
     cases = scale_weights(cases, by_class=not isinstance(rate_range, TopRange))
     scan = Scan.from_cases(cases)
-    statistic = rate_range or count_pairs(scan)
+    is_delong = confidence.ci is not None and confidence.ci not in BOOTSTRAPS
+    squares = is_delong and cases.cluster is None and cases.weight is None
+    statistic = rate_range or count_pairs(scan, squares=squares)
     areas = areas_with_ties(scan, statistic)
     names = AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES
     standardize = (lambda area: area) if rate_range is None else rate_range.standardize

@@ -50,7 +50,7 @@ def delong_class_variances(
     scan: Scannable, pairs: Pairs
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the two terms of DeLong's variance of unweighted rows: of positives, of negatives."""
-    of_pos, of_neg = squared_placements(scan)
+    of_pos, of_neg = pairs.squares or squared_placements(scan)
     m, n = pairs.pos, pairs.neg
     total = pairs.wins + pairs.wins_or_ties
     return placement_variance(m, n, of_pos, total), placement_variance(n, m, of_neg, total)

@@ -491,6 +491,8 @@ def _collect_rows(
 
 def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
     """Return the key of each row; `lengths` are the numbers of rows of the groups in `keys`."""
+    if not keys.width:
+        return pl.DataFrame(height=int(lengths.sum()))
     return take_rows(keys, np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths))
 
 
