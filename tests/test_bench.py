@@ -46,6 +46,7 @@ def test_every_benchmark_of_drawing_runs():
 def test_every_benchmark_of_reports_runs(tmp_path):
     pytest.importorskip("vl_convert")
     assert len(pages.benchmarks()) == 3
+    assert pages.long_log(900, days=3).select("model", "day").n_unique() == 9
     pages.write_sixty_charts(tmp_path / "few.html", charts=12)
     assert (tmp_path / "few.html").read_text(encoding="utf-8").count('class="plot"') >= 12
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 import polars as pl
@@ -202,7 +203,7 @@ def _calibration(
     if models is None or not models.height:
         return None
     if MODEL in models.columns and MODEL in options.keys:
-        if predictions.get_column(MODEL).n_unique() > models.height:
+        if models.height < _models(curves).height:
             rows = rows.join(models, on=MODEL, how="semi", nulls_equal=True)
     elif MODEL in models.columns:
         names = models.get_column(MODEL).to_list()
@@ -231,8 +232,15 @@ def _models_with_probabilities(curves: pl.DataFrame) -> pl.DataFrame | None:
     outside = curves.filter(is_score & ~pl.col(THRESHOLD).is_between(0, 1))
     if not keys:
         return pl.DataFrame(height=1) if outside.is_empty() else None
-    models = curves.select(keys).unique(maintain_order=True)
-    return models.join(outside, on=keys, how="anti", nulls_equal=True, maintain_order="left")
+    return _models(curves).join(
+        outside, on=keys, how="anti", nulls_equal=True, maintain_order="left"
+    )
+
+
+def _models(curves: pl.DataFrame) -> pl.DataFrame:
+    """Return the distinct values of the group column `model`, which is in the table."""
+    first_rows = curves.filter(pl.col(THRESHOLD) == inf)
+    return first_rows.select(MODEL).unique(maintain_order=True)
 
 
 def _score_columns(predictions: pl.DataFrame, score: Scores) -> dict[str, pl.Series]:
