@@ -59,6 +59,21 @@ CALIBRATION_METHODS = (
     *((method, "bootstrap") for method in ("isotonic", "loess", "kernel")),
 )
 EXPONENTS = (1, 2)  # the event rate is the score to the power of one of these exponents
+GATE_GROUPS = (1, 5, 20)
+GATE_METHODS = ("newcombe", "delong")
+# The old AUC, the margin, the correlation of the two scores within a class, and the class sizes.
+GATE_CASES = (
+    *(
+        (0.8, 0.05, correlation, sizes)
+        for correlation in (0.5, 0.95)
+        for sizes in ((50, 50), (50, 500), (200, 200))
+    ),
+    *(
+        (0.97, 0.02, correlation, sizes)
+        for correlation in (0.5, 0.95)
+        for sizes in ((50, 50), (50, 500), (200, 200))
+    ),
+)
 GRID = 101
 RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
@@ -584,6 +599,46 @@ def _coverage(result: pl.DataFrame, table: pl.DataFrame, truth: Truth) -> str:
     return f"{100 * simultaneous:.1f} / {100 * pointwise:.1f} ({width:.3f}{without})"
 
 
+def false_passes(samples: int, _: int, __: int, seed: int) -> Iterator[str]:
+    """Yield a table: how often a gate passes a group whose new model is worse by the margin."""
+    numbers = " | ".join(f"{n} group{'s' * (n > 1)}" for n in GATE_GROUPS)
+    yield f"| `method` | old AUC | margin | correlation | positives, negatives | {numbers} |"
+    yield "| --- " * (5 + len(GATE_GROUPS)) + "|"
+    for area, margin, correlation, (n_pos, n_neg) in GATE_CASES:
+        rng = np.random.default_rng([seed, n_pos, n_neg, round(1000 * area)])
+        n_groups = max(GATE_GROUPS) * samples // 4
+        is_positive = np.tile(np.arange(n_pos + n_neg) < n_pos, n_groups)
+        common, own = rng.standard_normal((2, len(is_positive)))
+        old, new = (
+            NormalDist().inv_cdf(value) * np.sqrt(2) * is_positive
+            for value in (area, area - margin)
+        )
+        table = pl.DataFrame(
+            {
+                "group": np.repeat(np.arange(n_groups), n_pos + n_neg),
+                "label": is_positive,
+                "old": old + common,
+                "new": new + correlation * common + np.sqrt(1 - correlation**2) * own,
+            }
+        )
+        for method in GATE_METHODS:
+            decision = rf.gate(
+                table, "label", ["old", "new"], by="group", baseline="old", margin=margin,
+                method=method, level=LEVEL, adjust=None,
+            )  # fmt: skip
+            # Holm's method passes at least one of n equal groups if the smallest p-value passes
+            # with Bonferroni's adjustment.
+            p_value = decision["p_value"].fill_null(1).to_numpy()
+            cells = []
+            for n in GATE_GROUPS:
+                smallest = p_value[: n_groups // n * n].reshape(-1, n).min(axis=1)
+                cells.append(f"{100 * (smallest <= (1 - LEVEL) / n).mean():.1f}")
+            sizes = f"{n_pos}, {n_neg}"
+            values = [f"`{method}`", f"{area:g}", f"{margin:g}", f"{correlation:g}", sizes, *cells]
+            yield f"| {' | '.join(values)} |"
+    yield ""
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(prog="python -m bench.coverage")
@@ -610,6 +665,10 @@ def main(arguments: list[str] | None = None) -> None:
         "Means over folds, fitted models: coverage in percent (mean width)": (
             means_of_trained_models,
             2,
+        ),
+        "Release gate: passes of models that are worse by the margin, in percent": (
+            false_passes,
+            1,
         ),
         "Bands: coverage of the curve / of one point, in percent (mean width)": (bands, 2),
         "Pointwise bands: coverage of one point, in percent": (points, 2),

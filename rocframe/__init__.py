@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.decision_intervals import decision_intervals
     from rocframe.comparisons.drift import drift
     from rocframe.comparisons.drift_test import drift_test
+    from rocframe.comparisons.gate import gate
     from rocframe.comparisons.hull_shares import hull_shares
     from rocframe.compression.compress import compress
     from rocframe.curves.at import at
@@ -165,6 +166,7 @@ __all__ = [
     "expand_counts",
     "fit_calibration",
     "fold_auc",
+    "gate",
     "h_measure",
     "hull",
     "hull_shares",

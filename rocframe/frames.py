@@ -88,6 +88,10 @@ def find_keys(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.Series:
     rows, keys = rows.clone(), keys.clone()
     rows.columns = keys.columns = names = [str(i) for i in range(keys.width)]
     numbered = keys.with_row_index("number")
+    if any(dtype.is_float() for dtype in rows.dtypes):
+        # A join of two sorted columns does not match NaN. After the selection of all rows by
+        # position, polars does not know any more that they are sorted.
+        rows = rows.select(pl.all().gather(pl.int_range(pl.len(), dtype=pl.get_index_type())))
     found = rows.join(numbered, on=names, how="left", nulls_equal=True, maintain_order="left")
     return found.get_column("number").cast(pl.Int64)
 

@@ -37,6 +37,7 @@ NAME_ALIASES = {
         "at": "coords at_threshold",
         "operating_point": "best best_threshold optimal_threshold youden cutpoint cutpointr",
         "compare": "roc_test delong delong_test delong_roc_test",
+        "gate": "non_inferiority non_inferiority_test release_gate",
         "average": "mean mean_curve",
         "fit_calibration": "calibrate recalibrate calibratedclassifiercv isotonic platt "
         "platt_scaling beta_calibration temperature_scaling",
@@ -154,6 +155,7 @@ class RocFrame(Namespace):
     calibration_summary = LazyMethod("rocframe.probabilities.calibration_summary")
     compare = LazyMethod("rocframe.comparisons.compare")
     contrast = LazyMethod("rocframe.comparisons.contrast")
+    gate = LazyMethod("rocframe.comparisons.gate")
     hull_shares = LazyMethod("rocframe.comparisons.hull_shares")
     combine = LazyMethod("rocframe.comparisons.combine")
     combine_points = LazyMethod("rocframe.comparisons.combine_points")

@@ -124,6 +124,23 @@ def comparison_columns(model: pl.DataType, area: str) -> Schema:
     )
 
 
+def gate_columns(model: pl.DataType, metric: str) -> Schema:
+    """Return the columns of a release gate.
+
+    `model` is the dtype of the column of models, and `metric` is the name of the tested metric.
+    """
+    return (
+        dict.fromkeys(("model_old", "model_new"), model)
+        | {"passed": pl.Boolean()}
+        | strings("verdict")
+        | floats("deterioration", "limit", "margin", "p_adjusted", "p_value", "se")
+        | floats(f"{metric}_old", f"{metric}_new")
+        | integers("n_paired")
+        | floats("ci_level")
+        | strings("test", "note")
+    )
+
+
 def covariance_columns(model: pl.DataType, area: str) -> Schema:
     """Return the columns of a table with one row per cell of a covariance matrix."""
     return (
@@ -615,6 +632,17 @@ COMPARISON = TableType(
     drawing="rocframe.charts.interval_chart:comparison_chart",
 )
 
+GATE = TableType(
+    name="gate",
+    functions=("gate",),
+    columns=gate_columns,
+    recognize=has_columns(
+        "model_old", "model_new", "passed", "verdict", "deterioration", adjacent=5
+    ),
+    ties=HALF_TIES,
+    chart_hint="Draw the differences with .roc.compare(label, score, …).roc.chart().",
+)
+
 AUC_COVARIANCE = TableType(
     name="auc_covariance",
     functions=("auc_covariance",),
@@ -785,6 +813,6 @@ TABLES = (
     *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
     *(POOLING_GAP, PLAN, CALIBRATION, CALIBRATION_SUMMARY, FIT),
     *(MURPHY_CURVES, MULTICLASS_LOSSES),
-    *(COMPARISON, AUC_COVARIANCE, HULL_SHARES, CONTRAST, BAND, SMOOTH_CURVES),
+    *(COMPARISON, GATE, AUC_COVARIANCE, HULL_SHARES, CONTRAST, BAND, SMOOTH_CURVES),
     *(AREA, PARTIAL_AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA, LIFT_AREA),
 )

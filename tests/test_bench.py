@@ -78,6 +78,7 @@ def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypat
         "METRIC_AREAS",
         "RULE_SIZES",
         "CALIBRATION_SIZES",
+        "GATE_CASES",
     ):
         monkeypatch.setattr(coverage, name, getattr(coverage, name)[:1])
     monkeypatch.setattr(coverage, "TIES", coverage.TIES[::3])
@@ -102,5 +103,5 @@ def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypat
     for name in dict(coverage.CALIBRATION_METHODS):
         assert any(line.startswith(f"| `{name}` | `") for line in outputs[0])
     assert sum(line.startswith("| `bootstrap_supremum` |") for line in outputs[0]) == 1
-    for name in (*coverage.PARTIAL_METHODS, "compare"):
+    for name in (*coverage.PARTIAL_METHODS, *coverage.GATE_METHODS, "compare"):
         assert any(line.startswith(f"| `{name}` ") for line in outputs[0])

@@ -27,6 +27,7 @@ ARGUMENTS = {
     "model": pl.String(),
     "area": "auc",
     "over": pl.String(),
+    "metric": "auc",
     "best_of": True,
     "kind": KINDS["roc"],
     "fixed": "fpr",

@@ -45,6 +45,7 @@ VERBS = [
     "expand_counts",
     "fit_calibration",
     "fold_auc",
+    "gate",
     "h_measure",
     "hull",
     "hull_shares",

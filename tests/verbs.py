@@ -185,6 +185,13 @@ OF_PREDICTIONS = {
     "compare models, one family of tests": Verb(
         "compare", {"family": "all"}, two_scores=True, adjusted=True
     ),
+    "gate of models": Verb(
+        "gate",
+        {"baseline": "a", "margin": 0.1},
+        two_scores=True,
+        adjusted=True,
+        unsupported=("weight", "cluster"),
+    ),
     "contrast of models": Verb("contrast", {"adjust": None}, two_scores=True),
     "contrast of models, adjusted": Verb("contrast", two_scores=True, adjusted=True),
     "covariance of models": Verb("auc_covariance", two_scores=True),

@@ -1,7 +1,7 @@
 """The command `rocframe`: parse the command line, run a command, return the exit code.
 
-Exit codes: 0 for success, 2 for an error of the user (one short message), 130 for Ctrl-C. Any other
-error is a bug and shows its traceback.
+Exit codes: 0 for success, 1 if a release gate does not pass, 2 for an error of the user (one short
+message), 130 for Ctrl-C. Any other error is a bug and shows its traceback, with exit code 1.
 """
 
 import os
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rocframe.cli.terminal import Progress
 
 
-SUCCESS, USER_ERROR, INTERRUPTED = 0, 2, 130
+SUCCESS, NOT_PASSED, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,19 +68,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("rocframe: interrupted. All files are complete or unchanged.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # A program such as `head` has closed the output. Python would report an error at exit
-        # because stdout is closed, so stdout is replaced.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return SUCCESS
     return code if isinstance(code, int) else SUCCESS
 
 
-COMMANDS = ("evaluate", "report", "decide")
+def _discard_output() -> None:
+    """Replace stdout after a program such as `head` has closed it.
+
+    Otherwise, Python would report an error at exit.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+COMMANDS = ("evaluate", "report", "decide", "gate")
 
 # Arguments of the package that are also options of the command.
 ARGUMENTS = (
     "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|max_error|path|"
-    "rule|costs|benefits|prevalence|subject_to|minimize|beta"
+    "rule|costs|benefits|prevalence|subject_to|minimize|beta|"
+    "margin|metric|method|adjust|min_rows|unmatched|cluster|seed"
 )
 # An argument with a value in the message of an error, such as by="x" or level=0.9.
 ASSIGNMENT = re.compile(rf"""(?<![\w.\-'"])({ARGUMENTS})=(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?))""")
@@ -138,10 +145,10 @@ def _option_value(value: object) -> str:
 
 def similar_option(option: str, command: str) -> str | None:
     """Return the option that is most similar to an unknown option; None if none is similar."""
-    from rocframe.cli.options import DecisionOptions, EvaluationOptions
+    from rocframe.cli.options import DecisionOptions, EvaluationOptions, ReleaseOptions
 
     name = option.split("=", maxsplit=1)[0].strip("-").replace("-", "_")
-    options = DecisionOptions if command == "decide" else EvaluationOptions
+    options = {"decide": DecisionOptions, "gate": ReleaseOptions}.get(command, EvaluationOptions)
     argument = suggest_argument(name, [field.name for field in fields(options)])
     return None if argument is None else f"--{argument.replace('_', '-')}"
 
@@ -151,7 +158,7 @@ def application() -> "App":
     from cyclopts import App, Parameter
 
     import rocframe as rf
-    from rocframe.cli.options import DecisionOptions, EvaluationOptions
+    from rocframe.cli.options import DecisionOptions, EvaluationOptions, ReleaseOptions
 
     app = App(
         name="rocframe",
@@ -247,6 +254,39 @@ def application() -> "App":
 
         return _run(decide_logs, log, options, out, decisions_table)
 
+    @app.command
+    def gate(
+        old: str,
+        new: str | None = None,
+        /,
+        *,
+        options: ReleaseOptions,
+        out: Annotated[Path | None, Parameter(metavar="FILE", alias="-o")] = None,
+    ) -> int:
+        """Test in each group that a new model is not worse than the old one by a margin.
+
+        Exit codes: 0 if the new model is shown to be non-inferior in every group, 1 if it is not
+        shown in at least one group, 2 for an error in options or logs. A group that cannot be
+        tested, for example because only one log contains it, does not pass.
+
+        Parameters
+        ----------
+        old
+            File, folder or glob (in quotes) with the predictions of the old model.
+        new
+            File, folder or glob with the predictions of the new model. If it is omitted, the old
+            log has a score of each model: --score OLD_COLUMN --score NEW_COLUMN. Two logs can also
+            have different columns of scores; the first option is the column in the old log.
+        out
+            Parquet or Arrow file to write the table to, such as gate.parquet, in an existing
+            folder.
+        """
+        from rocframe.cli.tasks import gate_logs
+        from rocframe.cli.terminal import release_table
+
+        sources = [old] if new is None else [old, new]
+        return _run(gate_logs, sources, options, out, release_table)
+
     return app
 
 
@@ -275,6 +315,8 @@ def _run(
             f"Use {' '.join(f'--by {name}' for name in unused)} to evaluate these rows separately."
         )
         print(f"rocframe: {pooling_sentence(unused)} {hint}", file=sys.stderr)
+    if outcome.warning is not None:
+        print(f"rocframe: {outcome.warning}", file=sys.stderr)
     if outcome.lacks_page:
         hint = 'install it with pip install "rocframe[report]"'
         print(
@@ -283,10 +325,16 @@ def _run(
         )
     if not options.quiet:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print((table_text or areas_table)(outcome.table, width=width))
-        if outcome.written:
-            print("", *outcome.written, sep="\n")
-    return SUCCESS
+        try:
+            print((table_text or areas_table)(outcome.table, width=width))
+            if outcome.summary is not None:
+                print("", outcome.summary, sep="\n")
+            if outcome.written:
+                print("", *outcome.written, sep="\n")
+            sys.stdout.flush()
+        except BrokenPipeError:  # the exit code must not depend on the reader of the output
+            _discard_output()
+    return SUCCESS if outcome.has_passed else NOT_PASSED
 
 
 def _fail(message: str) -> int:

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 import polars as pl
 from cyclopts import Parameter
 
+from rocframe.comparisons.gate import GateMethod  # noqa: TC001 - cyclopts reads it
 from rocframe.errors import OptionValueError, RepeatedNameError
-from rocframe.options import NOT_GIVEN
+from rocframe.options import NOT_GIVEN, NotGiven
 from rocframe.reports.report import DEFAULT_KINDS, ReportOptions
 
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
@@ -216,6 +217,109 @@ class DecisionOptions(LogOptions):
             "subject_to": parse_ranges(self.subject_to),
             "minimize": self.minimize,
             "beta": self.beta,
+        }
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions(LogOptions):
+    """The options of `gate`.
+
+    Attributes
+    ----------
+    margin
+        Largest acceptable deterioration of the metric, such as 0.005.
+    id
+        Column that identifies a row in both logs. With this option, the test is paired. Without it,
+        the two logs are compared as different rows, which needs many more rows. Repeat the option
+        for several columns.
+    metric
+        Metric of the models. brier and log_loss need probabilities. average_precision needs --id.
+    method
+        Method of the test. By default newcombe for the AUC, t_test for the losses, and bootstrap
+        for the average precision; without --id, newcombe_unpaired and t_test_unpaired.
+    level
+        Confidence level of the one-sided limits, above 0.5 and below 1. A group passes if its
+        adjusted p-value is at most 1 - level.
+    adjust
+        Adjustment of the p-values for the number of groups. "holm": the probability of at least one
+        false pass is limited. "bh": the expected share of false passes is limited. "none": no
+        adjustment.
+    min_rows
+        Groups with fewer positives or negatives than this number in the old log do not count. With
+        0, every group counts.
+    unmatched
+        Handling of rows whose --id only one log contains. "raise": stop with an error. "drop":
+        leave these rows out of the comparison and count them.
+    cluster
+        Column that identifies clusters of dependent rows, such as all rows of one user. It needs
+        --id and --method delong for the AUC.
+    seed
+        Seed of the random draws of the method bootstrap.
+    """
+
+    margin: Annotated[float, Parameter(metavar="NUMBER", allow_leading_hyphen=True)]
+    id: Annotated[list[str] | None, COLUMN] = None
+    metric: Literal["auc", "average_precision", "brier", "log_loss"] = "auc"
+    method: Annotated[GateMethod | None, Parameter(metavar="METHOD")] = None
+    level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
+    adjust: Literal["holm", "bh", "none"] = "holm"
+    min_rows: Annotated[int, Parameter(metavar="NUMBER")] = 0
+    unmatched: Literal["raise", "drop"] = "raise"
+    cluster: Annotated[str | None, COLUMN] = None
+    seed: Annotated[int, Parameter(metavar="NUMBER")] = 0
+
+    def required_columns(self) -> dict[str, str]:
+        """Return a dict from each column to read to its option, such as "--by"."""
+        columns = {} if self.cluster is None else {self.cluster: "--cluster"}
+        return {**columns, **LogOptions.required_columns(self)}
+
+    def _repeated_columns(self) -> dict[str, list[str] | None]:
+        return {"--by": self.by, "--id": self.id, "--score": self.score}
+
+    @property
+    def id_argument(self) -> str | list[str] | None:
+        """The argument `id` of `gate`."""
+        return self.id[0] if self.id is not None and len(self.id) == 1 else self.id
+
+    def gate_method(self, *, side_by_side: bool) -> GateMethod | NotGiven:
+        """Return the method of the test; raise an error if it does not fit the option `id`."""
+        if side_by_side and self.id is not None:
+            hint = "Omit --id: both scores of a row are in the same log."
+            raise OptionValueError(f"--id {self.id[0]}: the rows are already paired.\n{hint}")
+        is_paired = side_by_side or self.id is not None
+        if self.method is not None:
+            if self.id is not None and self.method.endswith("_unpaired"):
+                problem = "this method is for logs of different rows, but --id pairs the rows"
+                hint = "Omit --id, or use a method for paired rows."
+                raise _invalid_value("--method", self.method, problem, hint)
+            if not is_paired and not self.method.endswith("_unpaired"):
+                problem = "this method is for paired rows, and no column identifies the rows"
+                hint = "Pass --id, or use newcombe_unpaired, delong_unpaired or t_test_unpaired."
+                raise _invalid_value("--method", self.method, problem, hint)
+            return self.method
+        if is_paired:
+            return NOT_GIVEN
+        if self.metric == "average_precision":
+            problem = "this metric is compared on the same rows only"
+            hint = "Pass --id with the column that identifies a row in both logs."
+            raise _invalid_value("--metric", self.metric, problem, hint)
+        return "newcombe_unpaired" if self.metric == "auc" else "t_test_unpaired"
+
+    def gate_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
+        """Return the arguments of `gate` except the columns of scores, models and ids."""
+        arguments = self._report_arguments(label_dtype)
+        del arguments["score"]
+        return {
+            **arguments,
+            "margin": self.margin,
+            "metric": self.metric,
+            "level": self.level,
+            "adjust": None if self.adjust == "none" else self.adjust,
+            "min_rows": self.min_rows,
+            "unmatched": self.unmatched,
+            "cluster": self.cluster,
+            "seed": self.seed,
         }
 
 

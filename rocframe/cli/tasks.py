@@ -1,32 +1,36 @@
-"""The commands `evaluate`, `report` and `decide`: read logs, compute tables, write files."""
+"""The commands of the command line: read logs, compute tables, write files."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rocframe.cli.terminal import VERDICT_TEXTS
+from rocframe.comparisons.gate import gate
 from rocframe.curves.curve import curve
 from rocframe.curves.simplify import parse_max_error, simplify
 from rocframe.decisions.operating_point import RuleOptions, operating_point
-from rocframe.errors import AmbiguousCountError, StorageError
+from rocframe.errors import AmbiguousCountError, LogError, OptionValueError, StorageError
+from rocframe.frames import column
 from rocframe.io.files import check_target, write_text
-from rocframe.io.logs import find_logs, open_logs
+from rocframe.io.logs import common_dtype, find_logs, open_logs
 from rocframe.io.tables import check_table_path, write
 from rocframe.reports.offline_script import load_vl_convert
 from rocframe.reports.page import report_page
 from rocframe.reports.report import check_page_path
 from rocframe.reports.report_tables import areas_and_curves, group_columns, report_tables
 from rocframe.schemas import MODEL
+from rocframe.text import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rocframe.cli.options import DecisionOptions, EvaluationOptions, LogOptions
+    from rocframe.cli.options import DecisionOptions, EvaluationOptions, LogOptions, ReleaseOptions
     from rocframe.cli.terminal import Progress
     from rocframe.io.logs import Logs
     from rocframe.reports.report import ReportOptions
@@ -41,7 +45,8 @@ class Outcome:
 
     `lacks_page` is True if the page was left out because vl-convert is not installed. `unused_keys`
     are columns of the logs that are usually group columns, such as "model", but that no option
-    names.
+    names. `summary` is a text to print below the table, and `warning` a message. `has_passed` is
+    False if the release gate did not pass.
     """
 
     table: pl.DataFrame
@@ -49,6 +54,9 @@ class Outcome:
     skipped: dict[str, str]
     unused_keys: list[str]
     lacks_page: bool = False
+    summary: str | None = None
+    warning: str | None = None
+    has_passed: bool = True
 
 
 def evaluate_logs(
@@ -142,6 +150,147 @@ def decide_logs(
         skipped=dict(logs.skipped),
         unused_keys=roles.unused_keys(logs.columns),
     )
+
+
+def gate_logs(
+    sources: Sequence[str], options: ReleaseOptions, path: Path | None, progress: Progress
+) -> Outcome:
+    """Test whether the new model is non-inferior; write the table to `path` if it is given.
+
+    `sources` are the old and the new log, or one log with a column of scores of each model.
+    """
+    old_score, new_score = _two_scores(sources, options)
+    side_by_side = len(sources) == 1
+    method = options.gate_method(side_by_side=side_by_side)
+    written = [] if path is None else [path]
+    scores = [options.score] if side_by_side else [[old_score], [new_score]]
+    log_options = [replace(options, score=score) for score in scores]
+    logs = [
+        _open_sources([source], each, progress, exclude=written)
+        for source, each in zip(sources, log_options, strict=True)
+    ]
+    if path is not None:
+        check_table_path(path)
+    tables = []
+    for i, each in enumerate(log_options):
+        table, logs[i] = _read_logs(logs[i], each, progress)
+        if not table.height:
+            raise LogError.compose(
+                sources[i],
+                "the log has no rows",
+                "A gate needs predictions of the old and of the new model.",
+            )
+        tables.append(table)
+    progress.step("Testing the groups")
+    arguments = options.gate_arguments(tables[0].schema[options.label])
+    if side_by_side:
+        predictions = tables[0]
+        pairing: dict[str, Any] = {"score": {OLD: old_score, NEW: new_score}}
+    else:
+        predictions, log = _concatenate_logs(tables, logs, log_options)
+        pairing = {"score": old_score, "between": log, "id": options.id_argument}
+        arguments = options.gate_arguments(predictions.schema[options.label])
+    table = gate(predictions, baseline=OLD, method=method, **pairing, **arguments)
+    order = pl.col("verdict").replace_strict(
+        list(VERDICT_TEXTS), range(len(VERDICT_TEXTS)), return_dtype=pl.Int64
+    )
+    table = table.sort(order, maintain_order=True)
+    roles = log_options[0].report_options(predictions.schema[options.label])
+    if path is not None:
+        progress.step("Writing the file")
+        about = {
+            **roles.provenance(predictions),
+            "score": options.score,
+            "id": options.id,
+            "options": {
+                name: arguments[name]
+                for name in ("margin", "metric", "level", "adjust", "min_rows")
+            },
+            **{f"files_{name}": log.files for name, log in zip((OLD, NEW), logs, strict=False)},
+            "files_skipped": {file: why for log in logs for file, why in log.skipped.items()},
+        }
+        write(table, path, about=about)
+    shared = {*logs[0].files} & {*logs[-1].files} if old_score == new_score else set()
+    return Outcome(
+        table=table,
+        written=written,
+        skipped={file: why for log in logs for file, why in log.skipped.items()},
+        unused_keys=roles.unused_keys(set().union(*(log.columns for log in logs)))
+        if options.id is None
+        else [],
+        summary=_gate_summary(table, options),
+        warning=f"OLD and NEW contain the same file {min(shared)}." if shared else None,
+        has_passed=bool(table["passed"].all()),
+    )
+
+
+OLD, NEW = "old", "new"
+
+
+def _two_scores(sources: Sequence[str], options: ReleaseOptions) -> tuple[str, str]:
+    """Return the columns of the old and the new score."""
+    scores = options.score
+    if len(sources) == 1 and len(scores) != 2:
+        raise OptionValueError.compose(
+            "score",
+            scores[0],
+            "with one log, expected two columns of scores",
+            "Pass the new log as well, or the score of the old and of the new model: "
+            "--score old --score new.",
+        )
+    if len(scores) > 2:
+        hint = "Pass the score of the old and of the new model."
+        raise OptionValueError.compose("score", scores[2], "expected one or two columns", hint)
+    return scores[0], scores[-1]
+
+
+def _concatenate_logs(
+    tables: Sequence[pl.DataFrame], logs: Sequence[Logs], options: Sequence[ReleaseOptions]
+) -> tuple[pl.DataFrame, str]:
+    """Return the rows of both logs, and the name of the column with "old" or "new".
+
+    The scores of the new log have the name of the old score.
+    """
+    (old, new), (old_score, new_score) = tables, (each.score[0] for each in options)
+    new = new.select(
+        column(new_score if name == old_score else name).alias(name) for name in old.columns
+    )
+    files = [log.files[0] for log in logs]
+    dtypes = {
+        name: common_dtype(
+            name, option, [(files[0], old.schema[name]), (files[1], new.schema[name])]
+        )
+        for name, option in options[0].required_columns().items()
+    }
+    log = "log"
+    while log in dtypes:
+        log = f"({log})"
+    casts = [column(name).cast(dtype) for name, dtype in dtypes.items()]
+    return (
+        pl.concat(
+            table.select(*casts, pl.lit(name).alias(log))
+            for name, table in ((OLD, old), (NEW, new))
+        ),
+        log,
+    )
+
+
+def _gate_summary(table: pl.DataFrame, options: ReleaseOptions) -> str:
+    """Return the decision as a sentence, and the test."""
+    counts = table.filter(pl.col("passed").is_not_null())
+    failing = counts.height - int(counts["passed"].sum())
+    groups = format_count(counts.height, "group")
+    lines = [
+        f"PASS: NEW is non-inferior to OLD in {groups}."
+        if not failing
+        else f"FAIL: NEW is not shown to be non-inferior to OLD in {failing:,} of {groups}."
+    ]
+    test = table["test"][0]
+    reason = ""
+    if test.endswith("_unpaired") and options.method is None:
+        reason = " The logs are compared as different rows, because --id is not given."
+    lines.append(f"Test: {test}, level {options.level:g}, adjustment {options.adjust}.{reason}")
+    return "\n".join(lines)
 
 
 def _open_sources(

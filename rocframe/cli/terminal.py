@@ -19,7 +19,7 @@ from rocframe.reports.text_tables import (
     number_column,
 )
 from rocframe.schemas import ROW_COUNTS, THRESHOLD
-from rocframe.text import format_count, format_threshold
+from rocframe.text import format_count, format_p_value, format_percent, format_threshold
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -72,6 +72,51 @@ def decisions_table(points: pl.DataFrame, *, width: int | None, max_rows: int = 
         *note_columns(top, points),
     ]
     return _aligned_text(columns, len(names), width, points.height - top.height, "more row")
+
+
+def release_table(table: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
+    """Return the table of a release gate as text: a line per group.
+
+    Long group names are shortened as in `areas_table`.
+    """
+    top = table.head(max_rows)
+    names = name_columns(top, group_columns(table, "model_old"))
+    metric = table.columns[table.columns.index("se") + 1].removesuffix("_old")
+    title = METRIC_TITLES.get(metric, metric)
+    level = format_percent(table["ci_level"][0])
+    columns = [
+        *names,
+        number_column(f"{title} old", top[f"{metric}_old"]),
+        number_column(f"{title} new", top[f"{metric}_new"]),
+        number_column("worse by", top["deterioration"]),
+        number_column(f"{level} limit", top["limit"]),
+        number_column("margin", top["margin"], lambda value: f"{value:g}"),
+        number_column("adjusted p", top["p_adjusted"], format_p_value),
+        TextColumn(title="result", cells=_gate_results(top), kind="word"),
+    ]
+    return _aligned_text(columns, len(names), width, table.height - top.height, "more group")
+
+
+METRIC_TITLES = {"auc": "AUC", "average_precision": "AP", "brier": "Brier", "log_loss": "log loss"}
+VERDICT_TEXTS = {
+    "inferior": "worse by more than the margin",
+    "undecided": "no decision",
+    "not_shown": "not shown to be non-inferior",
+    "non_inferior": "non-inferior",
+    "ignored": "does not count",
+}
+GATE_NOTE_TEXTS = {"not_in_old": "no rows in OLD", "not_in_new": "no rows in NEW"}
+
+
+def _gate_results(table: pl.DataFrame) -> list[str]:
+    """Return the verdict and the note of each row in words."""
+    results = []
+    for verdict, note in zip(table["verdict"], table["note"], strict=True):
+        text = VERDICT_TEXTS[verdict]
+        if note is not None:
+            text += f": {GATE_NOTE_TEXTS.get(note, note.replace('_', ' '))}"
+        results.append(text)
+    return results
 
 
 def _aligned_text(

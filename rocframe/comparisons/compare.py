@@ -385,37 +385,48 @@ class ComparisonTest:
     """A test of the difference of two models.
 
     `metrics` are the metrics that the test can compare. `compare_pairs` compares models that scored
-    the same rows. For a test of different rows, it is None, and `estimator` estimates the metric of
-    one model. `draws` is the option with the number of random draws. `unsupported` maps the options
-    that the test does not support to hints for error messages.
+    the same rows. For a test of different rows, it is None, `estimator` estimates the metric of one
+    model, and `compare_estimates` compares the estimates of two models. `draws` is the option with
+    the number of random draws. `unsupported` maps the options that the test does not support to
+    hints for error messages.
     """
 
-    name: ComparisonMethod
+    name: str
     metrics: tuple[ComparedMetric, ...] = AREAS
     compare_pairs: Callable[[PairedComparison], Iterable[dict[str, Any]]] | None = None
     estimator: Estimator | None = None
+    compare_estimates: Callable[..., Iterable[dict[str, Any]]] = welch_test
     draws: Literal["n_boot", "n_perm"] | None = None
     has_limits: bool = True
     compares_rates: bool = False
     unsupported: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, method: ComparisonMethod | NotGiven, metric: ComparedMetric) -> ComparisonTest:
+    def parse(
+        cls,
+        method: str | NotGiven,
+        metric: ComparedMetric,
+        tests: Mapping[str, ComparisonTest],
+        defaults: Mapping[ComparedMetric, str],
+    ) -> ComparisonTest:
         """Return the test with this name, or the default test of the metric.
 
-        Raise an error for an unknown name.
+        Raise an error for a name that is not a key of `tests`.
         """
         if method is NOT_GIVEN:
-            return COMPARISON_TESTS[DEFAULT_METHODS[metric]]
-        check_choice("method", method, COMPARISON_TESTS)
-        return COMPARISON_TESTS[method]
+            return tests[defaults[metric]]
+        check_choice("method", method, tests)
+        return tests[method]
 
-    def check_quantity(self, quantity: Quantity) -> None:
-        """Raise an error if the test cannot compare the metric or the rate `quantity`."""
+    def check_quantity(self, quantity: Quantity, tests: Mapping[str, ComparisonTest]) -> None:
+        """Raise an error if the test cannot compare the metric or the rate `quantity`.
+
+        The error names those of `tests` that can compare the metric.
+        """
         if quantity.metric not in self.metrics:
             methods = [
                 f'method="{test.name}"'
-                for test in COMPARISON_TESTS.values()
+                for test in tests.values()
                 if quantity.metric in test.metrics
             ]
             raise OptionValueError.compose(
@@ -524,24 +535,31 @@ class CompareOptions:
         roles: Roles,
         *,
         metric: ComparedMetric,
-        method: ComparisonMethod | NotGiven,
-        fpr: float | Range | None,
-        tpr: float | Range | None,
-        standardize: str | None,
+        method: str | NotGiven,
+        fpr: float | Range | None = None,
+        tpr: float | Range | None = None,
+        standardize: str | None = None,
         margin: float | None,
-        alternative: Alternative,
+        alternative: Alternative = "two-sided",
         level: float,
         baseline: object,
         adjust: Adjust | None,
         family: Family,
         n_boot: int,
-        n_perm: int,
+        n_perm: int = 2000,
         seed: int | None,
+        tests: Mapping[str, ComparisonTest] | None = None,
+        defaults: Mapping[ComparedMetric, str] | None = None,
     ) -> CompareOptions:
-        """Return the options; raise an error if one is invalid or not supported by the test."""
+        """Return the options; raise an error if one is invalid or not supported by the test.
+
+        `tests` are the allowed tests, by default those of `compare`, and `defaults` is the default
+        method of each metric.
+        """
+        tests = COMPARISON_TESTS if tests is None else tests
         level = parse_level(level)
         quantity = Quantity.parse(metric, fpr, tpr, standardize)
-        test = ComparisonTest.parse(method, quantity.metric)
+        test = ComparisonTest.parse(method, quantity.metric, tests, defaults or DEFAULT_METHODS)
         n_draws = {
             "n_boot": parse_n_boot("n_boot", n_boot),
             "n_perm": parse_integer("n_perm", n_perm),
@@ -558,7 +576,7 @@ class CompareOptions:
             n_draws=0 if test.draws is None else n_draws[test.draws],
             seed=Seed.parse(seed),
         )
-        test.check_quantity(quantity)
+        test.check_quantity(quantity, tests)
         if quantity.is_loss and roles.missing == "worst":
             problem = "a row without a score has no loss"
             raise OptionValueError.compose("missing", "worst", problem, 'Use missing="drop".')
@@ -646,7 +664,7 @@ def _compare_unpaired(
         UnpairedEstimates.from_cases(cases, keys, hypothesis.quantity, estimator)
         for cases in model_cases
     ]
-    return models, keys, list(welch_test(estimates, pairs, hypothesis))
+    return models, keys, list(options.test.compare_estimates(estimates, pairs, hypothesis))
 
 
 def _baseline_position(baseline: object, models: pl.Series) -> int | None:

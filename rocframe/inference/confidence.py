@@ -107,7 +107,10 @@ def logit(area: NDArray[np.float64], se: NDArray[np.float64], z: float, maximum:
 
 
 def newcombe(
-    area: NDArray[np.float64], n_pos: NDArray[np.int64], n_neg: NDArray[np.int64], z: float
+    area: NDArray[np.float64],
+    n_pos: NDArray[np.int64],
+    n_neg: NDArray[np.int64],
+    z: float | NDArray[np.float64],
 ) -> Limits:
     """Return Newcombe's (2006) limits of an AUC, by bisection.
 

@@ -170,6 +170,7 @@ def test_tables_without_a_drawing_have_a_hint():
         "concavities",
         "contrast",
         "fit_calibration",
+        "gate",
         "iso_lines",
         "tie_bounds",
         "ties",

@@ -1,0 +1,546 @@
+"""The function `gate`: tests that a new model is not worse than an old model by a margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from rocframe.comparisons.compare import (
+    COMPARISON_TESTS,
+    DEFAULT_METHODS,
+    UNPAIRED_METHODS,
+    CompareOptions,
+    ComparisonTest,
+    comparison_table,
+)
+from rocframe.comparisons.delong import area_estimates
+from rocframe.comparisons.mover import newcombe_paired, newcombe_unpaired
+from rocframe.comparisons.pairing import (
+    PairingOptions,
+    plan_comparison,
+    read_instances,
+    read_models,
+)
+from rocframe.errors import OptionValueError, PairingError
+from rocframe.frames import build_table, find_keys, number_distinct_rows
+from rocframe.inference.confidence import parse_level
+from rocframe.inference.p_values import adjust_p_values
+from rocframe.inputs.cases import RowState
+from rocframe.inputs.roles import Roles
+from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
+from rocframe.schemas import MODEL, gate_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.comparisons.hypothesis import ComparedMetric
+    from rocframe.comparisons.pairing import PairingColumns, Unmatched
+    from rocframe.frames import FrameT
+    from rocframe.inference.p_values import Adjust
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+
+
+@public
+def gate(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    baseline: object,
+    margin: float,
+    between: str = MODEL,
+    id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
+    by: By = None,
+    metric: ComparedMetric = "auc",
+    method: GateMethod | NotGiven = NOT_GIVEN,
+    level: float = 0.95,
+    adjust: Adjust | None = "holm",
+    min_rows: int = 0,
+    unmatched: Unmatched = "raise",
+    n_boot: int = 2000,
+    seed: int | None = None,
+    cluster: Column | None = None,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Test in each group whether a new model is worse than an old model by less than a margin.
+
+    A new model passes if its test of non-inferiority is significant in every group, after an
+    adjustment for the number of groups: `gate(…)["passed"].all()` is the decision. If the new model
+    is worse by the margin or more in some groups, the probability that at least one of these groups
+    passes is at most about 1 - `level`. The command `rocframe gate` makes the same decision.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side.
+    baseline : str
+        The old model. Each other model is tested against it.
+    margin : float
+        Non-inferiority margin, from 0 to below 1: the largest acceptable deterioration of the
+        metric.
+    between : str, default "model"
+        Column with the name of the model, for a long table with one row per instance and model.
+    id : str or sequence of str, default None
+        Columns that identify the instance of a row. Each instance occurs once per model and group,
+        in any row order.
+    by : str or sequence of str, default None
+        Group columns. Rows with a null key are a separate group.
+    metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
+        Metric of the models. The losses `"brier"` and `"log_loss"` need probabilities.
+    method : str, optional
+        For the AUC, by default `"newcombe"`: a test that combines Newcombe's limits of both areas,
+        for models that scored the same rows. `"newcombe_unpaired"`: for models that scored
+        different rows. The other methods are those of `compare`: `"delong"`, `"delong_unpaired"`,
+        `"t_test"` (the default for losses), `"t_test_unpaired"`, and `"bootstrap"` (the default for
+        average precision). Newcombe's limits do not support weights and clusters; use `"delong"`.
+    level : float, default 0.95
+        Confidence level of the intervals, between 0 and 1.
+    adjust : {"holm", "bh"} or None, default "holm"
+        Adjustment of the p-values of all rows of the result: `"holm"` controls the probability of
+        at least one false pass, `"bh"` (Benjamini and Hochberg) the expected share of false passes.
+        None: no adjustment.
+    min_rows : int, default 0
+        Groups in which the old model has fewer positives or fewer negatives than this number are
+        not tested and do not count for the decision. With 0, every group counts.
+    unmatched : {"raise", "drop"}, default "raise"
+        Handling of instances that only one of the two models has: `"raise"` an error, or `"drop"`
+        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
+        the row of the other model is also left out and counted in `note`, without an error.
+    n_boot : int, default 2000
+        Number of bootstrap resamples.
+    seed : int, default None
+        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
+        a group depend only on the seed and the key of the group.
+    cluster : str or Expr, default None
+        Column or expression that identifies clusters of dependent rows, such as all rows of one
+        user. Different clusters are assumed to be independent.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times. If the table has a column named
+        `count`, pass `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
+        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
+        negative is a false positive at every threshold.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by`, `model_old, model_new, passed, verdict, deterioration, limit, margin, p_adjusted,
+        p_value, se, auc_old, auc_new, n_paired, ci_level, test, note`; one row per group and new
+        model, sorted by group and `model_new`. A group in which only one of the two models has rows
+        has a row too.
+
+        `passed` (Boolean) is true if `p_adjusted <= 1 - level`, and null if the group does not
+        count because of `min_rows`. `verdict` (String) is one of these values:
+
+        - `"non_inferior"`: the group passes.
+        - `"not_shown"`: there is not enough evidence that the deterioration is below the margin.
+        - `"inferior"`: there is evidence that the deterioration is above the margin, in a one-sided
+          test of this group alone.
+        - `"undecided"`: the test has no p-value. The group does not pass; `note` has the reason.
+        - `"ignored"`: the group does not count because of `min_rows`.
+
+        `deterioration` is `auc_old - auc_new` or, for losses, the loss of the new model minus that
+        of the old model. If it is positive, the new model is worse. `limit` is its upper one-sided
+        confidence limit; `level` must be above 0.5. Without adjustment, a group passes if `limit`
+        is below `margin`; the limit is not adjusted for the number of groups. `p_value` is that of
+        the null hypothesis that the deterioration is at least `margin`. `se` is the standard error
+        of the deterioration. These columns are Float64. For other metrics, the columns of values
+        are named `average_precision_old` and `average_precision_new`, and so on.
+
+        `n_paired` (Int64) is the number of rows that both models scored; it is null for unpaired
+        rows. `ci_level` (Float64) is `level`, and `test` (String) is `method`.
+
+        `note` (String) is null, or the first of these values that applies: `not_in_old` or
+        `not_in_new`: only one of the two models has rows in this group; `few_rows`: fewer rows than
+        `min_rows`; `identical_scores`: both models have the same score in each row, and the group
+        passes if `margin` is above 0; `no_rows, no_positives, no_negatives, one_positive,
+        one_negative, zero_variance`; `redrawn:3` if 3 resamples lacked a class and were drawn
+        again; `unmatched:3` if 3 rows were left out.
+
+    Raises
+    ------
+    PairingError
+        If no group counts for the decision, or rows cannot be paired: `id` is not given for a long
+        table, an id is null or is repeated within a model and group, only some models have a row,
+        or an id has different labels.
+    RocframeError
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, a weight is negative or not finite, or, for a loss, a score
+        is outside [0, 1]. For a LazyFrame, errors that depend on its columns or values are raised
+        by `collect`.
+
+    See Also
+    --------
+    compare : Test the differences of models.
+
+    Notes
+    -----
+    The test assumes independent rows, or independent clusters, and models that were fitted on other
+    data. The p-value of `"newcombe"` is the significance level at which the limit of the
+    deterioration is equal to `margin`.
+
+    If the old and the new model have no difference in the group but different scores, such as two
+    models with an AUC of 1, all methods except `"newcombe"` and `"newcombe_unpaired"` estimate a
+    variance of 0. These groups are undecided.
+
+    References
+    ----------
+    G. Y. Zou, A. Donner (2008), "Construction of confidence limits about effect measures: a general
+    approach", Statistics in Medicine 27(10), 1693-1702. doi:10.1002/sim.3095
+
+    R. G. Newcombe (2006), "Confidence intervals for an effect size measure based on the
+    Mann-Whitney statistic. Part 2", Statistics in Medicine 25(4), 559-573. doi:10.1002/sim.2324
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import rocframe as rf
+    >>> votes = rf.datasets.vote()
+    >>> decision = rf.gate(
+    ...     votes.filter(pl.col("model").is_in(["logistic_regression", "linear_svm"])),
+    ...     "label",
+    ...     "score",
+    ...     baseline="logistic_regression",
+    ...     margin=0.01,
+    ...     id="id",
+    ... )
+    >>> decision.select("passed", "verdict", "deterioration", "limit", "margin", "p_adjusted")
+    shape: (1, 6)
+    ┌────────┬──────────────┬───────────────┬──────────┬────────┬────────────┐
+    │ passed ┆ verdict      ┆ deterioration ┆ limit    ┆ margin ┆ p_adjusted │
+    │ ---    ┆ ---          ┆ ---           ┆ ---      ┆ ---    ┆ ---        │
+    │ bool   ┆ str          ┆ f64           ┆ f64      ┆ f64    ┆ f64        │
+    ╞════════╪══════════════╪═══════════════╪══════════╪════════╪════════════╡
+    │ true   ┆ non_inferior ┆ 0.000106      ┆ 0.002779 ┆ 0.01   ┆ 0.00062    │
+    └────────┴──────────────┴───────────────┴──────────┴────────┴────────────┘
+    >>> decision["passed"].all()
+    True
+    """
+    roles = Roles(
+        label=label,
+        score=score,
+        by=by,
+        positive=positive,
+        weight=weight,
+        count=count,
+        missing=missing,
+        cluster=cluster,
+    )
+    options = GateOptions.parse(
+        roles,
+        baseline=baseline,
+        margin=margin,
+        metric=metric,
+        method=method,
+        level=level,
+        adjust=adjust,
+        min_rows=min_rows,
+        n_boot=n_boot,
+        seed=seed,
+    )
+    test, quantity = options.comparison.test, options.comparison.hypothesis.quantity
+    pairing = PairingOptions.parse(
+        roles,
+        between=between,
+        id=id,
+        unmatched=unmatched,
+        paired=test.compare_pairs is not None,
+        unpaired=UNPAIRED_TESTS.get(quantity.metric),
+        probabilities=quantity.is_loss,
+    )
+    return plan_comparison(
+        predictions,
+        roles,
+        pairing,
+        lambda frame, columns: gate_table(frame, columns, options),
+        schema=lambda model: gate_columns(model, quantity.name),
+        anchor="verdict",
+        independent_groups=False,
+    )
+
+
+GateMethod = Literal[
+    "newcombe",
+    "newcombe_unpaired",
+    "delong",
+    "delong_unpaired",
+    "t_test",
+    "t_test_unpaired",
+    "bootstrap",
+]
+NEWCOMBE_HINT = 'Newcombe\'s limits need independent rows without weights. Use method="delong".'
+GATE_TESTS: dict[str, ComparisonTest] = {
+    "newcombe": ComparisonTest(
+        name="newcombe",
+        compare_pairs=newcombe_paired,
+        unsupported=dict.fromkeys(("weight", "cluster"), NEWCOMBE_HINT),
+    ),
+    "newcombe_unpaired": ComparisonTest(
+        name="newcombe_unpaired",
+        estimator=area_estimates,
+        compare_estimates=newcombe_unpaired,
+        unsupported={
+            "weight": 'Use method="delong_unpaired".',
+            "cluster": 'Use method="delong" with id=, which supports clusters.',
+        },
+    ),
+    **{
+        name: COMPARISON_TESTS[name]
+        for name in ("delong", "delong_unpaired", "t_test", "t_test_unpaired", "bootstrap")
+    },
+}
+GATE_METHODS: dict[ComparedMetric, str] = {**DEFAULT_METHODS, "auc": "newcombe"}
+UNPAIRED_TESTS = {**UNPAIRED_METHODS, "auc": 'method="newcombe_unpaired"'}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GateOptions:
+    """Options of `gate`.
+
+    `comparison` are the options of the comparison, whose intervals have two limits with the level
+    2 * `level` - 1, so that one limit has the one-sided level `level`.
+    """
+
+    comparison: CompareOptions
+    level: float
+    adjust: Adjust | None
+    min_rows: int
+
+    @classmethod
+    def parse(
+        cls,
+        roles: Roles,
+        *,
+        baseline: object,
+        margin: float,
+        metric: ComparedMetric,
+        method: str | NotGiven,
+        level: float,
+        adjust: Adjust | None,
+        min_rows: int,
+        n_boot: int,
+        seed: int | None,
+    ) -> GateOptions:
+        """Return the options; raise an error if one is invalid or not supported by the test."""
+        level = parse_level(level)
+        if level <= 0.5:
+            problem = "a group would pass without evidence of non-inferiority"
+            hint = "Pass a level above 0.5, such as level=0.95."
+            raise OptionValueError.compose("level", level, problem, hint)
+        # Without a margin, `CompareOptions` would be those of a test for any difference.
+        size = parse_number("margin", margin, low=0, high=1, closed="left", example=0.01)
+        comparison = CompareOptions.parse(
+            roles,
+            metric=metric,
+            method=method,
+            margin=size,
+            level=2 * level - 1,
+            baseline=baseline,
+            adjust=adjust,
+            family="all",
+            n_boot=n_boot,
+            seed=seed,
+            tests=GATE_TESTS,
+            defaults=GATE_METHODS,
+        )
+        return cls(
+            comparison=replace(comparison, adjust=None),  # p-values are adjusted by `gate_table`
+            level=level,
+            adjust=adjust,
+            min_rows=parse_integer("min_rows", min_rows, low=0, example=50),
+        )
+
+
+def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOptions) -> pl.DataFrame:
+    """Return the decision of a collected frame: one row per group and new model.
+
+    Rows are sorted by group and new model. Keys are named "0", "1" and so on.
+    """
+    comparison, level = options.comparison, options.level
+    quantity = comparison.hypothesis.quantity
+    table = comparison_table(frame, columns, comparison)
+    table = pl.concat([table, _groups_of_one_model(frame, columns, comparison.baseline, table)])
+    if not table.height:
+        problem = "there are no rows to test"
+        hint = "Check the predictions: the decision needs rows of the old and of a new model."
+        raise PairingError.compose("baseline", comparison.baseline, problem, hint)
+    key_names = list(map(str, range(len(columns.bound.by))))
+    table = table.sort([*key_names, "model_b"])
+    groups, group = _number_groups(table.select(key_names), table.height)
+
+    note = table.get_column("note")
+    has_few_rows = np.zeros(table.height, bool)
+    if options.min_rows:
+        smaller_class = _smaller_class(frame, columns, comparison.baseline, groups)
+        has_few_rows = smaller_class[group] < options.min_rows
+    if has_few_rows.all():
+        problem = "all groups of the old model have fewer positives or negatives than this number"
+        hint = "Pass a smaller number: the decision needs at least one group."
+        raise PairingError.compose("min_rows", options.min_rows, problem, hint)
+    has_zero_variance = (note == "zero_variance").fill_null(False).to_numpy()
+    is_identical = np.zeros(table.height, bool)
+    if comparison.test.compare_pairs is not None and has_zero_variance.any():
+        differs = _has_different_scores(frame, columns, table, groups, group)
+        is_identical = has_zero_variance & ~differs
+
+    sign = -1.0 if quantity.lower_is_better else 1.0
+    margin = sign * comparison.hypothesis.null
+    p_value = table.get_column("p_value").fill_null(np.nan).to_numpy().copy()
+    if comparison.test.name not in NEWCOMBE_METHODS:
+        p_value[has_zero_variance] = np.nan
+    if margin > 0:
+        p_value[is_identical] = 0.0
+    p_value[has_few_rows] = np.nan
+    one_family = np.zeros(table.height, np.int64)
+    p_adjusted = adjust_p_values(p_value, one_family, options.adjust)
+    passed = p_adjusted <= 1 - level + LEVEL_ROUNDING
+    verdict = np.full(table.height, "not_shown", object)
+    verdict[p_value >= level] = "inferior"
+    verdict[passed] = "non_inferior"
+    verdict[np.isnan(p_value)] = "undecided"
+    verdict[has_few_rows] = "ignored"
+    limit = sign * table.get_column("upper" if sign > 0 else "lower").fill_null(np.nan).to_numpy()
+    limit[is_identical] = 0.0
+    notes = np.array(note.to_list(), object)
+    notes[is_identical] = "identical_scores"
+    notes[has_few_rows & ~note.is_in(NOTES_OF_ONE_MODEL).fill_null(False).to_numpy()] = "few_rows"
+    return build_table(
+        groups,
+        {
+            "model_old": table.get_column("model_a"),
+            "model_new": table.get_column("model_b"),
+            "passed": [
+                None if ignored else bool(value)
+                for ignored, value in zip(has_few_rows, passed, strict=True)
+            ],
+            "verdict": verdict.tolist(),
+            "deterioration": sign * table.get_column("difference"),
+            "limit": limit,
+            "margin": margin,
+            "p_adjusted": p_adjusted,
+            "p_value": p_value,
+            "se": table.get_column("se"),
+            f"{quantity.name}_old": table.get_column(f"{quantity.name}_a"),
+            f"{quantity.name}_new": table.get_column(f"{quantity.name}_b"),
+            "n_paired": table.get_column("n_paired"),
+            "ci_level": level,
+            "test": comparison.test.name,
+            "note": notes.tolist(),
+        },
+        gate_columns(table.schema["model_a"], quantity.name),
+        rows=group,
+    )
+
+
+NEWCOMBE_METHODS = ("newcombe", "newcombe_unpaired")
+LEVEL_ROUNDING = 1e-12  # rounding error of 1 - level
+NOTES_OF_ONE_MODEL = ("not_in_old", "not_in_new")
+
+
+def _number_groups(keys: pl.DataFrame, height: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Return the distinct keys, and the position of the key of each of `height` rows."""
+    if not keys.width:
+        return pl.DataFrame(height=1), np.zeros(height, np.int64)
+    groups, group = number_distinct_rows(keys)
+    return groups, group.to_numpy()
+
+
+def _groups_of_one_model(
+    frame: pl.DataFrame, columns: PairingColumns, baseline: object, table: pl.DataFrame
+) -> pl.DataFrame:
+    """Return a row for each group and new model if only this or only the old model has rows.
+
+    The rows have the columns of `table`, with values only in the columns of keys, models and note.
+    """
+    if columns.between is None or not frame.height:
+        return table[:0]
+    by = [frame.get_column(name).alias(str(i)) for i, name in enumerate(columns.bound.by)]
+    groups, group = _number_groups(pl.DataFrame(by), frame.height)
+    models, model = number_distinct_rows(frame.select(columns.between))
+    names = models.to_series()
+    old = names.to_list().index(baseline)
+    has_rows = np.zeros((groups.height, len(names)), bool)
+    has_rows[group, model.to_numpy()] = True
+    of_group, of_model = np.nonzero(has_rows != has_rows[:, [old]])
+    notes = np.where(has_rows[of_group, old], "not_in_new", "not_in_old")
+    schema = {name: dtype for name, dtype in table.schema.items() if name not in groups.columns}
+    return build_table(
+        groups,
+        {
+            "model_a": names[np.full(len(of_group), old)],
+            "model_b": names[of_model],
+            "note": notes.tolist(),
+        },
+        schema,
+        rows=of_group,
+    )
+
+
+def _smaller_class(
+    frame: pl.DataFrame, columns: PairingColumns, baseline: object, groups: pl.DataFrame
+) -> NDArray[np.float64]:
+    """Return the number of rows of the old model in the smaller class of each group."""
+    models, model_cases = read_models(frame, columns)
+    cases = model_cases[models.to_list().index(baseline)]
+    group = find_keys(cases.keys, groups).fill_null(groups.height).to_numpy()
+    count = np.ones(len(group)) if cases.count is None else cases.count
+    if cases.state is not None:
+        count = np.where(cases.state <= RowState.UNSCORED, count, 0)
+    size = groups.height + 1
+    n_neg = np.bincount(group, count * cases.negative, size)
+    n_pos = np.bincount(group, count * ~cases.negative, size)
+    smaller: NDArray[np.float64] = np.minimum(n_pos, n_neg)[:-1]
+    return smaller
+
+
+def _has_different_scores(
+    frame: pl.DataFrame,
+    columns: PairingColumns,
+    table: pl.DataFrame,
+    groups: pl.DataFrame,
+    group: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Return whether the two models of each row of `table` have different scores in a paired row.
+
+    `group` is the position in `groups` of each row of `table`.
+    """
+    instances = read_instances(frame, columns)
+    names = instances.models.to_list()
+    of_instance = find_keys(instances.keys, groups).fill_null(groups.height).to_numpy()
+    result = np.zeros(table.height, bool)
+    old = names.index(table.get_column("model_a")[0])
+    for new in set(table.get_column("model_b").to_list()):
+        pair = [old, names.index(new)]
+        is_different = (instances.score[pair[0]] != instances.score[pair[1]]) | (
+            instances.state[pair[0]] != instances.state[pair[1]]
+        )
+        is_different &= instances.used[pair].all(axis=0)
+        n_different = np.bincount(of_instance, is_different, groups.height + 1)
+        rows = (table.get_column("model_b") == new).to_numpy()
+        result[rows] = n_different[group[rows]] > 0
+    return result

@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from rocframe.cli import main as cli
+
+RNG = np.random.default_rng(0)
+N = 1200
+ROWS = pl.DataFrame(
+    {
+        "id": np.arange(N),
+        "segment": np.array(["app", "mail", "web"])[np.arange(N) % 3],
+        "label": RNG.random(N) < 0.4,
+    }
+).with_columns(old=2 * pl.col("label") + pl.Series(RNG.standard_normal(N)))
+ROWS = ROWS.with_columns(new=pl.col("old") + pl.Series(RNG.normal(0, 0.05, N)))
+ROWS = ROWS.with_columns(
+    bad=pl.when(segment="mail").then(pl.Series(RNG.standard_normal(N))).otherwise("new")
+)
+BASIC = ["--label", "label", "--score", "score", "--margin", "0.03", "--by", "segment"]
+PAIRED = [*BASIC, "--id", "id"]
+
+
+def log(score, rows=ROWS):
+    return rows.select("id", "segment", "label", score=score)
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log("old").write_parquet("old.parquet")
+    log("new").sample(fraction=1, shuffle=True, seed=1).write_parquet("new.parquet")
+
+
+def gate(capsys, *arguments):
+    code = cli.main(["gate", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def error_of(capsys, *arguments):
+    code, out, err = gate(capsys, *arguments)
+    assert (code, out) == (2, "")
+    return err.removeprefix("rocframe: ").removesuffix("\n")
+
+
+def test_a_new_model_passes(capsys):
+    code, out, err = gate(capsys, "old.parquet", "new.parquet", *PAIRED, "--out", "gate.parquet")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == (
+        "segment  AUC old  AUC new  worse by  95 % limit  margin  adjusted p  result"
+    )
+    assert [line.split()[0] for line in lines[1:4]] == ["app", "mail", "web"]
+    assert all(line.endswith("  non-inferior") for line in lines[1:4])
+    assert lines[4:] == [
+        "",
+        "PASS: NEW is non-inferior to OLD in 3 groups.",
+        "Test: newcombe, level 0.95, adjustment holm.",
+        "",
+        "gate.parquet",
+    ]
+    expected = rf.gate(ROWS, "label", ["old", "new"], baseline="old", margin=0.03, by="segment")
+    assert_frame_equal(rf.read("gate.parquet"), expected)
+    about = rf.about("gate.parquet")
+    assert about["table"] == "gate"
+    assert about["files_old"] == ["old.parquet"]
+    assert about["files_new"] == ["new.parquet"]
+    assert about["options"]["margin"] == 0.03
+
+
+def test_a_failing_group_is_first_and_the_exit_code_is_1(capsys):
+    ROWS.select("id", "segment", "label", p="bad").write_csv("bad.csv")
+    arguments = ["old.parquet", "bad.csv", *PAIRED, "--score", "p", "--out", "gate.parquet"]
+    code, out, err = gate(capsys, *arguments)
+    assert (code, err) == (1, "")
+    assert out.splitlines()[1].startswith("mail ")
+    assert out.splitlines()[1].endswith("worse by more than the margin")
+    assert "\nFAIL: NEW is not shown to be non-inferior to OLD in 1 of 3 groups.\n" in out
+    assert rf.read("gate.parquet")["segment"].to_list() == ["mail", "app", "web"]
+    assert gate(capsys, *arguments, "--quiet") == (1, "", "")
+
+
+def test_logs_without_an_id_are_compared_as_different_rows(capsys):
+    code, out, _ = gate(capsys, "old.parquet", "new.parquet", *BASIC)
+    assert code == 1
+    assert out.count("not shown to be non-inferior\n") == 3
+    assert out.endswith(
+        "Test: newcombe_unpaired, level 0.95, adjustment holm. The logs are compared as different "
+        "rows, because --id is not given.\n"
+    )
+    assert gate(capsys, "old.parquet", "new.parquet", *BASIC, "--margin=0.2")[0] == 2
+    wide = [option if option != "0.03" else "0.3" for option in BASIC]
+    assert gate(capsys, "old.parquet", "new.parquet", *wide, "--method", "delong_unpaired")[0] == 0
+
+
+def test_one_log_can_have_both_scores(capsys):
+    ROWS.write_parquet("both.parquet")
+    options = ["--label", "label", "--by", "segment", "--margin", "0.03"]
+    assert gate(capsys, "both.parquet", *options, "--score", "old", "--score", "new")[0] == 0
+    code, out, _ = gate(capsys, "both.parquet", *options, "--score", "old", "--score", "bad")
+    assert code == 1
+    # The scores of the two models are exchanged: the new model is better.
+    code, out, _ = gate(capsys, "both.parquet", *options, "--score", "bad", "--score", "old")
+    assert code == 0
+    assert "  −0." in out
+
+
+@pytest.mark.parametrize(("first", "text"), [("old", "NEW"), ("new", "OLD")])
+def test_a_group_that_only_one_log_contains_fails(capsys, first, text):
+    log("new", ROWS.filter(pl.col("segment") != "web")).write_parquet("part.parquet")
+    logs = ["old.parquet", "part.parquet"] if first == "old" else ["part.parquet", "old.parquet"]
+    code, out, _ = gate(capsys, *logs, *PAIRED)
+    assert code == 1
+    assert out.splitlines()[1].endswith(f"-  no decision: no rows in {text}")
+    code, out, _ = gate(capsys, *logs, *PAIRED, "--min-rows", "20")
+    assert code == (1 if first == "old" else 0)
+    result = "no decision" if first == "old" else "does not count"
+    assert f"{result}: no rows in {text}\n" in out
+
+
+def test_the_same_log_twice_is_reported(capsys):
+    code, out, err = gate(capsys, "old.parquet", "old.parquet", *PAIRED)
+    assert (code, err) == (0, "rocframe: OLD and NEW contain the same file old.parquet.\n")
+    assert out.count("non-inferior: identical scores\n") == 3
+
+
+def test_rows_of_one_log_are_an_error_or_left_out(capsys):
+    log("new", ROWS[:-3]).write_parquet("short.parquet")
+    assert error_of(capsys, "old.parquet", "short.parquet", *PAIRED) == (
+        "--id id: model 'new' lacks 3 rows that other models have.\n"
+        "Pass --unmatched drop to leave these rows out and count them, or add the missing rows."
+    )
+    code, out, _ = gate(capsys, "old.parquet", "short.parquet", *PAIRED, "--unmatched", "drop")
+    assert code == 0
+    assert out.count("non-inferior: unmatched:1\n") == 3
+
+
+def test_a_group_column_can_have_the_name_model_or_log(capsys):
+    for name in ("old", "new"):
+        log(name).rename({"segment": "log", "id": "model"}).write_parquet(f"{name}.parquet")
+    options = ["--by", "log", "--id", "model", *BASIC[:6]]
+    assert gate(capsys, "old.parquet", "new.parquet", *options)[0] == 0
+
+
+def test_folders_and_several_id_columns(capsys):
+    for name in ("old", "new"):
+        for segment in ("app", "mail", "web"):
+            folder = Path(name, f"segment={segment}")
+            folder.mkdir(parents=True)
+            part = log(name).filter(segment=segment).drop("segment").with_columns(day=1)
+            part.write_parquet(folder / "part.parquet")
+    code, _, _ = gate(capsys, "old", "new/*/*.parquet", *PAIRED, "--id", "day")
+    assert code == 0
+
+
+def test_other_metrics(capsys):
+    for name in ("old", "new"):
+        probability = (1 / (1 + (-pl.col(name)).exp())).alias(name)
+        log(name, ROWS.with_columns(probability)).write_parquet(f"{name}.parquet")
+    for metric, title in (
+        ("brier", "Brier"),
+        ("log_loss", "log loss"),
+        ("average_precision", "AP"),
+    ):
+        code, out, _ = gate(capsys, "old.parquet", "new.parquet", *PAIRED, "--metric", metric)
+        assert code == 0
+        assert f"  {title} old  {title} new  worse by  " in out
+
+
+@pytest.mark.slow
+def test_a_closed_output_does_not_change_the_exit_code():
+    log("bad").write_parquet("bad.parquet")
+    read, write = os.pipe()
+    os.close(read)
+    program = "import sys; from rocframe.cli.main import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "gate", "old.parquet", "bad.parquet", *PAIRED]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["old.parquet", *BASIC], "--score score: with one log, expected two columns of scores.\n"),
+        (
+            ["old.parquet", "new.parquet", *BASIC, "--score", "a", "--score", "b"],
+            "--score b: expected one or two columns.\n",
+        ),
+        (["old.parquet", "new.parquet", *BASIC[:4]], 'Command "gate" parameter --margin requires'),
+        (
+            ["old.parquet", "new.parquet", *BASIC[:4], "--margin", "5"],
+            (
+                "--margin 5.0: expected a number of at least 0 and below 1.\n"
+                "Use, for example, --margin 0.01."
+            ),
+        ),
+        (
+            ["old.parquet", "new.parquet", *BASIC[:4], "--margin", "-0.01"],
+            "--margin -0.01: expected a number of at least 0 and below 1.\n",
+        ),
+        (
+            ["old.parquet", "gone.parquet", *BASIC],
+            "gone.parquet: the file or folder does not exist.\n",
+        ),
+        (["old.parquet", "empty.parquet", *BASIC], "empty.parquet: the log has no rows.\n"),
+        (
+            ["old.parquet", "text.parquet", *BASIC],
+            "text.parquet: column 'label' has type String, but in old.parquet it has type Boolean.",
+        ),
+        (
+            ["old.parquet", "scores.parquet", *BASIC],
+            "scores.parquet: the file has no column 'score' for --score.\n",
+        ),
+        (
+            ["old.parquet", "twice.parquet", *PAIRED],
+            "--id id: model 'new' has 6 rows with a repeated id in one group, such as 0.\n",
+        ),
+        (
+            ["old.parquet", "new.parquet", *PAIRED, "--method", "delong_unpaired"],
+            "--method delong_unpaired: this method is for logs of different rows, but --id pairs",
+        ),
+        (
+            ["old.parquet", "new.parquet", *BASIC, "--method", "delong"],
+            "--method delong: this method is for paired rows, and no column identifies the rows.\n",
+        ),
+        (
+            ["old.parquet", "new.parquet", *BASIC, "--metric", "average_precision"],
+            "--metric average_precision: this metric is compared on the same rows only.\n",
+        ),
+        (
+            ["both.parquet", *BASIC[:3], "old", "--score", "new", *BASIC[4:], "--id", "id"],
+            "--id id: the rows are already paired.\n",
+        ),
+        (["old.parquet", "new.parquet", *PAIRED, "--level", "0.4"], "--level 0.4: a group would"),
+        (["old.parquet", "new.parquet", *PAIRED, "--min-rows", "9999"], "--min-rows 9999: all "),
+        (["old.parquet", "new.parquet", *PAIRED, "--margins", "1"], "Unknown option: --margins."),
+    ],
+)
+def test_an_error_has_the_exit_code_2(capsys, arguments, text):
+    log("new").clear().write_parquet("empty.parquet")
+    log("new").with_columns(pl.col("label").cast(pl.String)).write_parquet("text.parquet")
+    log("new").rename({"score": "scores"}).write_parquet("scores.parquet")
+    pl.concat([log("new"), log("new")[:3]]).write_parquet("twice.parquet")
+    ROWS.write_parquet("both.parquet")
+    assert error_of(capsys, *arguments).startswith(text)

@@ -1,0 +1,340 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from rocframe.comparisons.mover import AreaDifference
+
+
+def simulate(n_groups, n_pos, n_neg, *, area, margin, correlation, seed=0):
+    """Return groups with normal scores of two models whose true areas differ by the margin."""
+    from scipy.special import ndtri
+
+    rng = np.random.default_rng(seed)
+    positive = np.tile(np.arange(n_pos + n_neg) < n_pos, n_groups)
+    common, own = rng.standard_normal((2, len(positive)))
+    return pl.DataFrame(
+        {
+            "g": np.repeat(np.arange(n_groups), n_pos + n_neg),
+            "id": np.arange(len(positive)),
+            "label": positive,
+            "old": ndtri(area) * 2**0.5 * positive + common,
+            "new": ndtri(area - margin) * 2**0.5 * positive
+            + correlation * common
+            + (1 - correlation**2) ** 0.5 * own,
+        }
+    )
+
+
+WIDE = simulate(4, 120, 150, area=0.85, margin=0.0, correlation=0.99)
+OPTIONS = {"baseline": "old", "margin": 0.05}
+
+
+def long(wide):
+    return wide.unpivot(["old", "new"], index=["g", "id", "label"], variable_name="model",
+                        value_name="score")  # fmt: skip
+
+
+LONG = long(WIDE)
+
+
+def decide(table=WIDE, **options):
+    score = "score" if "score" in table.lazy().collect_schema() else ["old", "new"]
+    return rf.gate(table, "label", score, **{"by": "g", **OPTIONS, **options})
+
+
+@pytest.mark.parametrize("method", ["delong", "delong_unpaired"])
+def test_other_methods_have_the_p_values_of_compare(method):
+    gate = decide(method=method)
+    pairs = rf.compare(WIDE, "label", ["old", "new"], by="g", **OPTIONS, method=method,
+                       family="all", level=0.9)  # fmt: skip
+    assert gate["p_value"].to_list() == pairs["p_value"].to_list()
+    assert gate["p_adjusted"].to_list() == pairs["p_adjusted"].to_list()
+    assert gate["limit"].to_list() == pairs["upper"].to_list()
+    assert gate["deterioration"].to_list() == pairs["difference"].to_list()
+
+
+def root(function, low, high):
+    """Find the root of a function that is negative at `low` and positive at `high`."""
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if function(middle) < 0 else (low, middle)
+    return (low + high) / 2
+
+
+def newcombe_limit(area, n_pos, n_neg, z, end):
+    """Solve |area - x| = z·se(x) between the area and `end`."""
+    half = (n_pos + n_neg) / 2 - 1
+
+    def excess(x):
+        factor = 1 + half * (1 - x) / (2 - x) + half * x / (1 + x)
+        return abs(area - x) - z * (x * (1 - x) * factor / (n_pos * n_neg)) ** 0.5
+
+    return root(excess, area, end)
+
+
+def placements(rows, model):
+    pos, neg = (rows.filter(label=side)[model].to_numpy() for side in (True, False))
+    wins = (pos[:, None] > neg).astype(float) + 0.5 * (pos[:, None] == neg)
+    return wins.mean(axis=1), wins.mean(axis=0)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_limits_and_p_values_are_those_of_the_definition(paired):
+    from scipy.special import ndtr, ndtri
+
+    method, margin = ("newcombe", 0.02) if paired else ("newcombe_unpaired", 0.2)
+    gate = decide(by=None, margin=margin, method=method)
+    values = {name: placements(WIDE, name) for name in ("old", "new")}
+    old, new = (pos.mean() for pos, _ in values.values())
+    n_pos, n_neg = (len(side) for side in values["old"])
+    cov = sum(np.cov(values["old"][i], values["new"][i]) / len(values["old"][i]) for i in (0, 1))
+    correlation = cov[0, 1] / (cov[0, 0] * cov[1, 1]) ** 0.5 if paired else 0.0
+
+    def upper(z):
+        x = newcombe_limit(old, n_pos, n_neg, z, 1) - old
+        y = new - newcombe_limit(new, n_pos, n_neg, z, 0)
+        return old - new + (x * x - 2 * correlation * x * y + y * y) ** 0.5
+
+    assert gate["limit"].item() == pytest.approx(upper(ndtri(0.95)), rel=1e-9)
+    p_value = ndtr(-root(lambda z: upper(z) - margin, 0, 30))
+    assert gate["p_value"].item() == pytest.approx(p_value, rel=1e-6)
+    assert gate.select("margin", "test").row(0) == (margin, method)
+
+
+def test_the_limit_agrees_with_the_p_value():
+    scores = simulate(300, 15, 25, area=0.9, margin=0.1, correlation=0.5)
+    gate = decide(scores, margin=0.1, adjust=None)
+    assert 0 < gate["passed"].sum() < gate.height
+    assert_frame_equal(gate.select(passed=pl.col("limit") < 0.1), gate.select("passed"))
+    inferior = gate.select((pl.col("p_value") >= 0.95).sum()).item()
+    assert inferior == (gate["verdict"] == "inferior").sum() > 0
+
+
+def test_long_tables_and_lazy_frames_give_the_same_decision():
+    wide = decide()
+    columns = [name for name in wide.columns if not name.startswith("model")]
+    paired = decide(LONG.sample(fraction=1, shuffle=True, seed=1), id="id")
+    assert_frame_equal(paired, wide, categorical_as_str=True)
+    assert_frame_equal(decide(WIDE.lazy()).collect(), wide)
+    assert wide.select(columns).drop_nulls(columns[:-1]).height == 4
+    assert wide["passed"].all()
+
+
+def test_groups_of_one_model_do_not_pass():
+    table = LONG.filter(~((pl.col("g") == 1) & (pl.col("model") == "new")))
+    table = table.filter(~((pl.col("g") == 3) & (pl.col("model") == "old")))
+    for options in ({"id": "id"}, {"method": "newcombe_unpaired", "margin": 0.2}):
+        gate = decide(table, **options)
+        assert gate["g"].to_list() == [0, 1, 2, 3]
+        assert gate["passed"].to_list() == [True, False, True, False]
+        assert gate["verdict"].to_list()[1::2] == ["undecided"] * 2
+        assert gate["note"].to_list() == [None, "not_in_new", None, "not_in_old"]
+        assert gate["p_value"].null_count() == 2
+
+
+def test_keys_can_be_null_or_nan():
+    keys = pl.col("g").replace_strict({0: float("nan"), 1: None, 2: 2.0, 3: 3.0})
+    table = LONG.with_columns(keys)
+    table = table.filter(~(pl.col("g").is_nan().fill_null(False) & (pl.col("model") == "old")))
+    gate = decide(table, id="id", min_rows=2)
+    assert str(gate["g"].to_list()) == "[None, 2.0, 3.0, nan]"
+    assert gate["verdict"].to_list() == [*["non_inferior"] * 3, "ignored"]
+
+
+def test_a_group_of_one_class_does_not_pass_unless_it_is_left_out():
+    table = WIDE.filter((pl.col("g") != 0) | pl.col("label"))
+    table = table.filter((pl.col("g") != 1) | ~pl.col("label") | (pl.col("id") == 270))
+    gate = decide(table)
+    assert gate["verdict"].to_list() == [*["undecided"] * 2, *["non_inferior"] * 2]
+    assert gate["note"].to_list() == ["no_negatives", "one_positive", None, None]
+    gate = decide(table, min_rows=2)
+    assert gate["verdict"].to_list() == [*["ignored"] * 2, *["non_inferior"] * 2]
+    assert gate["passed"].to_list() == [None, None, True, True]
+    assert gate["note"].to_list() == ["few_rows", "few_rows", None, None]
+    # Only the old model decides which groups are left out, so that a new log with few rows fails.
+    few = LONG.filter((pl.col("model") == "old") | (pl.col("g") != 2) | (pl.col("id") % 50 == 0))
+    gate = decide(few, method="newcombe_unpaired", margin=0.2, min_rows=100)
+    assert gate["verdict"].to_list()[2] == "not_shown"
+
+
+def test_min_rows_counts_repeated_rows():
+    gate = decide(WIDE.with_columns(n=pl.when(pl.col("g") == 0).then(2).otherwise(1)), count="n",
+                  min_rows=121)  # fmt: skip
+    assert gate["verdict"].to_list() == ["non_inferior", *["ignored"] * 3]
+
+
+PERFECT = pl.DataFrame(
+    {"g": 0, "label": [True] * 20 + [False] * 20, "old": np.arange(40.0)[::-1],
+     "new": [*np.arange(20.0) + 100, *np.arange(20.0)]}
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["delong", "delong_unpaired", "bootstrap"])
+def test_two_perfect_models_are_undecided_if_the_variance_is_0(method):
+    gate = decide(PERFECT, method=method, seed=1)
+    assert gate.select("passed", "verdict", "note", "p_value").row(0) == (
+        False,
+        "undecided",
+        "zero_variance",
+        None,
+    )
+
+
+def test_two_perfect_models_pass_only_with_enough_rows():
+    assert decide(PERFECT)["verdict"].item() == "not_shown"
+    more = pl.concat([PERFECT] * 10)
+    assert decide(more)["verdict"].item() == "non_inferior"
+
+
+@pytest.mark.parametrize("metric", ["auc", "brier", "log_loss", "average_precision"])
+def test_identical_scores_pass_and_identical_ranks_need_rows(metric):
+    table = WIDE.with_columns(old=1 / (1 + (-pl.col("old")).exp()))[:40:4]
+    table = pl.concat([table, WIDE.with_columns(old=1 / (1 + (-pl.col("old")).exp()))[120:135]])
+    same = table.with_columns(new="old")
+    gate = decide(same, metric=metric, margin=0.001, seed=1)
+    assert gate.select("passed", "note", "limit", "p_value").row(0) == (
+        True,
+        "identical_scores",
+        0,
+        0,
+    )
+    assert not decide(same, metric=metric, margin=0, seed=1)["passed"].item()
+    assert not decide(same.with_columns(new=pl.col("old") / 2), metric=metric, margin=0.001,
+                      seed=1)["passed"].item()  # fmt: skip
+    paired = decide(long(same), metric=metric, margin=0.001, id="id", seed=1)
+    assert paired["note"].item() == "identical_scores"
+
+
+def test_a_higher_loss_is_a_deterioration():
+    better = WIDE.with_columns(pl.col("old", "new").rank() / WIDE.height)
+    noise = np.random.default_rng(1).uniform(0, 1, WIDE.height)
+    worse = better.with_columns(new=0.7 * pl.col("new") + 0.3 * pl.Series(noise))
+    gate = decide(worse, by=None, metric="brier", margin=0.001)
+    pairs = rf.compare(worse, "label", ["old", "new"], metric="brier", level=0.9, **OPTIONS)
+    assert gate["deterioration"].item() == -pairs["difference"].item() > 0
+    assert gate["limit"].item() == -pairs["lower"].item() > 0
+    assert gate["verdict"].item() == "inferior"
+    assert gate["margin"].item() == 0.001
+    assert gate["brier_new"].item() > gate["brier_old"].item()
+
+
+def test_several_new_models_are_one_family():
+    table = WIDE.with_columns(third=pl.col("old") + 0.0)
+    gate = rf.gate(table, "label", ["old", "new", "third"], by="g", **OPTIONS)
+    assert gate["model_new"].to_list() == ["new", "third"] * 4
+    alone = decide(adjust=None)["p_value"]
+    assert gate["p_value"].to_list()[::2] == alone.to_list()
+    assert gate["p_adjusted"].max() == pytest.approx(min(1, 4 * alone.max()), abs=alone.max() * 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"margin": 5},
+            (
+                "margin=5: expected a number of at least 0 and below 1.\n"
+                "Use, for example, margin=0.01."
+            ),
+        ),
+        (
+            {"margin": None},
+            (
+                "margin=None: expected a number of at least 0 and below 1.\n"
+                "Use, for example, margin=0.01."
+            ),
+        ),
+        (
+            {"level": 0.5},
+            (
+                "level=0.5: a group would pass without evidence of non-inferiority.\n"
+                "Pass a level above 0.5, such as level=0.95."
+            ),
+        ),
+        (
+            {"min_rows": -1},
+            "min_rows=-1: expected an integer of at least 0.\nUse, for example, min_rows=50.",
+        ),
+        ({"baseline": "x"}, "baseline='x': unknown model.\nModels: 'new', 'old'."),
+        (
+            {"method": "permutation"},
+            (
+                "method='permutation': unknown value.\n"
+                "Choose one of: 'newcombe', 'newcombe_unpaired', 'delong', 'delong_unpaired', "
+                "'t_test', 't_test_unpaired', 'bootstrap'."
+            ),
+        ),
+        (
+            {"weight": "new"},
+            (
+                "weight='new': method='newcombe' does not support this option.\n"
+                "Newcombe's limits need independent rows without weights. "
+                'Use method="delong".'
+            ),
+        ),
+        (
+            {"min_rows": 1000},
+            (
+                "min_rows=1000: all groups of the old model have fewer positives or negatives "
+                "than this number.\nPass a smaller number: the decision needs at least one group."
+            ),
+        ),
+    ],
+)
+def test_wrong_options_raise_an_error(options, message):
+    with pytest.raises(rf.RocframeError) as caught:
+        decide(**options)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("table", [WIDE.clear(), LONG.filter(model="old"), LONG.clear()])
+def test_a_decision_without_rows_raises_an_error(table):
+    with pytest.raises(rf.RocframeError) as caught:
+        decide(table, **({"id": "id"} if "score" in table.columns else {}))
+    assert str(caught.value) == (
+        "baseline='old': there are no rows to test.\n"
+        "Check the predictions: the decision needs rows of the old and of a new model."
+    )
+
+
+def test_no_limit_is_below_the_difference_and_the_statistic_is_the_first_crossing():
+    rng = np.random.default_rng(2)
+    n = 2000
+    a = rng.uniform(0, 1, n)
+    b = np.clip(a + rng.normal(0, 0.1, n), 0, 1)
+    sizes = rng.integers(2, 300, (2, n))
+    difference = AreaDifference(
+        a=a, b=b, sizes_a=tuple(sizes), sizes_b=tuple(sizes), correlation=rng.uniform(-1, 1, n)
+    )
+    z = -difference._statistic(0.15)
+    below = z > 0
+    for share in (0.25, 0.5, 0.9, 0.999):
+        _, upper = difference.limits(z * share)
+        assert (upper[below] < 0.15 + 1e-9).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_groups", [1, 8])
+@pytest.mark.parametrize(
+    ("area", "margin", "correlation", "sizes"),
+    [
+        (0.8, 0.05, 0.5, (100, 100)),
+        (0.8, 0.05, 0.95, (30, 30)),
+        (0.97, 0.02, 0.5, (50, 200)),
+        (0.97, 0.05, 0.95, (10, 10)),
+        (0.99, 0.01, 0.95, (50, 50)),
+    ],
+)
+def test_a_model_that_is_worse_by_the_margin_seldom_passes(
+    n_groups, area, margin, correlation, sizes
+):
+    samples = 1000
+    rows = simulate(samples * n_groups, *sizes, area=area, margin=margin, correlation=correlation)
+    p_value = decide(rows, margin=margin, adjust=None)["p_value"].fill_null(1).to_numpy()
+    # Holm's method passes a group if and only if the smallest p-value is at most 0.05 / n_groups.
+    passes = p_value.reshape(samples, n_groups).min(axis=1) <= 0.05 / n_groups
+    assert passes.mean() <= 0.05 + 3 * (0.05 * 0.95 / samples) ** 0.5
