@@ -1,4 +1,4 @@
-"""The types of tables about decisions: cost curves, best models, decision curves, concavities."""
+"""The types of tables about decisions, such as cost curves, decision curves and release gates."""
 
 from __future__ import annotations
 
@@ -154,4 +154,33 @@ DECISION_INTERVALS, COST_INTERVALS = (
         chart_options=(*CHANNELS, *DOMAINS, "y"),
     )
     for kind in INTERVAL_NAMES
+)
+
+
+def gate_columns(model: pl.DataType, metric: str) -> Schema:
+    """Return the columns of a release gate.
+
+    `model` is the dtype of the column of models, and `metric` is the name of the tested metric.
+    """
+    return (
+        dict.fromkeys(("model_old", "model_new"), model)
+        | {"passed": pl.Boolean()}
+        | strings("verdict")
+        | floats("deterioration", "limit", "margin", "p_adjusted", "p_value", "se")
+        | floats(f"{metric}_old", f"{metric}_new")
+        | integers("n_paired")
+        | floats("ci_level")
+        | strings("test", "note")
+    )
+
+
+GATE = TableType(
+    name="gate",
+    functions=("gate",),
+    columns=gate_columns,
+    recognize=has_columns(
+        "model_old", "model_new", "passed", "verdict", "deterioration", adjacent=5
+    ),
+    ties=HALF_TIES,
+    chart_hint="Draw the differences with .roc.compare(label, score, …).roc.chart().",
 )

@@ -30,6 +30,7 @@ from rocframe.decision_tables import (
     COST_INTERVALS,
     DECISION_CURVES,
     DECISION_INTERVALS,
+    GATE,
     LC_INDEX,
     RELATIVE_SUPERIORITY,
     REPAIRED_AUC,
@@ -118,23 +119,6 @@ def comparison_columns(model: pl.DataType, area: str) -> Schema:
         dict.fromkeys(("model_a", "model_b"), model)
         | floats("difference", "lower", "upper", "p_value", "p_adjusted", "se", "statistic", "df")
         | floats(f"{area}_a", f"{area}_b")
-        | integers("n_paired")
-        | floats("ci_level")
-        | strings("test", "note")
-    )
-
-
-def gate_columns(model: pl.DataType, metric: str) -> Schema:
-    """Return the columns of a release gate.
-
-    `model` is the dtype of the column of models, and `metric` is the name of the tested metric.
-    """
-    return (
-        dict.fromkeys(("model_old", "model_new"), model)
-        | {"passed": pl.Boolean()}
-        | strings("verdict")
-        | floats("deterioration", "limit", "margin", "p_adjusted", "p_value", "se")
-        | floats(f"{metric}_old", f"{metric}_new")
         | integers("n_paired")
         | floats("ci_level")
         | strings("test", "note")
@@ -630,17 +614,6 @@ COMPARISON = TableType(
     recognize=has_columns("model_a", "model_b", "difference", "p_value", "p_adjusted"),
     ties=HALF_TIES,
     drawing="rocframe.charts.interval_chart:comparison_chart",
-)
-
-GATE = TableType(
-    name="gate",
-    functions=("gate",),
-    columns=gate_columns,
-    recognize=has_columns(
-        "model_old", "model_new", "passed", "verdict", "deterioration", adjacent=5
-    ),
-    ties=HALF_TIES,
-    chart_hint="Draw the differences with .roc.compare(label, score, …).roc.chart().",
 )
 
 AUC_COVARIANCE = TableType(

@@ -24,6 +24,7 @@ from rocframe.comparisons.pairing import (
     read_instances,
     read_models,
 )
+from rocframe.decision_tables import gate_columns
 from rocframe.errors import OptionValueError, PairingError
 from rocframe.frames import build_table, find_keys, number_distinct_rows
 from rocframe.inference.confidence import parse_level
@@ -31,7 +32,7 @@ from rocframe.inference.p_values import adjust_p_values
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
-from rocframe.schemas import MODEL, gate_columns
+from rocframe.schemas import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,8 +81,9 @@ def gate(
 
     Parameters
     ----------
-    predictions : DataFrame or LazyFrame
-        One row per prediction.
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
+        pyarrow and DuckDB, are converted to a DataFrame.
     label : str or Expr
         Column or expression with the true class: Boolean, 0/1 numbers, or, together with
         `positive`, values of any type except List, Array, Struct and Object.
