@@ -45,6 +45,7 @@ NAME_ALIASES = {
         "calibration": "calibration_curve reliability_diagram reliability",
         "murphy_curve": "murphy murphy_diagram plot_murphy_diagram",
         "brier": "brier_score brier_score_loss",
+        "windows": "group_by_dynamic rolling time_windows",
     }.items()
     for alias in aliases.split()
 }

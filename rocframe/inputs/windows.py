@@ -89,6 +89,12 @@ def windows(
         `window` or `window_end`, or an option is invalid. For a LazyFrame, errors that depend on
         its columns or values are raised by `collect`.
 
+    See Also
+    --------
+    drift : Compare the AUC of each window with a reference.
+    drift_test : Test each group for any change of the AUC, and for a trend.
+    compress : Merge rows with equal label and score.
+
     Notes
     -----
     The windows are those of `group_by_dynamic` of polars, and the same for all groups. The first
@@ -103,8 +109,8 @@ def windows(
     row would count several times.
 
     The number of rows of the result is the number of rows of the table times `period / every`.
-    To save memory for overlapping windows, pass a table with one row per time, label and score, and
-    their number as `count`.
+    For large tables and overlapping windows, call `compress` before and after `windows`. The second
+    call adds up the counts of equal scores in each window.
 
     Examples
     --------
