@@ -351,13 +351,14 @@ def trace_curves(scan: Scan) -> CurveArrays:
     """Return the thresholds and counts of all curves as arrays."""
     pos, neg, codec = scan.totals.pos, scan.totals.neg, scan.codec
     unscored = scan.rows.unscored.neg_weight.astype(pos.dtype)
+    has_unscored = bool(unscored.any())
 
     def columns(block: Block) -> dict[str, NDArray[Any]]:
         if len(block.groups) == 1:
-            n_pos, n_neg, offset = (total[block.groups[0]] for total in (pos, neg, unscored))
+            n_pos, n_neg = pos[block.groups[0]], neg[block.groups[0]]
         else:
-            n_pos, n_neg, offset = (block.of_steps(total) for total in (pos, neg, unscored))
-        fp = block.fp + offset
+            n_pos, n_neg = block.of_steps(pos), block.of_steps(neg)
+        fp = block.fp + block.of_steps(unscored) if has_unscored else block.fp
         return {
             THRESHOLD: codec.decode(block.codes),
             "tp": block.tp,

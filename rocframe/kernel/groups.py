@@ -105,11 +105,11 @@ def sort_rows(cases: Cases, *, with_positions: bool = False) -> SortedRows:
 
     `with_positions` adds the position of each row in the frame.
     """
-    codec, codes = encode_rows(cases)
-    columns = {"codes": codes}
+    columns: dict[str, NDArray[Any]] = {}
+    codec, columns["codes"] = encode_rows(cases)  # no other name keeps the codes in memory
     columns |= {} if cases.count is None else {"count": cases.count}
     columns |= {} if cases.weight is None else {"weight": cases.weight}
-    columns |= {"row": np.arange(len(codes))} if with_positions else {}
+    columns |= {"row": np.arange(len(cases.score))} if with_positions else {}
     keys, starts, columns = _group_rows(cases.keys, columns)
     return _sort_within_groups(cases, codec, keys, starts, columns)
 

@@ -169,6 +169,7 @@ def _sort_large(codes: Codes) -> None:
     def sort_part(i: int) -> None:
         part = codes[stops[i] - len(parts[i]) : stops[i]]
         part[:] = parts[i]
+        parts[i] = part  # frees the memory of the copy before the sort allocates memory
         _sort(part)
 
     run_parallel(sort_part, range(len(parts)))
