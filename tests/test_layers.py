@@ -92,7 +92,7 @@ DEPENDENCIES = {
         "charts",
     },
     "cyclopts": {"cli"},
-    "rich": {"cli"},
+    "rich": {"reports", "cli"},
     "vl_convert": {"reports"},
     "narwhals": {"compression"},
     "duckdb": set(),

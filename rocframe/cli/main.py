@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rocframe.cli.options import LogOptions
     from rocframe.cli.tasks import Outcome
-    from rocframe.cli.terminal import Progress
+    from rocframe.reports.progress import Progress
 
 
 SUCCESS, NOT_PASSED, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
@@ -301,8 +301,9 @@ def _run(
 
     `table_text` is the function that formats the result table; the default is `areas_table`.
     """
-    from rocframe.cli.terminal import Progress, areas_table
+    from rocframe.cli.terminal import areas_table
     from rocframe.reports.page import pooling_sentence
+    from rocframe.reports.progress import Progress
 
     if options.no_count and options.count is not None:
         return _fail("--count and --no-count cannot be combined.")

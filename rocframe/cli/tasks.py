@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rocframe.cli.options import DecisionOptions, EvaluationOptions, LogOptions, ReleaseOptions
-    from rocframe.cli.terminal import Progress
     from rocframe.io.logs import Logs
+    from rocframe.reports.progress import Progress
     from rocframe.reports.report import ReportOptions
 
 

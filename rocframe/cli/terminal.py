@@ -1,10 +1,7 @@
-"""Format result tables as text, and show progress on stderr."""
+"""Format result tables as text for a terminal."""
 
 from __future__ import annotations
 
-import sys
-from threading import Lock, Timer
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from rocframe.rates import CONFUSION
@@ -22,11 +19,7 @@ from rocframe.schemas import ROW_COUNTS, THRESHOLD
 from rocframe.text import format_count, format_p_value, format_percent, format_threshold
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
-
     import polars as pl
-    from rich.progress import Progress as Bar
 
 
 COLUMN_GAP = "  "
@@ -174,114 +167,3 @@ def _shorten_names(columns: list[list[str]], n_names: int, width: int) -> None:
             cell if cell_len(cell) <= limit else set_cell_size(cell, limit - 1).rstrip() + "…"
             for cell in columns[widest]
         ]
-
-
-class Progress:
-    """Show the current step on stderr after a delay.
-
-    In a terminal, the current step has a progress bar, which is removed at the end. In other
-    outputs, such as the log of a nightly job, each step is a line. Commands that end before the
-    delay show nothing.
-    """
-
-    def __init__(self, *, quiet: bool = False, delay: float | None = None) -> None:
-        self._terminal = sys.stderr.isatty()
-        if delay is None:
-            delay = 1.0 if self._terminal else 5.0
-        self._start = monotonic()
-        self._step = self._item = self._shown_step = ""
-        self._n_started, self._n_expected, self._fraction = 0, 0, 0.0
-        self._active = False
-        self._bar: Bar | None = None
-        self._lock = Lock()
-        self._timer = None if quiet else Timer(delay, self._activate)
-
-    def __enter__(self) -> Self:
-        if self._timer is not None:
-            self._timer.daemon = True
-            self._timer.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        with self._lock:
-            self._active = False
-            if self._bar is not None:
-                self._bar.stop()
-
-    def expect(self, n_steps: int) -> None:
-        """Set the number of steps that follow the current step.
-
-        Without this number, the bar shows movement, but not the share of the work that is done.
-        """
-        with self._lock:
-            self._n_expected = self._n_started + n_steps
-            self._show()
-
-    def step(self, text: str) -> None:
-        """Start the next step."""
-        self._set(text, "", 0.0)
-
-    def count(self, text: str, n_done: int, n_total: int) -> None:
-        """Start a step with several items, or set the number of its finished items."""
-        self._set(text, f" {n_done + 1:,} of {n_total:,}", n_done / n_total)
-
-    @property
-    def share(self) -> float | None:
-        """The share of the work that is done, if the steps have equal work; None if unknown."""
-        if not self._n_expected:
-            return None
-        return min((self._n_started - 1 + self._fraction) / self._n_expected, 1.0)
-
-    def _set(self, step: str, item: str, fraction: float) -> None:
-        with self._lock:
-            self._n_started += step != self._step
-            self._step, self._item, self._fraction = step, item, fraction
-            self._show()
-
-    def _activate(self) -> None:
-        with self._lock:
-            self._active = True
-            self._show()
-
-    def _show(self) -> None:
-        if not self._active or not self._step:
-            return
-        if self._terminal:
-            if self._bar is None:
-                self._bar = _start_bar(self._start)
-            self._bar.update(
-                self._bar.task_ids[0],
-                description=self._step + self._item,
-                total=None if self.share is None else 1,
-                completed=self.share or 0,
-            )
-        elif self._step != self._shown_step:
-            self._shown_step = self._step
-            seconds = monotonic() - self._start
-            sys.stderr.write(f"rocframe: {seconds:6.1f} s  {self._step}\n")
-            sys.stderr.flush()
-
-
-def _start_bar(start: float) -> Bar:
-    """Show a progress bar on stderr, and return it; `start` is the start of the elapsed time."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    bar = Progress(
-        BarColumn(bar_width=24),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    bar.add_task("", total=None)
-    bar.tasks[0].start_time = start
-    bar.start()
-    return bar

@@ -18,10 +18,19 @@ from rocframe.frames import column, lazy_plan
 from rocframe.io.files import check_target, collect_query, local_path, write_text
 from rocframe.io.tables import check_nesting
 from rocframe.kinds import kind_named
-from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_text, parse_names, public
+from rocframe.options import (
+    NOT_GIVEN,
+    NotGiven,
+    check_choice,
+    check_flag,
+    check_text,
+    parse_names,
+    public,
+)
 from rocframe.rates import Settings
 from rocframe.reports.offline_script import load_vl_convert
 from rocframe.reports.page import report_page
+from rocframe.reports.progress import Progress
 from rocframe.reports.report_tables import CLASS, areas_and_curves, report_tables
 from rocframe.schemas import MODEL
 from rocframe.text import format_list
@@ -59,6 +68,7 @@ def report(
     seed: int | None = None,
     title: str = "Evaluation",
     about: Mapping[str, object] | None = None,
+    progress: bool = False,
     positive: object = None,
     weight: Column | None = None,
     count: Count = NOT_GIVEN,
@@ -122,6 +132,9 @@ def report(
     about : mapping of str to JSON value, default None
         Names and values to list under the data and settings, such as files or a date. The page has
         no date by default.
+    progress : bool, default False
+        If True, show the current step on stderr: with a progress bar in a terminal, and as a line
+        of text elsewhere.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
@@ -190,13 +203,20 @@ def report(
         missing=missing,
     )
     check_text("title", title)
+    check_flag("progress", progress)
     entries = _check_about(about)
     check_page_path(path)
-    rows = collect_query(path, options.select_columns(predictions))
-    tables = report_tables(rows, options, *areas_and_curves(rows, options))
-    unused = options.unused_keys(lazy_plan("predictions", predictions).collect_schema())
-    provenance = {**options.provenance(rows), "about": entries, "unused_keys": unused}
-    write_text(path, report_page(tables, options, title=title, provenance=provenance))
+    with Progress(quiet=not progress, delay=0) as steps:
+        steps.step("Reading the predictions")
+        steps.expect(options.n_steps + 1)  # the last step writes the file
+        rows = collect_query(path, options.select_columns(predictions))
+        areas, curves = areas_and_curves(rows, options, steps.step)
+        tables = report_tables(rows, options, areas, curves, steps.step)
+        unused = options.unused_keys(lazy_plan("predictions", predictions).collect_schema())
+        provenance = {**options.provenance(rows), "about": entries, "unused_keys": unused}
+        page = report_page(tables, options, title=title, provenance=provenance, on_step=steps.step)
+        steps.step("Writing the page")
+        write_text(path, page)
     return Path(path)
 
 

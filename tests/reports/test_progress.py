@@ -4,7 +4,11 @@ import re
 import sys
 import time
 
-from rocframe.cli.terminal import Progress
+import polars as pl
+import pytest
+
+import rocframe as rf
+from rocframe.reports.progress import Progress
 
 
 def test_fast_commands_show_no_progress(capsys):
@@ -67,3 +71,21 @@ def test_the_bar_shows_the_share_of_the_steps():
     progress.step("Closing")
     progress.step("One more")
     assert [*shares, progress.share] == [0, 0.2, 0.3, 0.4, 0.5, 1]
+
+
+def test_a_report_names_its_steps(tmp_path, capsys):
+    pytest.importorskip("vl_convert")
+    log = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.6, 0.1]})
+    rf.report(log, "label", "score", path=tmp_path / "a.html", progress=True, kind="roc")
+    lines = [line[20:] for line in capsys.readouterr().err.splitlines()]
+    assert lines == [
+        "Reading the predictions",
+        "Computing the AUC",
+        "Computing the curves",
+        "Computing the metrics",
+        "Computing the calibration",
+        "Drawing the charts: ROC",
+        "Drawing the charts: Calibration",
+        "Drawing the dashboard",
+        "Writing the page",
+    ]
