@@ -184,9 +184,11 @@ def drift(
     Notes
     -----
     The test assumes that the rows of different windows are independent. This is not the case if the
-    same users occur in several windows, or if windows overlap; rows of overlapping windows are
-    therefore not tested against each other. Rows with a null in `over` are one window, which is
-    never the reference of `"first"` and `"previous"`.
+    same users occur in several windows, or if windows share rows. Windows that overlap are
+    therefore not tested against each other. With `windows(closed="both")`, rows at the end of a
+    window are also in the next window; these windows are tested as if they shared no rows. Rows
+    with a null in `over` are one window, which is never the reference of `"first"` and
+    `"previous"`.
 
     With `reference="first"` or a given window, all tests depend on the estimate of the same
     reference. A reference with few rows has a wide interval, and tests against it have low power.
