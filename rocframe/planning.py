@@ -109,10 +109,9 @@ def power(
     Notes
     -----
     The estimated area is assumed to be normal. This approximation is poor for areas near 1 and for
-    fewer than 10 rows of a class. The p-value of DeLong's test is null if all positives score
-    higher than all negatives. With `se_at="estimate"`, the result does not depend on which of the
-    two models is `auc_b`. Rows are assumed to be independent; several rows of one person contain
-    less information.
+    fewer than 10 rows of a class. With `se_at="estimate"`, the result does not depend on which of
+    the two models is `auc_b`. Rows are assumed to be independent; several rows of one person
+    contain less information.
 
     References
     ----------
@@ -240,10 +239,9 @@ def sample_size(
     Notes
     -----
     The estimated area is assumed to be normal. This approximation is poor for areas near 1 and for
-    fewer than 10 rows of a class, so the result has at least 10 rows of each class. The p-value of
-    DeLong's test is null if all positives score higher than all negatives. With `se_at="estimate"`
-    the result does not depend on which of the two models is `auc_b`. Rows are assumed to be
-    independent; several rows of one person contain less information.
+    fewer than 10 rows of a class, so the result has at least 10 rows of each class. With
+    `se_at="estimate"` the result does not depend on which of the two models is `auc_b`. Rows are
+    assumed to be independent; several rows of one person contain less information.
 
     References
     ----------
@@ -408,9 +406,8 @@ def detectable_difference(
     Notes
     -----
     The estimated area is assumed to be normal. This approximation is poor for areas near 1 and for
-    fewer than 10 rows of a class. The p-value of DeLong's test is null if all positives score
-    higher than all negatives. Under the null hypothesis both models have the area `auc_b`. Rows are
-    assumed to be independent; several rows of one person contain less information.
+    fewer than 10 rows of a class. Under the null hypothesis both models have the area `auc_b`. Rows
+    are assumed to be independent; several rows of one person contain less information.
 
     References
     ----------

@@ -101,8 +101,8 @@ def area(
         For averaged curves as returned by `average`, the result has the keys and `auc_of_mean`. For
         kinds other than ROC and DET, the column is `area_of_mean`, the area on the axes of the
         kind. Rows are connected by straight lines. The area is null if the rows do not cover the
-        range from 0 to 1, or if `n_curves` differs between rows, because the rows are then means of
-        different curves. `by`, `kind` and `alert_rate` are not available for averaged curves.
+        range from 0 to 1, or if `n_curves` differs between rows. `by`, `kind` and `alert_rate` are
+        not available for averaged curves.
 
     Raises
     ------
@@ -115,18 +115,15 @@ def area(
 
     Notes
     -----
-    If the curve was computed with `thresholds=`, and all negatives have scores at or above the
-    lowest threshold, the result is the area under straight lines between the points of the curve.
+    If the curve was computed with `thresholds=`, the result is the area under straight lines
+    between the points at these thresholds.
 
-    With *m* positives and the prevalence π, `lift_area` is m · (π/2 + (1 − π) · auc).
-    If positives are unscored (`missing="worst"`), `lift_area` is smaller than this value, because
-    the lift chart is constant right of its last point. The area under the gain curve is `lift_area`
-    / m.
+    With *m* positives and the prevalence π, `lift_area` is m · (π/2 + (1 − π) · auc). If positives
+    are unscored (`missing="worst"`), `lift_area` is smaller than this value. The area under the
+    gain curve is `lift_area` / m.
 
-    If the last row of a curve has no true negatives, missing rows below it are not detected: a
-    complete curve of data with unscored positives (`missing="worst"`) can have the same counts. In
-    both cases, `auc` is the area of the complete curve, and `average_precision` and `pr_auc` are
-    the areas up to the last row.
+    If a curve ends at a TPR below 1, as with unscored positives (`missing="worst"`),
+    `average_precision` and `pr_auc` are areas up to the recall of the last row.
 
     References
     ----------

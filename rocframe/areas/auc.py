@@ -168,11 +168,11 @@ def auc(
         worse than chance. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied
         by `count` but not by `weight`.
 
-        Areas are null if there are no positives or no negatives. `se` is null if the variance is 0.
-        This is the variance of the resamples for the bootstraps, and DeLong's variance for all
-        other methods. If a class has one row, `se` and the limits of DeLong's methods and of the
-        bootstraps are null. If the AUC is 0 or 1, the limits are computed by Newcombe's method, and
-        `ci_method` (String) is `"newcombe"`.
+        Areas are null if there are no positives or no negatives. If the variance is 0, `se` is
+        null. The variance is computed from the resamples for the bootstraps, and by DeLong's method
+        for all other methods. If a class has one row, `se` and the limits of DeLong's methods and
+        of the bootstraps are null. If the AUC is 0 or 1, the limits are instead computed by
+        Newcombe's method, and `ci_method` (String) is `"newcombe"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, redrawn`. `redrawn:12` means that
@@ -191,12 +191,11 @@ def auc(
     With `cluster`, Obuchowski's variance is used instead of DeLong's.
 
     With `alert_rate=(0, u)`, the partial area is Clémençon and Vayatis' local AUC: the integral of
-    1 - FPR over TPR, up to the point of the ROC curve with the alert rate u. It is also the area
-    under the ROC curve if TPR were constant right of this point. The point is interpolated linearly
-    if it is within a tie. The area is the AUC for u = 1. The area is u - u²/2 for random scores,
-    and at most u divided by the prevalence. DeLong's variance is not valid for this area, because
-    the score at the end of the range depends on the data of both classes. Resamples for this area
-    are drawn from both classes together.
+    1 - FPR over TPR, up to the point of the ROC curve with the alert rate u. For u = 1, the local
+    AUC is the AUC. For random scores, the local AUC is u - u²/2. The local AUC is at most u divided
+    by the prevalence. DeLong's variance is not valid for the local AUC, because the lowest score in
+    the range depends on the data of both classes. Resamples for the local AUC are drawn from both
+    classes together.
 
     Each resample has as many rows of each class as the data. With `cluster`, each resample consists
     of as many clusters as the data. The p-quantile of n replicates in increasing order is the

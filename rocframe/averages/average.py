@@ -184,11 +184,11 @@ def average(
         `recall`, it is the highest threshold whose rate is at least the value; for a fixed `fnr`,
         the highest threshold whose rate is at most the value.
 
-        Standard deviations have the divisor n - 1 and are null for a single curve; limits except
-        binomial limits are then also null. If all curves have the same value, the standard error
-        and the limits are null and the note is `zero_variance`. Binomial limits do not depend on
-        differences between curves; their standard error is null for means of 0 and 1. Limits are
-        clipped to the range of the metric.
+        Standard deviations have the divisor n - 1. If there is a single curve, standard deviations,
+        standard errors and limits are null. If all curves have the same value, standard errors and
+        limits are null, and the note is `zero_variance`. With `interval="binomial"`, limits are
+        never null for these reasons, and the standard error is null only if the mean is 0 or 1.
+        Limits are clipped to the range of the metric.
 
         `note` is null, or contains all of the following values that apply:
 
@@ -244,20 +244,18 @@ def average(
     Binomial limits are Wilson's limits of the pooled rate: the sum of the counts of all curves at
     the point, divided by the sum of the rows of all curves. The pooled rate does not depend on
     `weights`. If the curves have different numbers of rows or different weights, the pooled rate
-    differs from the mean. If the mean is outside the limits, the nearest limit is set to the mean,
-    so that the interval contains the mean.
+    differs from the mean. If the mean is then outside the limits, the nearest limit is set to the
+    mean.
 
     The p-quantile of n bootstrap means in increasing order is the mean at position p·(n + 1),
-    interpolated linearly. At positions below 1 or above n, the p-quantile is the first or the last
-    mean.
+    interpolated linearly.
 
     If the last row of a curve has true negatives, rows with lower thresholds are missing, because
     of a filter or of `curve(thresholds=...)`. The curve has no value at points that need these
     rows. Metrics that both rise and fall, such as accuracy, need all rows.
 
-    If the last row of a curve has no true negatives, missing rows below it are not detected: a
-    complete curve of data with unscored positives (`missing="worst"`) can have the same counts. In
-    both cases, the curve has no value at a TPR above the TPR of the last row.
+    A curve with unscored positives (`missing="worst"`) ends at a TPR below 1. The curve has no
+    value at a higher TPR.
 
     `curves` can also be a table of `calibration`. Its curves are averaged at given scores, with
     `method="vertical"`. The event rate of a curve at a score is interpolated linearly between the
@@ -265,11 +263,11 @@ def average(
     its last point. Options about metrics are not supported.
 
     `"threshold"` and `"pooled"` require curves with a row for each of their scores. A curve from
-    `curve(thresholds=...)` lacks rows. This is detected if its last row has true negatives, or if
-    two neighboring rows have the same counts; with weights, only the first condition is checked.
+    `curve(thresholds=...)` lacks rows. Missing rows are detected if the last row of the curve has
+    true negatives, or if two neighboring rows of a curve without weights have the same counts.
 
-    - If missing rows are detected, the curve has values only at its own thresholds. It can be
-      pooled only with curves that have the same thresholds.
+    - If missing rows are detected, the curve has values only at its own thresholds. The curve can
+      be pooled only with curves that have the same thresholds.
     - If missing rows are not detected, each score is treated as equal to the highest threshold of
       the curve that does not exceed the score.
 

@@ -148,12 +148,12 @@ def band(
         - `fpr_lower` and `fpr_upper` are the limits of FPR; they are null except for `"threshold"`.
         - `scope` (String) is `pointwise` or `simultaneous`, and `band` (String) is the method.
 
-        If a group lacks a class, `tpr` and the limits are null. Such groups have one row if the
-        points are those of the curve of each group, as with `grid="curve"` or `method="threshold"`.
-        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, no_solution`. Bands from resampled
-        curves have no limits if a class has one row, or if all resampled curves are equal.
-        `no_solution` means that the binormal likelihood has no maximum.
+        If a group lacks a class, `tpr` and the limits are null. With `grid="curve"` or
+        `method="threshold"`, such a group has one row. `note` (String) is null, or the first of
+        these values that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
+        zero_variance, no_solution`. Bands from resampled curves have no limits if a class has one
+        row, or if all resampled curves are equal. `no_solution` means that the binormal likelihood
+        has no maximum.
 
     Raises
     ------

@@ -149,9 +149,9 @@ def chart(
     color : str or None, optional
         Group column with a color for each of its values; None for one color. By default, `model` if
         that is a group column, else the first group column that `facet` and `detail` do not name.
-        If the column has more than 12 values, which are not numbers or times, all lines have the
-        same color and tooltips show the value. Dot plots then have a line per value. By default,
-        dot plots have colors only if the column has at most eight values and another column
+        If the column has more than 12 values that are not numbers or times, all lines have the same
+        color and tooltips show the value. Dot plots then have a line per value. By default, dot
+        plots have colors only if the column has at most eight values and another column
         distinguishes the lines; comparisons of models have no colors by default.
     facet : str, default None
         Group column with a panel for each of its values.

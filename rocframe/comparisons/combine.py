@@ -126,11 +126,11 @@ def combine(
         - `tp, fp, fn, tn` are the counts, Int64, or Float64 if rows are weighted.
 
         - `fpr_independent` and `tpr_independent` (Float64) are the expected rates if the decisions
-          of both models are independent within each class. For TPR, they are `tpr_a * tpr_b` for
+          of both models are independent within each class. `tpr_independent` is `tpr_a * tpr_b` for
           AND, and `tpr_a + tpr_b - tpr_a * tpr_b` for OR.
         - `fpr_min`, `fpr_max`, `tpr_min` and `tpr_max` (Float64) are the lowest and the highest
-          possible rates. For TPR, they are `max(0, tpr_a + tpr_b - 1)` and `min(tpr_a, tpr_b)` for
-          AND, and `max(tpr_a, tpr_b)` and `min(1, tpr_a + tpr_b)` for OR.
+          possible rates. `tpr_min` is `max(0, tpr_a + tpr_b - 1)` for AND and `max(tpr_a, tpr_b)`
+          for OR. `tpr_max` is `min(tpr_a, tpr_b)` for AND and `min(1, tpr_a + tpr_b)` for OR.
 
         - `fpr_a`, `tpr_a`, `fpr_b` and `tpr_b` (Float64) are the rates of both models on the rows
           that both scored.

@@ -148,8 +148,8 @@ def compare(
     margin : float, default None
         Non-inferiority margin, at least 0 and below 1. Requires `baseline`, which is `model_a`. The
         test is one-sided. Its alternative hypothesis is that `model_b` is worse than `model_a` by
-        less than the margin. The p-value is below 0.05 if `model_b` is worse by less than the
-        margin at both limits of the interval with `level=0.9`.
+        less than the margin. If `model_b` is worse by less than the margin at both limits of the
+        interval with `level=0.9`, the p-value is below 0.05.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the value of `model_a` is
         larger (`"greater"`) or smaller (`"less"`).
@@ -204,9 +204,9 @@ def compare(
         - `lower` and `upper` are the confidence limits of the difference.
         - `p_adjusted` is adjusted for the number of tests; the limits are not adjusted.
         - `se` is the standard error of the difference.
-        - `auc_a` and `auc_b` are the areas of the two models. With a range, they are named
-          `partial_auc_a` and `partial_auc_b`. With a fixed rate, the columns `tpr_a` and `tpr_b`,
-          or `fpr_a` and `fpr_b`, replace them. With `metric`, they are `average_precision_a` and
+        - `auc_a` and `auc_b` are the areas of the two models. With a range, the columns are named
+          `partial_auc_a` and `partial_auc_b`. With a fixed rate, the columns are `tpr_a` and
+          `tpr_b`, or `fpr_a` and `fpr_b`. With `metric`, the columns are `average_precision_a` and
           `average_precision_b`, `brier_a` and `brier_b`, or `log_loss_a` and `log_loss_b`.
 
         `statistic` is `difference` minus its value under the null hypothesis, divided by `se`. For
@@ -216,10 +216,10 @@ def compare(
         null for both permutation tests.
 
         For the other methods, the limits, `se` and `p_value` are null if a class has fewer than two
-        rows or clusters, or if the variance of the difference is 0. The t tests of losses need two
-        rows or clusters, of any class. If the variance and the difference are 0, `p_value` is not
-        null: it is 1 for a two-sided test, 1/2 for a one-sided test, and 0 for a test with a
-        positive `margin`. These columns are Float64.
+        rows or clusters, or if the variance of the difference is 0. For the t tests of losses, two
+        rows or clusters of any class are enough. If both the variance and the difference are 0,
+        `p_value` is not null, but 1 for a two-sided test, 1/2 for a one-sided test, and 0 for a
+        test with a positive `margin`. These columns are Float64.
 
         - `n_paired` (Int64) is the number of rows that both models scored; it is null for unpaired
           rows.
@@ -253,8 +253,9 @@ def compare(
     The tests assume independent rows, or independent clusters, and models that were fitted on
     other data. The tests do not account for the variance from fitting a model.
 
-    A positive `difference` means that `model_a` is better, except for losses and for the FPR at a
-    fixed TPR: there, lower values are better. `missing="worst"` is not supported for losses.
+    A positive `difference` means that `model_a` is better. For losses, and for the FPR at a fixed
+    TPR, a negative `difference` means that `model_a` is better. `missing="worst"` is not supported
+    for losses.
 
     References
     ----------

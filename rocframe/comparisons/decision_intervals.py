@@ -175,7 +175,7 @@ def decision_intervals(
         place of `probability_threshold, net_benefit` and `treat_all`. There is a column `model` if
         there are several score columns, or if `id` is given.
 
-        `decision_curve` and `cost_curve` define the points, the values and the trivial values.
+        The descriptions of `decision_curve` and `cost_curve` define these columns.
 
         - `difference` is the value of the model minus the value of the baseline. The model is
           better than the baseline if the difference of net benefits is positive, or the difference
@@ -222,7 +222,7 @@ def decision_intervals(
     simulation of normally distributed scores, 95 % intervals of costs by `"bootstrap_basic"`
     contained the lowest cost of the population in 70 to 90 % of the samples with 50 rows of each
     class, and in 80 to 95 % with 200 rows. For intervals by `"bootstrap"`, these percentages were
-    lower. Differences between models have a smaller bias: their intervals by `"bootstrap"`
+    lower. Differences between models have a smaller bias. Intervals of differences by `"bootstrap"`
     contained the difference of the population in 92 to 99 % of the samples.
 
     References

@@ -95,8 +95,9 @@ def drift(
         names to columns compares several models side by side. The result then has the group
         column `model` (String) after `by`.
     over : str, default "window"
-        Column of the windows. If it is `"window"`, and the table has the column `window_end`, both
-        are columns of the result, and windows that overlap are not tested against each other.
+        Column of the windows. If `over` is `"window"` and the table has the column `window_end`,
+        the result also has the column `window_end`, and windows that overlap are not tested against
+        each other.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     reference : object, default "first"
@@ -107,7 +108,7 @@ def drift(
         the reference of each group is then the group with the same keys in this table.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the AUC of the window is
-        larger (`"greater"`) or smaller (`"less"`) than that of the reference.
+        larger (`"greater"`) or smaller (`"less"`) than the AUC of the reference.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"
@@ -140,20 +141,22 @@ def drift(
         reference_upper, se, statistic, df, n_pos, n_neg, n_missing, ci_level, ci_method, test,
         note`; one row per group and window, sorted by group and window.
 
-        `lower` and `upper` are the limits of `auc`, as in the table of `auc`. `difference` is
-        `auc` - `reference_auc`, between -1 and 1. `difference_lower` and `difference_upper` are its
-        limits, and `se` is its standard error. `p_adjusted` is adjusted for the number of tests;
-        the limits are not adjusted. `statistic` is `difference` divided by `se`, and `df` is the
-        number of degrees of freedom of the t test. These columns are Float64.
+        `lower` and `upper` are the limits of `auc`, as in the result of the function `auc`.
+        `difference` is
+        `auc` - `reference_auc`, between -1 and 1. `difference_lower` and `difference_upper` are the
+        limits of the difference, and `se` is the standard error of the difference. `p_adjusted` is
+        adjusted for the number of tests; the limits are not adjusted. `statistic` is `difference`
+        divided by `se`, and `df` is the number of degrees of freedom of the t test. These columns
+        are Float64.
 
         `reference` is the reference window, with the dtype of `over`; it is null if the reference
         is a table. `reference_auc`, `reference_lower` and `reference_upper` are the AUC of the
-        reference and its limits. The columns of the difference
-        and of the test are null for the reference itself, and if the group does not have the
-        reference window. They are also null if the reference or the window has no AUC. All columns
-        of the test are null, except `difference`, if a class has fewer than two rows, if the
-        variance is 0, or if the window overlaps the reference. If the variance and the difference
-        are 0, `p_value` is 1 for a two-sided test and 1/2 for a one-sided test.
+        reference and its limits. The columns of the difference and of the test are null for the
+        reference itself, if the group does not have the reference window, or if the reference or
+        the window has no AUC. If a class has fewer than two rows, if the variance is 0, or if the
+        window overlaps the reference, all these columns except `difference` are null. If both the
+        variance and the difference are 0, `p_value` is instead 1 for a two-sided test and 1/2 for a
+        one-sided test.
 
         `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows of the window. `ci_level`
         (Float64) is `level`. `ci_method` (String) is the method of `lower` and `upper`, and `test`
@@ -192,8 +195,9 @@ def drift(
 
     With `reference="first"` or a given window, all tests depend on the estimate of the same
     reference. A reference with few rows has a wide interval, and tests against it have low power.
-    To use a longer reference, such as the first month for windows of a week, pass its rows as a
-    table, and leave them out of `predictions`: the test assumes that both have different rows.
+    To use a longer reference, such as the first month for windows of a week, pass the rows of the
+    reference as a table, and leave these rows out of `predictions`, because the test assumes that
+    both tables have different rows.
 
     With `adjust="holm"`, the probability that any window of an unchanged group has `p_adjusted`
     below 0.05 is at most about 0.05. If the table is evaluated again each day, the number of tests

@@ -76,7 +76,7 @@ def drift_test(
         column `model` (String) after `by`.
     over : str, default "window"
         Column of the windows, which must not overlap: dates, times or integers. Values of other
-        types have no trend. If it is `"window"`, the column `window_end` is read too.
+        types have no trend. If `over` is `"window"`, the column `window_end` is also read.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     level : float, default 0.95
@@ -110,18 +110,18 @@ def drift_test(
         `homogeneity_p` is the p-value of Cochran's test, `cochran_q` its statistic, and `df`
         (Int64) the number of degrees of freedom. `trend_p` is the p-value of the trend. `slope` is
         the change of the AUC per day for dates and times, and per 1 for integers, at the mean AUC.
-        `lower` and `upper` are its limits, and `se` is its standard error. `between_sd` is the
-        standard deviation of the AUC between windows, without the sampling error; 0 if the
-        areas differ less than expected by chance. `mean_auc` is the weighted mean of the areas.
-        These columns are Float64, except `df`.
+        `lower` and `upper` are the limits of `slope`, and `se` is the standard error of `slope`.
+        `between_sd` is the standard deviation of the AUC between windows, without the sampling
+        error. `between_sd` is 0 if the areas differ less than expected by chance. `mean_auc` is the
+        weighted mean of the areas. These columns are Float64, except `df`.
 
         A window is left out of the tests if it lacks a class, has one row of a class, or has the
-        AUC 0 or 1. `n_windows` (Int64) is the number of the other windows. The columns of the
-        homogeneity are null for fewer than two windows, and those of the trend for fewer than three
-        windows. `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows of all windows.
-        `ci_level` (Float64) is `level`. `note` (String) is null, or the first of these values that
-        applies: `no_rows, no_positives, no_negatives`, followed by the number and the keys of the
-        windows that are left out, such as `left_out:1 (2026-01-05)`.
+        AUC 0 or 1. `n_windows` (Int64) is the number of the other windows. If `n_windows` is below
+        2, the columns of the homogeneity are null. If `n_windows` is below 3, the columns of the
+        trend are null. `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows of all
+        windows. `ci_level` (Float64) is `level`. `note` (String) is null, or the first of these
+        values that applies: `no_rows, no_positives, no_negatives`, followed by the number and the
+        keys of the windows that are left out, such as `left_out:1 (2026-01-05)`.
 
     Raises
     ------
@@ -143,9 +143,9 @@ def drift_test(
     Notes
     -----
     The trend is a random effects meta-regression of the logit of the AUC on the start of the
-    window, with Knapp and Hartung's t test. It accounts for variation between windows that is not
-    sampling error, so a model whose AUC varies from week to week has no trend for this reason
-    alone. `slope`, its limits and `between_sd` are converted to the scale of the AUC by the delta
+    window, with Knapp and Hartung's t test. The regression accounts for variation between windows
+    that is not sampling error: if the AUC of a model varies from week to week, this alone is not a
+    trend. `slope`, its limits and `between_sd` are converted to the scale of the AUC by the delta
     method, with the factor `mean_auc` · (1 - `mean_auc`).
 
     With many rows per window, Cochran's test finds changes that are too small to matter. Read

@@ -165,13 +165,14 @@ def gate(
         - `"undecided"`: the test has no p-value. The group does not pass; `note` has the reason.
         - `"ignored"`: the group does not count because of `min_rows`.
 
-        `deterioration` is `auc_old - auc_new` or, for losses, the loss of the new model minus that
-        of the old model. If it is positive, the new model is worse. `limit` is its upper one-sided
-        confidence limit; `level` must be above 0.5. Without adjustment, a group passes if `limit`
-        is below `margin`; the limit is not adjusted for the number of groups. `p_value` is that of
-        the null hypothesis that the deterioration is at least `margin`. `se` is the standard error
-        of the deterioration. These columns are Float64. For other metrics, the columns of values
-        are named `average_precision_old` and `average_precision_new`, and so on.
+        `deterioration` is `auc_old - auc_new` or, for losses, the loss of the new model minus the
+        loss of the old model. If `deterioration` is positive, the new model is worse. `limit` is
+        the upper one-sided confidence limit of `deterioration`; `level` must be above 0.5. Without
+        adjustment, a group passes if `limit` is below `margin`. `limit` is not adjusted for the
+        number of groups. `p_value` is the p-value of the null hypothesis that the deterioration is
+        at least `margin`. `se` is the standard error of the deterioration. These columns are
+        Float64. For other metrics, the columns of values are named `average_precision_old` and
+        `average_precision_new`, and so on.
 
         `n_paired` (Int64) is the number of rows that both models scored; it is null for unpaired
         rows. `ci_level` (Float64) is `level`, and `test` (String) is `method`.
@@ -206,9 +207,8 @@ def gate(
     data. The p-value of `"newcombe"` is the significance level at which the limit of the
     deterioration is equal to `margin`.
 
-    If the old and the new model have no difference in the group but different scores, such as two
-    models with an AUC of 1, all methods except `"newcombe"` and `"newcombe_unpaired"` estimate a
-    variance of 0. These groups are undecided.
+    If both models have an AUC of 1 in a group but different scores, all methods except `"newcombe"`
+    and `"newcombe_unpaired"` estimate a variance of 0, and the verdict is `"undecided"`.
 
     References
     ----------

@@ -169,8 +169,6 @@ def hull_shares(
     best: several models can be on the hull of the same resample, and a model is on the hull even if
     its only vertex is optimal for a small range of costs.
 
-    Integer counts are compared exactly. With weights, and for independent models with large and
-    different numbers of rows, rates are compared as floats.
 
     References
     ----------

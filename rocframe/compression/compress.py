@@ -62,9 +62,9 @@ def compress(
         %. Use it for small probabilities and other scores of very different sizes.
     max_envelope : float, default None
         Find the coarsest resolution for which `auc_optimistic - auc_pessimistic` is at most this
-        number, above 0 and below 1. Each group has its own resolution. The scores of a group are
-        not rounded if the ties in the data alone exceed this number. Needs several passes over the
-        data.
+        number, above 0 and below 1. Each group has its own resolution. If `auc_optimistic -
+        auc_pessimistic` of the exact scores exceeds this number, the scores of the group are not
+        rounded. Needs several passes over the data.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None
@@ -87,11 +87,12 @@ def compress(
         `label` (Boolean) is true for the positive class, and null if the label is missing. The
         other columns are:
 
-        - `score` is the lower edge of the range of scores that were merged. It is null if the score
-          is missing. Its dtype is Float64; integers and decimals that are not rounded keep their
-          dtype. If several scores are given, there is one column for each, with its name.
-        - `score_width` (Float64) is the width of this range: a row represents scores s with
-          `score <= s < score + score_width`. It is 0 if `score` is exact, and null if the score is
+        - `score` is the lower edge of the range of scores that were merged, and null if the score
+          is missing. The dtype is Float64, except for integers and decimals that are not rounded:
+          these keep their dtype. If several scores are given, each score has a column with the name
+          of the score.
+        - `score_width` (Float64) is the width of this range: a row represents scores s with `score
+          <= s < score + score_width`. The width is 0 if `score` is exact, and null if the score is
           missing.
         - `weight` (with the dtype of the weights) exists only if `weight` is given.
         - `count` (Int64) is the number of rows.
@@ -110,10 +111,11 @@ def compress(
 
     Notes
     -----
-    Rounding merges the scores of a range. No range contains the lower edge of another range. Each
-    point of a curve of rounded scores is therefore a point of the exact curve; only the points
-    between two edges are missing. Therefore `auc_pessimistic` and `auc_optimistic` of rounded
-    scores are bounds of the exact AUC.
+    Rounding merges the scores of a range into one score, the lower edge of the range. The lower
+    edges are the thresholds of the curve of the rounded scores. At these thresholds, the same rows
+    are predicted positive as without rounding. Each point of the curve is therefore also a point of
+    the exact curve. Because only points of the exact curve between two thresholds are missing, the
+    exact AUC is between `auc_pessimistic` and `auc_optimistic` of the rounded scores.
 
     Tables of several days or sites are combined by concatenation: `compress(pl.concat(tables),
     "label", "score", count="count")` is equal to the compressed table of all rows. If the tables

@@ -71,16 +71,16 @@ def at(
         Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
         DataFrame.
     threshold : float or sequence of float, default None
-        Return the counts of `score >= threshold`: the row with the smallest threshold that is at
-        least this value.
+        Return the row with the smallest threshold that is at least this value. The counts of this
+        row are the counts of `score >= threshold`.
     fpr : float or sequence of float, default None
         Return the row with the lowest threshold whose false positive rate is at most this value.
     tpr : float or sequence of float, default None
         Return the row with the highest threshold whose true positive rate is at least this value.
     alert_rate : float or sequence of float, default None
         Return the row with the lowest threshold at which the proportion of rows that are predicted
-        positive is at most this value. If the table was computed with `prevalence=`, it is the
-        proportion at that prevalence.
+        positive is at most this value. If the table was computed with `prevalence=`, the proportion
+        is computed at that prevalence.
     tnr : float or sequence of float, default None
         Return the row with the lowest threshold whose true negative rate is at least this value.
     fnr : float or sequence of float, default None
@@ -120,10 +120,10 @@ def at(
 
         With `interpolate=True`, the counts are Float64 and the threshold is null. Rates and metrics
         are computed from the interpolated counts, at the prevalence of the table if it was computed
-        with `prevalence=`. A column of a metric is computed only if it has the name of the metric,
-        and contains this metric with its default options in all rows of `curves`. All other columns
-        are null, for example user-defined metrics, `expected_cost`, `net_benefit`, and `f_beta`
-        with a `beta` other than 1.
+        with `prevalence=`. The column of a metric is computed only if the column has the name of
+        the metric, and if the metric was computed with default options. All other columns are null,
+        for example user-defined metrics, `expected_cost`, `net_benefit`, and `f_beta` with a `beta`
+        other than 1.
 
         The last columns are `threshold_above, threshold_below, mix` (Float64). To obtain the point,
         use `threshold_below` for a random proportion `mix` of the cases, in [0, 1], and
@@ -142,10 +142,8 @@ def at(
 
     Notes
     -----
-    If the last row of a curve has no true negatives, missing rows below it are not detected: a
-    complete curve of data with unscored positives (`missing="worst"`) can have the same counts. In
-    both cases, the TPR of the last row is below 1. Larger values of `tpr` have no operating point,
-    so the result is null.
+    A curve with unscored positives (`missing="worst"`) ends at a TPR below 1. No row of the curve
+    has a higher TPR, so the columns of the curve table are null for higher values of `tpr`.
 
     References
     ----------

@@ -62,8 +62,8 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
         Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
         DataFrame.
     min_rows : int, default 1
-        Return only concavities with at least this number of rows, or this sum of weights. 1 returns
-        all concavities, also those with a lower sum of weights.
+        Return only concavities with at least this number of rows, or this sum of weights. If
+        `min_rows` is 1, all concavities are returned.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 

@@ -204,7 +204,7 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
         Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
         DataFrame.
     by : str or sequence of str, default None
-        Group columns, which the result also has.
+        Group columns. The result has the same group columns.
 
     Returns
     -------

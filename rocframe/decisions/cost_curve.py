@@ -83,22 +83,21 @@ def cost_curve(
           prevalence, and c_fn and c_fp are the costs of a false negative and of a false positive.
         - `expected_cost` (Float64) is the lowest expected cost, divided by π·c_fn + (1 - π)·c_fp,
           the cost if all predictions are wrong.
-        - `threshold`, `fpr` and `fnr` (Float64) belong to the row of the curve with this cost. If
-          several rows have this cost, they belong to the row with the highest threshold. The cost
-          of this row is a straight line from `fpr` at the probability cost 0 to `fnr` at 1.
+        - `threshold`, `fpr` and `fnr` (Float64) are the values of the row of the curve with this
+          cost. If several rows have this cost, the row with the highest threshold is used.
         - `trivial_cost` (Float64) is the cost of the better one of two trivial classifiers, which
           predict the same class for all rows.
         - `min_dcf` (Float64) is `expected_cost` divided by `trivial_cost`, the normalized minimum
-          detection cost; null at 0 and 1.
+          detection cost. `min_dcf` is null at the probability costs 0 and 1.
         - `second_cost` (Float64) is the lowest expected cost of all other curves, and
           `cost_difference` (Float64) is `second_cost` minus `expected_cost`. Both are null if there
           is no other curve.
 
         Costs, rates and the threshold are null if a curve lacks a class. `note` (String) is null or
         `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`. With `across`,
-        a curve that lacks a class does not take part if other curves of the group have both
-        classes. If several curves have the same cost, the first curve in the order of the keys is
-        named.
+        curves that lack a class are left out if another curve of the group has both classes. If
+        several curves have the lowest cost, the column `across` contains the first of their names
+        in sort order.
 
     Raises
     ------
@@ -119,9 +118,7 @@ def cost_curve(
     cost curve does not depend on the prevalence of the data, because `probability_cost` combines
     prevalence and costs. With equal costs, `probability_cost` is the prevalence, and
     `expected_cost` is the error rate. The maximum of the envelope is the equal error rate of the
-    convex hull; `grid="vertices"` contains it. With integer counts, the values at which the best
-    threshold changes are correctly rounded quotients. With sums of weights, they are rounded to 12
-    significant digits.
+    convex hull; `grid="vertices"` contains it.
 
     References
     ----------

@@ -78,11 +78,11 @@ def decision_curve(
           of the number of treated negatives, compared with treating all rows, minus the costs of
           untreated positives.
 
-        Values are null if the group has no rows. Without `prevalence`, a group that lacks a class
-        has all values, except that `standardized_net_benefit` is null if there are no positives.
-        With `prevalence`, all values that depend on rates are null in a group that lacks a class.
-        `interventions_avoided` is null at the threshold 0. `note` (String) is null or `no_rows`,
-        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+        Values are null if the group has no rows. If the group has no positives,
+        `standardized_net_benefit` is null. If `prevalence` is given and the group lacks a class,
+        all values except `treat_all` and `treat_none` are null. `interventions_avoided` is null at
+        the threshold 0. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
+        `one_positive` or `one_negative`.
 
     Raises
     ------

@@ -99,7 +99,7 @@ def h_measure(
         trivial_loss, prior_a, prior_b, n_pos, n_neg, n_missing, note`.
 
         - `h_measure` (Float64) is 1 - `expected_loss` / `trivial_loss`. The H measure is between 0
-          and 1; only with `missing="worst"`, it can be below 0.
+          and 1. With `missing="worst"`, the H measure can be below 0.
         - `expected_loss` (Float64) is the mean over c of the lowest loss of all thresholds. The
           loss of a threshold, per row, is (1 - π)·c·FPR + π·(1 - c)·FNR.
         - `trivial_loss` (Float64) is the same mean for the better trivial classifier.

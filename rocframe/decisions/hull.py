@@ -92,8 +92,7 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     -----
     The slope of the hull between two vertices is the likelihood ratio of the scores between their
     thresholds. The likelihood ratio times the odds of the prevalence is the calibrated odds of
-    isotonic regression. Integer counts are compared exactly, and the slopes between them are
-    correctly rounded. For curves with different numbers of rows, rates are compared as floats.
+    isotonic regression.
 
     The thresholds and counts of a common hull belong to several curves. A common hull is therefore
     not a curve table, and `area` and other functions can raise an error for it. The area under the

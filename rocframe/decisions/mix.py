@@ -291,8 +291,8 @@ def draw_decisions(
         left of `at` are group columns of the predictions.
     id : str or Expr
         Column or expression that identifies the case of a row, such as a customer. The draw depends
-        on the seed and on the text of this value only: it is the same in any order of rows, and for
-        all rows of a case.
+        only on the seed and on the text of this value. All rows of a case therefore have the same
+        draw.
     seed : int
         Seed of the random draw, an integer >= 0. Another seed draws other cases.
 

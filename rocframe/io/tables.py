@@ -199,9 +199,9 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
         ("table" if the type is unknown); `kind`, the kind of curve; `by`, the group columns;
         `rule`, the decision rule; `ties`, how tied scores are counted; `version` of rocframe;
         `schema`, the version of the metadata; then the names and values that were passed to
-        `write`. Entries that do not apply are None. Only tables with a column `prevalence` right of
-        `tn` have the entry `prevalence`: the prevalence at which the rates were computed, None if
-        it differs between rows.
+        `write`. Entries that do not apply are None. If the table has a column `prevalence` right of
+        `tn`, there is also the entry `prevalence`, the prevalence at which the rates were computed.
+        If the prevalence differs between rows, the entry is None.
 
     Raises
     ------

@@ -226,14 +226,17 @@ def intervals(
         are Float64.
 
         `estimate` is null if no threshold has the given rate or meets the constraints, or if the
-        metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. `se` and
-        bootstrap limits are also null if all resamples have the same value of the metric, or if a
-        class has fewer than two rows and no threshold is given.
+        metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. If all
+        resamples have the same value of the metric, or if a class has fewer than two rows and no
+        threshold is given, then `se` is null. The bootstrap limits are then also null, except for
+        these metrics:
 
-        If the AUC is 0 or 1, all resamples have equal metrics. The limits of AUC, Gini and KS are
-        then computed by Newcombe's methods; the limits of EER, average precision and `pr_auc` are
-        computed by Wilson's method. If a proportion or F1 at a given threshold is 0 or 1, its
-        limits are computed by Wilson's method. `ci_method` (String) is the method of the limits.
+        - If the AUC is 0 or 1, the limits of AUC, Gini and KS are computed by Newcombe's methods,
+          and the limits of EER, average precision and `pr_auc` by Wilson's method.
+        - If a proportion or F1 at a given threshold is 0 or 1, the limits of this metric are
+          computed by Wilson's method.
+
+        `ci_method` (String) is the method by which the limits were computed.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, no_solution, redrawn`. `redrawn:12`

@@ -92,9 +92,9 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
 
     Notes
     -----
-    The calibrated scores of a group are in the same order as the scores, except that different
-    scores can be tied after isotonic regression, or if their probabilities are equal in Float64. If
-    no new ties occur, the calibrated scores therefore have the same AUC as the scores.
+    The calibrated scores of a group are in the same order as the scores. Different scores can have
+    the same calibrated score, in particular with isotonic regression. If this does not occur, the
+    calibrated scores have the same AUC as the scores.
 
     Examples
     --------

@@ -195,11 +195,12 @@ def calibration(
         each row is positive with the probability of its score. A calibrated model has an event rate
         between these limits with a probability of about `level`.
 
-        A bin without rows has `n` = 0, and null scores, event rate and limits. A group without rows
-        has one row with null values, bin 0, unless `empty_bins` is True. A kernel estimate is null
-        at points without rows nearby. Bootstrap limits are null if all resamples have the same
-        event rate. If the event rate of a quantile or uniform bin is 0 or 1, and rows have neither
-        weights nor clusters, Wilson's limits are used instead, and `ci_method` is `wilson`.
+        A bin without rows has `n` = 0, and null scores, event rate and limits. If a group has no
+        rows and `empty_bins` is False, the result has one row for the group, with bin 0 and null
+        values. A kernel estimate is null at points without rows nearby. Bootstrap limits are null
+        if all resamples have the same event rate. If rows have neither weights nor clusters, a
+        quantile or uniform bin with an event rate of 0 or 1 has Wilson's limits instead, and
+        `ci_method` is `wilson`.
 
         `note` (String) is null, or the first of these values that applies:
 
@@ -207,9 +208,8 @@ def calibration(
         - `no_positives`, `no_negatives`, `one_positive` or `one_negative`: a class of the group has
           no row or one row.
         - `zero_variance`: all resamples have the same event rate.
-        - `redrawn:12`: the event rate is undefined in 12 resamples, which were omitted, for example
-          because they had no rows in the bin. With weights or clusters, for isotonic levels and for
-          points, resamples with rows of one class only are drawn again, and counted too.
+        - `redrawn:12`: 12 resamples were omitted because they had no rows in the bin, or were drawn
+          again because all their rows had the same class.
 
         `method` (String) is the argument `method`, which `chart` reads.
 
@@ -237,10 +237,10 @@ def calibration(
     instead of new quantiles.
 
     The limits of an isotonic level are for the isotonic regression at `score_mean`. Each resample
-    has its own isotonic regression, with other levels, which is interpolated linearly between
-    neighboring scores. At a fixed score at which the true event rate rises, the bootstrap of an
-    isotonic regression is not consistent (Sen, Banerjee and Woodroofe 2010). In simulations, the
-    limits at `level=0.95` contained the true event rate in 92 to 98 % of levels.
+    has its own isotonic regression. Between two neighboring scores of the resample, the event rate
+    is interpolated linearly. The bootstrap of an isotonic regression is not consistent at scores
+    where the true event rate rises (Sen, Banerjee and Woodroofe 2010). In simulations, the limits
+    at `level=0.95` contained the true event rate in 92 to 98 % of levels.
 
     The limits of a smooth curve describe the random error of the estimate, and not its bias. The
     bias is large where the true curve bends within the span or the bandwidth. The default bandwidth
@@ -248,10 +248,11 @@ def calibration(
     one. Resamples use the bandwidth of the data.
 
     The consistency limits of quantile and uniform bins without weights are exact: the number of
-    positives is below the lower limit, or above the upper limit, each with a probability of at most
-    (1 - `level`) / 2. In bins where this number has a variance of at least 400, the limits are
-    computed from its first four moments. All other consistency limits are quantiles of `n_boot`
-    draws of the labels, and depend on `seed`. All consistency limits are for independent rows.
+    positives of a bin is below the lower limit with a probability of at most (1 - `level`) / 2, and
+    above the upper limit with a probability of at most (1 - `level`) / 2. If the variance of this
+    number is at least 400, the limits are approximate instead. All other consistency limits are
+    quantiles of `n_boot` draws of the labels, and depend on `seed`. All consistency limits are for
+    independent rows.
 
     References
     ----------

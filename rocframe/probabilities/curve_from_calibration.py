@@ -143,13 +143,13 @@ def curve_from_calibration(
 
     For bins, q is n divided by the number of all rows, and each row of the result is a row of the
     curve of the predictions. Between these rows, the curve is a straight line: the scores of a bin
-    are treated as ties. If each bin has one score, the area therefore equals the area of the
-    predictions. Otherwise it equals the area of the binned scores. If the bins are isotonic levels,
-    the result is the convex hull of the curve of the predictions. With `density`, integrals are
+    are treated as ties. If each bin has one score, the area equals the area of the predictions.
+    Otherwise, the area equals the area of the binned scores. If the bins are isotonic levels, the
+    result is the convex hull of the curve of the predictions. With `density`, integrals are
     computed with the trapezoidal rule, and the density is 0 outside the grid.
 
     If the calibration table was computed with weights, its event rates are weighted, but `n` is the
-    number of rows. The counts are then approximate. This requires a float column, such as
+    number of rows. The counts are then approximate, and `n` must be a float column, such as
     `table.with_columns(pl.col("n").cast(pl.Float64))`. If `n` is replaced by the sum of weights of
     each bin, the counts are those of the weighted rows.
 

@@ -172,7 +172,7 @@ def fit_calibration(
 
     The parameters maximize the likelihood. For methods that need probabilities, scores are first
     clipped to [ε, 1 - ε] with ε = 2⁻⁵², because the logarithm of 0 is infinite. `"beta"` needs at
-    least three different scores. If one of its slopes would be negative, this slope is 0.
+    least three different scores. If a slope of `"beta"` would be negative, this slope is set to 0.
 
     With weights, `n_pos` and `n_neg` in Platt's targets are sums of weights, as in scikit-learn.
 

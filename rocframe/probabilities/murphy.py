@@ -87,9 +87,10 @@ def murphy_curve(
           `miscalibration` - `discrimination` + `uncertainty`. All four columns are Float64.
         - `uncertainty` is the elementary score if all rows have the score π:
           2·min(θ·(1 - π), (1 - θ)·π).
-        - `discrimination` is `uncertainty` minus the elementary score after isotonic recalibration,
-          which is the lowest expected cost of all thresholds of the curve.
-        - `miscalibration` is the decrease of the elementary score by the recalibration.
+        - `discrimination` is `uncertainty` minus the elementary score of the recalibrated scores.
+          The scores are recalibrated by isotonic regression.
+        - `miscalibration` is `elementary_score` minus the elementary score of the recalibrated
+          scores.
 
         `side` (String) is `left` for the value at the threshold, and `right` for the limit from
         above. Where the scores of rows are equal to a threshold below 1, `elementary_score` jumps,

@@ -156,8 +156,8 @@ def auc_test(
         expected value of this largest AUC. Both are null if `p_value` is null.
 
         `auc` and the test are null if a class has no rows. For `"delong"` the test is also null if
-        a class has one row or cluster, or if the variance is 0, as for an AUC of 1. If the variance
-        is 0 but `auc` equals `null`, as for constant scores, `statistic` is 0 and the p-value is 1.
+        a class has one row or cluster, or if the variance is 0, as for an AUC of 1. If `auc` equals
+        `null`, as for constant scores, `statistic` is instead 0 and the p-value is 1.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance`.
@@ -183,8 +183,7 @@ def auc_test(
     Notes
     -----
     A two-sided permutation test counts the permutations whose AUC is at least as far from 1/2 as
-    the observed AUC. Adjusted p-values depend on all groups, so a filter on the groups of a lazy
-    result is not applied to the predictions.
+    the observed AUC.
 
     `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. Forman (2002) compares the best
     classifier with the scores of many simple classifiers that are generated at random; in this
