@@ -60,7 +60,7 @@ def count_pairs(scan: Scannable, *, squares: bool = False) -> Pairs:
         starts = block.starts[:-1]
         neg = block.neg
         pairs = exact_sums(neg, block.tp0, starts), exact_sums(neg, block.tp, starts)
-        return [pairs, _squares(block, scored_neg)] if squares else [pairs]
+        return [pairs, _squared_placement_sums(block, scored_neg)] if squares else [pairs]
 
     parts = scan.map(count)
     wins, wins_or_ties = group_sums(scan, [part[0] for part in parts], 2, pair_dtype(scan, 1))
@@ -84,12 +84,14 @@ def squared_placements(scan: Scannable) -> tuple[NDArray[Any], NDArray[Any]]:
     placement values. They are multiplied by 2 because twice the value is always an integer.
     """
     scored_neg = scan.totals.neg - scan.totals.unscored_neg
-    parts = scan.map(lambda block: _squares(block, scored_neg))
+    parts = scan.map(lambda block: _squared_placement_sums(block, scored_neg))
     of_pos, of_neg = group_sums(scan, parts, 2, pair_dtype(scan, 2))
     return of_pos, of_neg
 
 
-def _squares(block: Block, scored_neg: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _squared_placement_sums(
+    block: Block, scored_neg: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return, for each group of a block, the sums of squared doubled placements of each class."""
     starts = block.starts[:-1]
     of_pos, of_neg = _doubled_placements(block, scored_neg)
