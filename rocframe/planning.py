@@ -218,15 +218,14 @@ def sample_size(
         alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
         values passed.
 
-        - `n_pos` (Int64) is the smallest number of positives that reaches the required power with
-          `n_neg` (Int64) negatives, which is `ratio * n_pos` rounded up; both are at least 10.
+        - `n_neg` (Int64) is `ratio * n_pos`, rounded up. `n_pos` (Int64) is the smallest number of
+          positives for which the test has the required power. Both are at least 10.
         - `power` (Float64) is the power with these rows; `target` is the required power.
         - `se` is the standard error of the estimated difference if the areas are as assumed;
           `se_null` is this standard error if the null hypothesis is true.
 
-        If no number of rows reaches the power, because the assumed difference is 0 or has the wrong
-        sign, `n_pos`, `n_neg`, `power` and the standard errors are null and `note` is
-        `no_solution`.
+        If the assumed difference is 0 or has the wrong sign, no number of rows reaches the power:
+        `n_pos`, `n_neg`, `power` and the standard errors are null, and `note` is `no_solution`.
 
     Raises
     ------
@@ -392,8 +391,8 @@ def detectable_difference(
         - `se` is the standard error of the estimated difference if the areas are as assumed;
           `se_null` is this standard error if the null hypothesis is true.
 
-        If no area reaches the power, because there are too few rows, `auc`, `difference`, `power`
-        and the standard errors are null and `note` is `no_solution`.
+        If there are too few rows, no area reaches the power: `auc`, `difference`, `power` and the
+        standard errors are null, and `note` is `no_solution`.
 
     Raises
     ------

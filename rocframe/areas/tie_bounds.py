@@ -70,13 +70,13 @@ def tie_bounds(
         One row per group and metric, in the order of `metrics`: `*by, metric, value, pessimistic,
         optimistic`.
 
-        `metric` (String) is the name of the metric. `value` (Float64) is its value for the curve,
-        with ties as in `area` and `summary`. `pessimistic` (Float64) is the worst value and
-        `optimistic` (Float64) the best value over all scores that keep the order of the distinct
-        scores of the curve, but may separate tied rows. For `eer`, where lower values are better,
-        `pessimistic >= value >= optimistic`; for all other metrics, `pessimistic <= value <=
-        optimistic`. All are in [0, 1], and null if there are no positives or no negatives;
-        `average_precision` and `pr_auc` are null only if there are no positives.
+        `metric` (String) is the name of the metric. `value` (Float64) is the value of the metric
+        for the curve, with ties as in `area` and `summary`. `pessimistic` (Float64) is the worst
+        value and `optimistic` (Float64) the best value over all ways to separate tied rows. For
+        `eer`, where lower values are better, `pessimistic >= value >= optimistic`; for all other
+        metrics, `pessimistic <= value <= optimistic`. All three values are in [0, 1], and null if
+        there are no positives or no negatives. The values of `average_precision` and `pr_auc` are
+        null only if there are no positives.
 
         If the table was computed with `prevalence=`, `average_precision` and `pr_auc` are at that
         prevalence, and are null if there are no positives or no negatives.
@@ -103,11 +103,11 @@ def tie_bounds(
     - `ks`: the largest TPR - FPR of the curve, and of the upper left corners of the rectangles.
     - `eer`: the lowest and the highest FPR in the rectangle that the line FPR = 1 - TPR crosses.
     - `pr_auc`: the integrals of precision over recall along the two step curves.
-    - `average_precision`: it is highest if the positives of a tie have one score, above that of the
-      negatives, and lowest if all negatives are above the positives and all positives have
-      different scores. The lowest value is exact for ties of one positive; for others, it is lower
-      by less than 0.001 / (number of positives) per tie. For weighted rows, positives may be split
-      into arbitrarily small parts, and `pessimistic` is that of `pr_auc`.
+    - `average_precision`: the highest value if the positives of a tie have one score, above the
+      scores of the negatives; the lowest value if all negatives have higher scores than the
+      positives, and all positives have different scores. If a tie has several positives,
+      `pessimistic` is below the lowest value, by less than 0.001 / (number of positives) per tie.
+      With weights, `pessimistic` is equal to `pessimistic` of `pr_auc`.
 
     References
     ----------

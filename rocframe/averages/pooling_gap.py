@@ -44,8 +44,8 @@ def pooling_gap(
 
     The pooled AUC is the proportion of all pairs of a positive and a negative row in which the
     positive has the higher score. In a pair within a fold, both scores are from the same model. In
-    a pair between folds, they are from different models. Therefore, if all scores of one fold are
-    higher by a constant, the pooled AUC changes, but the mean AUC does not.
+    a pair between folds, the scores are from different models. Therefore, if all scores of one fold
+    are higher by a constant, the pooled AUC changes, but the mean AUC does not.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def pooling_gap(
         n_pos, n_neg, n_missing, note`; one row per group, sorted by group. Columns are Float64
         unless stated otherwise.
 
-        - `gap` is `pooled_auc` minus `mean_auc`. It is the sum of `gap_between` and `gap_within`.
+        - `gap` is `pooled_auc` minus `mean_auc`, and the sum of `gap_between` and `gap_within`.
         - `gap_between` is `pooled_auc` minus `within_auc`: the effect of pairs between folds.
         - `gap_within` is `within_auc` minus `mean_auc`: the effect of unequal fold sizes. A large
           fold has more pairs, but all folds have the same weight in the mean.

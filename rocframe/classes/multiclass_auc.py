@@ -132,7 +132,7 @@ def multiclass_auc(
         - `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two classes.
         - `lower`, `upper` and `se` (Float64) are null without an interval; the limits of
           `"bootstrap_bca"` are also null if the averages of all resamples are above the estimate,
-          or all are below it.
+          or if the averages of all resamples are below the estimate.
         - `n_classes` (Int64) counts the classes in `scores`.
         - `n_classes_used` (Int64) counts the classes that have rows in the group. Averages are over
           these classes; `"micro"` also includes the scores of the other classes, as negatives.

@@ -93,8 +93,8 @@ def multiclass_losses(
         - `log_loss` (Float64) is in [0, 36.05], because probabilities are clipped to [ε, 1 - ε]
           with ε = 2⁻⁵².
         - `accuracy` (Float64) is the share of rows whose true class has the highest probability. If
-          several classes have the highest probability, the first of them in the order of `scores`
-          or `classes` is used.
+          several classes have the highest probability, the first of these classes in the order of
+          `scores` or `classes` is used.
         - `n_classes` (Int64) counts the classes in `scores`.
         - `n` (Int64) counts the rows that are used, and `n_missing` (Int64) the rows that are left
           out.

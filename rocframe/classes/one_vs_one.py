@@ -60,8 +60,8 @@ def one_vs_one(
         For one column of lists: the classes, in the order of the elements of a list. For a long
         table: the name of the column with the class.
     id : str or sequence of str, default None
-        Columns that identify instances, which are kept in the result. None: the rows are numbered
-        in a new column `id`.
+        Columns that identify instances. The result also has these columns. None: the rows are
+        numbered in a new column `id`.
     keep : str, sequence of str or selector, default None
         Columns to keep in the result, such as groups, weights and counts. None: all columns that
         are neither labels nor scores.
@@ -71,9 +71,8 @@ def one_vs_one(
         or a ratio, the AUC of a pair does not depend on the order of its classes. None: the score
         of `class_a`.
     max_pairs : int or None, default 10000
-        Largest number of ordered pairs, which is c·(c - 1) for c classes; None for no limit. A row
-        with a label becomes 2·(c - 1) rows. The number is checked before the result is computed;
-        for a long table, when the rows are read.
+        Largest allowed number of ordered pairs; None for no limit. For c classes, there are
+        c·(c - 1) ordered pairs, and a row with a label becomes 2·(c - 1) rows.
 
     Returns
     -------

@@ -59,8 +59,8 @@ def one_vs_rest(
         For one column of lists: the classes, in the order of the elements of a list. For a long
         table: the name of the column with the class.
     id : str or sequence of str, default None
-        Columns that identify instances, which are kept in the result. None: the rows are numbered
-        in a new column `id`.
+        Columns that identify instances. The result also has these columns. None: the rows are
+        numbered in a new column `id`.
     keep : str, sequence of str or selector, default None
         Columns to keep in the result, such as groups, weights and counts. None: all columns that
         are neither labels nor scores.

@@ -58,8 +58,8 @@ def top_label(
         For one column of lists: the classes, in the order of the elements of a list. For a long
         table: the name of the column with the class.
     id : str or sequence of str, default None
-        Columns that identify instances, which are kept in the result. None: the rows are numbered
-        in a new column `id`.
+        Columns that identify instances. The result also has these columns. None: the rows are
+        numbered in a new column `id`.
     keep : str, sequence of str or selector, default None
         Columns to keep in the result, such as groups, weights and counts. None: all columns that
         are neither labels nor scores.
@@ -69,10 +69,10 @@ def top_label(
     DataFrame or LazyFrame
         The kept columns, the columns of `id`, then `predicted, label, score`; one row per input row
         and in the same order. For a long table, one row per instance: the row of the predicted
-        class. `predicted` has the type of the label. If several classes have the highest score, it
-        is the first of them in the order of `scores` or `classes`; for a long table, the first in
-        sorted order. `label` (Boolean) is null if the true class is missing. All three columns are
-        null if any score of the row is missing.
+        class. `predicted` has the type of the label. If several classes have the highest score,
+        `predicted` is the first of these classes in the order of `scores` or `classes`; for a long
+        table, in sorted order. `label` (Boolean) is null if the true class is missing. All three
+        columns are null if any score of the row is missing.
 
     Raises
     ------

@@ -136,10 +136,9 @@ def volume(
 
     Notes
     -----
-    Triples are counted exactly, in integers. The rule of order sorts the rows once, which is fast
-    for millions of rows. The rule of sums compares all pairs of distinct rows, which is feasible
-    for some thousand rows per class. Sums that differ by at most 1e-12 of the largest score are
-    treated as equal.
+    Triples are counted exactly, in integers. The rule of order is fast for millions of rows,
+    because the rows are sorted once. The rule of sums is feasible for some thousand rows per class,
+    because all pairs of distinct rows are compared.
 
     The variance is s₁²/n₁ + s₂²/n₂ + s₃²/n₃, where sᵢ² is the sample variance, over the rows of
     class i, of the share of correct triples that contain a row. This formula is DeLong's variance

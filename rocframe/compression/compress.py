@@ -62,9 +62,9 @@ def compress(
         %. Use it for small probabilities and other scores of very different sizes.
     max_envelope : float, default None
         Find the coarsest resolution for which `auc_optimistic - auc_pessimistic` is at most this
-        number, above 0 and below 1. Each group has its own resolution. If `auc_optimistic -
-        auc_pessimistic` of the exact scores exceeds this number, the scores of the group are not
-        rounded. Needs several passes over the data.
+        number, above 0 and below 1. Each group has its own resolution. If
+        `auc_optimistic - auc_pessimistic` of the exact scores exceeds this number, the scores of
+        the group are not rounded. Needs several passes over the data.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None
@@ -91,9 +91,9 @@ def compress(
           is missing. The dtype is Float64, except for integers and decimals that are not rounded:
           these keep their dtype. If several scores are given, each score has a column with the name
           of the score.
-        - `score_width` (Float64) is the width of this range: a row represents scores s with `score
-          <= s < score + score_width`. The width is 0 if `score` is exact, and null if the score is
-          missing.
+        - `score_width` (Float64) is the width of this range: a row represents scores s with
+          `score <= s < score + score_width`. The width is 0 if `score` is exact, and null if the
+          score is missing.
         - `weight` (with the dtype of the weights) exists only if `weight` is given.
         - `count` (Int64) is the number of rows.
 

@@ -82,14 +82,15 @@ def simplify(
         - `error` is an upper bound of the distance between the simplified and the full curve, and
           at most `max_error`. At every x, the y values of the two curves differ by at most `error`.
           At every y, the x values of the two curves differ by at most `error`. If a curve is
-          vertical at some x, this holds for its lowest and highest y at this x. For
-          precision-recall and lift curves, the bound applies only to y values, because precision
-          and lift are not monotone.
+          vertical at some x, the curve has several y values at this x. The lowest y values of the
+          two curves then differ by at most `error`, and the highest y values also differ by at most
+          `error`. For precision-recall and lift curves, `error` is a bound of the difference of y
+          values only, because precision and lift are not monotone.
         - `area_change` is the area under the simplified curve minus the area under the full curve:
           `pr_auc` for precision-recall, `auc` for all other kinds.
 
         `error` is null if the curve is undefined, and `area_change` is null if the area is
-        undefined. The first and last rows of undefined curves are kept.
+        undefined. If a curve is undefined, its first and its last row are returned.
 
     Raises
     ------
@@ -102,11 +103,10 @@ def simplify(
     -----
     The axes of rates have length 1. The length of the y axis is the largest lift of the curve for
     `lift`, and the number of positives for `lift_chart`. For `skill`, the y axis extends from the
-    skill of the worse constant prediction to 1. A log axis starts at the smallest x > 0 of
-    the curve; x = 0 is drawn at this start. Normal-deviate axes extend from d to 1 - d, where d is
-    the smallest nonzero difference between a rate of the curve and the nearer one of 0 and 1. Rates
-    of 0 and 1 are drawn at the ends of the axis. If one of two neighboring rows has such a rate
-    and the other row has not, neither of the two rows is removed.
+    skill of the worse constant prediction to 1. A log axis starts at the smallest x > 0 of the
+    curve; x = 0 is drawn at this start. Normal-deviate axes extend from d to 1 - d, where d is the
+    smallest nonzero distance of a rate of the curve from 0 or 1. Rates of 0 and 1 are drawn at the
+    ends of the axis. If only one of two neighboring rows has a rate of 0 or 1, both rows are kept.
 
     The area under a simplified curve differs from the area under the full curve. For ROC curves on
     linear axes, the difference is less than `error`.

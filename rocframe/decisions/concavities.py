@@ -230,8 +230,9 @@ def repair_scores(
     concavities : DataFrame
         A table of `concavities`. The columns left of `area` are group columns of the predictions.
     which : {"largest", "all"}, default "largest"
-        The concavities of each group that are repaired: the one with the largest area, or all. Of
-        equal areas, the one with the highest scores is repaired.
+        The concavities of each group that are repaired: the one with the largest area, or all. If
+        several concavities have the largest area, the concavity with the highest scores is
+        repaired.
 
     Returns
     -------
@@ -255,12 +256,11 @@ def repair_scores(
     Notes
     -----
     The order of the scores of a concavity is reversed: the highest score becomes the lowest one. On
-    the data in which it was found, the repaired part of the curve is the reflection of the original
-    part through the middle of the line between the two vertices. The AUC increases by twice the
-    area of the concavity.
+    the data in which the concavity was found, the repaired part of the curve is the reflection of
+    the original part through the middle of the line between the two vertices. The AUC increases by
+    twice the area of the concavity.
 
-    Repaired scores are not probabilities, even if the scores are. Scores become equal if they
-    differ by less than the rounding error of `score_max`.
+    Repaired scores are not probabilities, even if the scores are probabilities.
 
     References
     ----------

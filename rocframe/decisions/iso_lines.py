@@ -80,8 +80,8 @@ def iso_lines(
         - `slope` (Float64) is 0 or greater, and infinite for a vertical line.
         - `intercept` (Float64) is y at x = 0; null for a vertical line.
         - `expected_cost` (Float64) is the cost per row at all points of the line.
-        - `n_optima` (Int64) is the number of rows with the lowest cost; of these, the row with the
-          highest threshold is returned.
+        - `n_optima` (Int64) is the number of rows with the lowest cost. If several rows have the
+          lowest cost, the row with the highest threshold is returned.
 
         If a curve lacks a class, `n_optima` is 0 and the other columns are null. `note` (String) is
         null, `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
@@ -109,8 +109,8 @@ def iso_lines(
     - n·c_fp / (c_fp + c_fn) in a lift chart of n rows. With equal costs, the line therefore rises
       by n / 2 true positives over the width of the chart.
 
-    The formulae for gain and lift charts are valid if `prevalence` is the prevalence of the
-    alert rates in the table.
+    In the formulas for gain and lift charts, π must be the prevalence at which the alert rates of
+    the table were computed.
 
     References
     ----------

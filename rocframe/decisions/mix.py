@@ -76,7 +76,7 @@ def mix(
         Return the point with this true positive rate.
     alert_rate : float or sequence of float, default None
         Return the point at which this proportion of rows is predicted positive. If the table was
-        computed with `prevalence=`, it is the proportion at that prevalence.
+        computed with `prevalence=`, the proportion is computed at that prevalence.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -111,9 +111,9 @@ def mix(
 
     Notes
     -----
-    The ends of the curve, where no row or all rows are predicted positive, can be part of a
-    mixture. `at(interpolate=True)` chooses between the two neighboring rows of the curve instead.
-    The point of `at` is worse if one of these rows is below the hull.
+    One of the two thresholds can be above all scores, or can be the lowest score.
+    `at(interpolate=True)` chooses between the two neighboring rows of the curve instead. The point
+    of `at` is worse if one of these rows is below the hull.
 
     If the curves of a common hull have different numbers of rows, the counts are those of a data
     set with the mean numbers of positives and negatives.

@@ -128,8 +128,8 @@ def operating_point(
         `{"precision": (0.9, 1)}`. None is no limit. Rates are proportions: 5 % is 0.05. `"alerts"`
         is the number of rows that are predicted positive, `tp + fp`. If the curve was computed with
         `missing="worst"`, this number contains the unscored negatives at every threshold.
-        `"threshold"` is the threshold itself. Rows whose metric is undefined do not meet its
-        constraint.
+        `"threshold"` is the threshold itself. Rows for which a metric is undefined do not meet the
+        constraint of this metric.
     minimize : bool, default None
         Whether a metric or expression is minimized. By default, a metric is optimized in its better
         direction, and an expression is maximized. Required for metrics without a better direction,
@@ -149,14 +149,14 @@ def operating_point(
         - `value` (Float64) is the metric of the rule at the chosen row: the Youden index, the
           distance, the mean of FPR and FNR for `"equal_error"`, the cost or the profit per row, the
           cost per row for `"bayes"`, or the given metric.
-        - `n_optima` (Int64) is the number of rows with the best value; of these, the row with the
-          highest threshold is returned. For `"bayes"` it is 1.
+        - `n_optima` (Int64) is the number of rows with the best value. If several rows have the
+          best value, the row with the highest threshold is returned. For `"bayes"`, `n_optima` is
+          1.
 
         If a rule is undefined, or if no row meets the constraints, `value` and the columns of the
         curve are null and `n_optima` is 0. `note` (String) is null, or the first of these values
         that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        no_solution`. `note` is given for each curve that lacks a class, also if the rule is
-        defined.
+        no_solution`. If a curve lacks a class, `note` is not null even if the rule is defined.
 
     Raises
     ------
@@ -172,10 +172,8 @@ def operating_point(
 
     Notes
     -----
-    Youden index, errors, distances, costs and profits are compared in exact integers, and ratios of
-    counts in correctly rounded quotients, if the counts are integers. Costs and benefits are read
-    as decimal numbers: 0.1 is 1/10. Sums of weights and other metrics are compared in 12
-    significant digits.
+    Rounding errors do not affect the choice of a row, because values of a rule are compared exactly
+    or in 12 significant digits.
 
     `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn). c_fp is the cost
     of a false positive minus the cost of a true negative, and c_fn is the cost of a false negative

@@ -59,8 +59,8 @@ def relative_superiority(
         Group column whose curves are compared, such as `"model"`.
     prevalence : float, default None
         Prevalence, between 0 and 1, that relates costs to the probability cost. By default, the
-        prevalence of the table if it was computed with `prevalence=`, else the prevalence of the
-        data: all compared curves together.
+        prevalence of the table if it was computed with `prevalence=`, else the prevalence of all
+        compared curves together.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -78,10 +78,10 @@ def relative_superiority(
 
         - `largest_difference` (Float64) is the largest difference in the range between the lowest
           cost of all other curves and the cost of this curve, both as `expected_cost` of
-          `cost_curve`. It is null if there is no other curve.
-        - `n_best` (Int64) is the number of curves that have the lowest cost in the range: more than
-          1 if they have the same best point, such as the trivial classifier for extreme costs. Each
-          of these curves has a row.
+          `cost_curve`. If there is no other curve, `largest_difference` is null.
+        - `n_best` (Int64) is the number of curves that have the lowest cost in the range. If
+          several curves have the same best point, such as the trivial classifier for extreme costs,
+          `n_best` is above 1, and each of these curves has a row.
 
         A curve that never has the lowest cost has no row. A curve that lacks a class has one row,
         in which `n_best` is 0 and all limits are null. `note` (String) is null or `no_rows`,
@@ -175,8 +175,8 @@ def lc_index(
         cost of a false negative. Ratios are at least 0 and can be infinite.
     prevalence : float, default None
         Prevalence, between 0 and 1, that relates costs to the probability cost. By default, the
-        prevalence of the table if it was computed with `prevalence=`, else the prevalence of the
-        data: all compared curves together.
+        prevalence of the table if it was computed with `prevalence=`, else the prevalence of all
+        compared curves together.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -187,9 +187,9 @@ def lc_index(
         cost_ratio_mode, cost_ratio_high, prevalence, note`. All numbers are Float64.
 
         - `best_share` is the probability that the curve is the only one with the lowest cost.
-        - `tied_share` is the probability that it shares the lowest cost with other curves.
-        - `lc_index` is between 0 and 1: `best_share`, plus an equal part of the probability of each
-          tie. The indices of compared curves add up to 1.
+        - `tied_share` is the probability that the curve shares the lowest cost with other curves.
+        - `lc_index` is `best_share` plus the probability of each tie divided by the number of tied
+          curves. The index is between 0 and 1, and the indices of compared curves add up to 1.
         - `cost_ratio_low`, `cost_ratio_mode` and `cost_ratio_high` are the values of `cost_ratio`.
 
         A curve that lacks a class is not compared. The index, the shares and the prevalence of this

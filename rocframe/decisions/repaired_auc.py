@@ -60,16 +60,18 @@ def repaired_auc(
         Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
         DataFrame.
     over : str, default "fold"
-        Group column with the parts of the data. Curves with the same values of all other group
-        columns are pooled, except for the curve that is repaired. Not used with `chosen`.
+        Group column with the parts of the data. For each curve, concavities are found on the pooled
+        data of all other curves with the same values of the other group columns. Not used with
+        `chosen`.
     chosen : DataFrame, default None
         A table of `concavities`, whose group columns must be group columns of `curves`.
     which : {"largest", "all"}, default "largest"
-        The concavities of each group that are repaired: the one with the largest area, or all. Of
-        equal areas, the one with the highest scores is repaired.
+        The concavities of each group that are repaired: the one with the largest area, or all. If
+        several concavities have the largest area, the concavity with the highest scores is
+        repaired.
     min_rows : int, default 1
-        Repair only concavities with at least this number of rows, or this sum of weights. 1 repairs
-        all concavities, also those with a lower sum of weights. Not used with `chosen`.
+        Repair only concavities with at least this number of rows, or this sum of weights. If
+        `min_rows` is 1, all concavities are repaired. Not used with `chosen`.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -81,11 +83,11 @@ def repaired_auc(
 
         - `auc` is the AUC of the curve, and `auc_repaired` its AUC after the repair.
         - `gain_realised` is `auc_repaired - auc`.
-        - `gain_chosen` is this difference on the data that determined the concavities; it is never
-          negative.
+        - `gain_chosen` is the same difference on the data that determined the concavities, and is
+          at least 0.
         - `optimism` is `gain_chosen - gain_realised`.
-        - `n_concavities` (Int64) is the number of repaired concavities. If it is 0, both gains are
-          0.
+        - `n_concavities` (Int64) is the number of repaired concavities. If `n_concavities` is 0,
+          both gains are 0.
 
         All other numbers are Float64.
 
@@ -110,9 +112,9 @@ def repaired_auc(
     The scores of all folds are compared with the same thresholds. Therefore, all scores must be on
     the same scale, such as probabilities.
 
-    A concavity that is due to chance does not exist in other data: the repair then reverses scores
-    that are in the correct order, and `gain_realised` is negative. Repair scores only if the gain
-    is positive in most folds.
+    If a concavity is due to chance, the scores are in the correct order in other data. The repair
+    reverses this order, and `gain_realised` is negative. Repair scores only if the gain is positive
+    in most folds.
 
     References
     ----------

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     """Return the tied scores of each curve, and how much the order of tied rows can change the AUC.
 
-    A tie is a group of positives and negatives with the same score, which form a diagonal segment
+    A tie is a group of positives and negatives with the same score. Each tie is a diagonal segment
     of the ROC curve. The AUC counts half of the rectangle around this segment.
 
     Parameters
@@ -50,7 +50,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
           order: plus this number if all positives are first, minus this number if all negatives are
           first.
         - `tied_pos` and `tied_neg` are the numbers of positives and negatives with this score, or
-          their sums of weights; their dtype is the dtype of the counts.
+          the sums of weights, with the dtype of the counts.
 
         Only group columns can be null.
 
@@ -68,7 +68,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     -----
     If P and N are the numbers of all positives and negatives, a tie has the `auc_change`
     tied_pos·tied_neg / (2·P·N). This is the area of the triangle above or below the diagonal
-    segment. For each curve, the sum of this column is half of the difference between
+    segment. For each curve, the sum of `auc_change` is half of the difference between
     `auc_optimistic` and `auc_pessimistic`.
 
     If the curve was computed with `thresholds=` or `max_error=`, the scores between two thresholds

@@ -75,14 +75,14 @@ def transfer(
         What the threshold optimizes: a rule of `operating_point` other than `"bayes"`. If several
         rules are given, the result has a row for each.
     over : str, default "fold"
-        Group column with the parts of the data. Curves with the same values of all other group
-        columns are pooled, except for the curve to which the threshold is applied. Not used with
-        `chosen`.
+        Group column with the parts of the data. For each curve, the threshold is chosen on the
+        pooled data of all other curves with the same values of the other group columns. Not used
+        with `chosen`.
     chosen : DataFrame, default None
-        A table of `operating_point` with the chosen thresholds. Its group columns must be group
-        columns of `curves`. The rules and all options, such as `costs`, must be the same as in the
-        computation of this table. The table does not contain the options, so this is not checked:
-        with other costs, `optimism` is the difference of two different metrics.
+        A table of `operating_point` with the chosen thresholds. The group columns of this table
+        must be group columns of `curves`. The rules and all options, such as `costs`, must be the
+        same as in the call of `operating_point`. This is not checked: if the costs differ,
+        `optimism` is the difference of two different metrics.
     costs : mapping of str to float, default None
         Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
         are 0.
@@ -95,8 +95,8 @@ def transfer(
         else the prevalence of each curve. The counts do not change.
     subject_to : mapping of str to sequence, default None
         Constraints of the choice: the lowest and highest allowed value of metrics, as in
-        `operating_point`. They apply to the pooled rows of the other folds, so the numbers of rows
-        `"alerts"`, `"tp"`, `"fp"`, `"fn"` and `"tn"` raise an error. Use `"alert_rate"` to limit
+        `operating_point`. The numbers of rows `"alerts"`, `"tp"`, `"fp"`, `"fn"` and `"tn"` raise
+        an error, because the pooled folds have more rows than one fold. Use `"alert_rate"` to limit
         the alerts.
     minimize : bool, default None
         Whether a metric or expression is minimized, as in `operating_point`.
@@ -124,8 +124,9 @@ def transfer(
 
         If no threshold was chosen, all these values are null. `note` (String) is null, or the first
         of these values that applies: `no_rows, no_positives, no_negatives, one_positive,
-        one_negative, no_solution`. `note` describes the data that determined the threshold if no
-        threshold was chosen, else the data of this row.
+        one_negative, no_solution`. If a threshold was chosen, `note` describes the data of this
+        row. If no threshold was chosen, `note` describes the data that were used to choose the
+        threshold.
 
     Raises
     ------

@@ -39,8 +39,7 @@ def at_prevalence(
     A probability that is calibrated in a sample is too high in a population with fewer positives.
     If only the share of positives differs, and not the distribution of the scores within each
     class, the odds of a probability are multiplied by the ratio of the odds of the two prevalences.
-    The order of the rows does not change, so ROC curves do not change either, except that very
-    close probabilities can become equal by rounding.
+    The order of the rows does not change, so ROC curves do not change either.
 
     Parameters
     ----------
@@ -52,8 +51,8 @@ def at_prevalence(
         number, or a column or expression with a value per row or group.
     sample_prevalence : float, str, Expr or None, default None
         Prevalence for which the scores are calibrated, above 0 and below 1: usually the share of
-        positives in the training data. None: the share of positives among the rows of the group,
-        with weights; this requires `label`.
+        positives in the training data. None: the share of positives of the group, weighted if
+        `weight` is given; None requires `label`.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
@@ -68,8 +67,8 @@ def at_prevalence(
     -------
     Expr
         Float64 in [0, 1], a value per row, named like the score. Scores of 0 and 1 do not change.
-        Null for a score that is missing or outside [0, 1], and if one of the two prevalences is
-        null or is not above 0 and below 1.
+        The result is null if the score is missing or outside [0, 1], or if one of the two
+        prevalences is null, 0 or less, or 1 or more.
 
     Notes
     -----

@@ -204,7 +204,7 @@ def cllr(
     """Compute Cllr of the group: the logarithmic loss in bits, with equal weights of both classes.
 
     Cllr is the average of two means of -log2(probability of the outcome): the mean over the
-    positives and the mean over the negatives. It uses the odds of a score as a likelihood ratio.
+    positives and the mean over the negatives. Cllr uses the odds of a score as a likelihood ratio.
     Scores that are calibrated for another prevalence than 1/2 should be converted with
     `at_prevalence` first. Cllr is 0 for perfect scores, and 1 if all scores are 1/2. Scores are
     clipped to [ε, 1 - ε] with ε = 2⁻⁵², as in `log_loss`.
@@ -338,11 +338,11 @@ def spiegelhalter_z(
 ) -> pl.Expr:
     """Compute Spiegelhalter's z, a test statistic of the calibration of the group.
 
-    z is the sum of (outcome - score)·(1 - 2·score), divided by its standard deviation for
-    calibrated scores, which is the square root of the sum of (1 - 2·score)²·score·(1 - score). The
-    outcome is 1 for a positive and 0 for a negative. If the scores are calibrated, z has about a
-    standard normal distribution. The rows are assumed to be independent. With weights, the second
-    sum uses squared weights.
+    z is the sum of (outcome - score)·(1 - 2·score), divided by the standard deviation of this sum
+    for calibrated scores. The standard deviation is the square root of the sum of
+    (1 - 2·score)²·score·(1 - score). The outcome is 1 for a positive and 0 for a negative. If the
+    scores are calibrated, z has about a standard normal distribution. The rows are assumed to be
+    independent. With weights, the standard deviation uses squared weights.
 
     Parameters
     ----------
@@ -400,8 +400,8 @@ def observed_to_expected(
 ) -> pl.Expr:
     """Compute the number of positives of the group divided by the sum of its scores.
 
-    The ratio is 1 if the mean score is the event rate. It is above 1 if the scores are too low on
-    average, and below 1 if they are too high (calibration in the large).
+    The ratio is 1 if the mean score is the event rate. The ratio is above 1 if the scores are too
+    low on average, and below 1 if the scores are too high (calibration in the large).
 
     Parameters
     ----------
@@ -422,8 +422,7 @@ def observed_to_expected(
     -------
     Expr
         Float64, named like the score; null if there are no rows, or if a score is outside [0, 1].
-        If all scores are 0, the result is null if there are no positives, and infinite with
-        positives.
+        If all scores are 0, the result is infinite, or null if there are no positives.
 
     References
     ----------

@@ -65,9 +65,9 @@ def windows(
         time <= window_end. `"both"`: both ends. `"none"`: no end.
     incomplete : {"keep", "drop"}, default "keep"
         Handling of incomplete windows. The starts of the windows divide the time into steps of
-        length `every`. A window is incomplete if it ends after the last step that has rows, so only
-        overlapping windows can be incomplete. `"drop"` leaves these windows out. If the table is
-        shorter than one window, `"drop"` leaves out all rows with a time.
+        length `every`. A window is incomplete if the window ends after the last step that has rows.
+        Only overlapping windows can be incomplete. `"drop"` leaves incomplete windows out. If the
+        table is shorter than one window, `"drop"` leaves out all rows with a time.
 
     Returns
     -------
@@ -77,9 +77,9 @@ def windows(
         once for each window that contains the row, in the order of the table. Other columns are
         unchanged.
 
-        A row whose time is null remains, with null in both columns, so that `by="window"` has a
-        separate group of these rows. A row is left out if its time is in no window, which is only
-        possible if `period` is shorter than `every`, or with `closed="none"` or
+        If the time of a row is null, `window` and `window_end` are null. With `by="window"`, these
+        rows are a separate group. If the time of a row is in no window, the row is left out. This
+        is only possible if `period` is shorter than `every`, or with `closed="none"` or
         `incomplete="drop"`. A window without rows does not occur in the result.
 
     Raises
@@ -98,15 +98,16 @@ def windows(
     Notes
     -----
     The windows are those of `group_by_dynamic` of polars, and the same for all groups. The first
-    window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. For
-    windows of hours or shorter in a time zone with clock changes, the starts are counted in elapsed
-    time from this first window. The starts after a clock change therefore depend on the first row.
+    window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. If
+    `every` is given in hours or shorter units, and the time zone has clock changes, the starts are
+    counted in elapsed time from the first window. The starts after a clock change therefore depend
+    on the first row.
 
     Functions can read the result as separate groups with `by="window"`. Identifiers of rows and
     clusters remain unique within each window. If windows overlap, results of different windows
-    depend on each other, because they share rows. Do not combine overlapping windows in one result
-    or one test, such as with `average(over="window")`, and do not leave out `window` in `by`: each
-    row would count several times.
+    depend on each other, because the windows share rows. Do not combine overlapping windows in one
+    result or one test, such as with `average(over="window")`, and do not leave out `window` in
+    `by`, because each row would then count several times.
 
     The number of rows of the result is the number of rows of the table times `period / every`.
     For large tables and overlapping windows, call `compress` before and after `windows`. The second

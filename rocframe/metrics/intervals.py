@@ -262,15 +262,15 @@ def intervals(
     -----
     For metrics that depend only on TPR and FPR, each resample has as many rows of each class as the
     data. For all other metrics, such as precision, and for expressions of the caller, rows are
-    drawn from both classes together. Rows are also drawn together if a rule that depends on such a
-    metric determines the point. With `cluster`, complete clusters are drawn. The p-quantile of n
-    replicates in increasing order is the replicate at position p·(n + 1), counted from 1 and
-    interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the influence values of
-    single rows (infinitesimal jackknife).
+    drawn from both classes together. If a rule that depends on such a metric determines the point,
+    rows are also drawn from both classes together. With `cluster`, complete clusters are drawn. The
+    p-quantile of n replicates in increasing order is the replicate at position p·(n + 1), counted
+    from 1 and interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the
+    influence values of single rows (infinitesimal jackknife).
 
-    KS is the supremum over thresholds of D = TPR - FPR. With D* as the difference of a resample,
-    the lower limit of `"bootstrap_supremum"` is KS minus the (1 + level) / 2 quantile of
-    sup (D* - D). The upper limit is the (1 + level) / 2 quantile of sup (2·D - D*).
+    KS is the supremum over thresholds of D = TPR - FPR. D* is the same difference in a resample.
+    The lower limit of `"bootstrap_supremum"` is KS minus the (1 + level) / 2 quantile of sup
+    (D* - D). The upper limit is the (1 + level) / 2 quantile of sup (2·D - D*).
 
     The same data determine the threshold of a rule and the metrics at this threshold. The estimates
     of these metrics are therefore optimistic. The intervals do not correct this bias.
@@ -281,10 +281,11 @@ def intervals(
 
     The measures of probabilities without influence values are `"miscalibration"`,
     `"discrimination"`, `"ece"`, `"mce"`, `"smooth_ece"`, `"ici"`, `"e50"`, `"e90"`, `"e_max"` and
-    `"cllr_min"`. `"ece"` and `"mce"` use ten quantile bins. Most of these measures are at least 0,
-    and their mean over resamples is larger than their value for the data, which is itself larger
-    than the true value. `"bootstrap_basic"` corrects for this bias; `"bootstrap"` does not. If the
-    scores are nearly calibrated, the limits of the calibration errors remain too high.
+    `"cllr_min"`. `"ece"` and `"mce"` use ten quantile bins. Most of these measures are at least 0.
+    On average, the measure of a resample is larger than the measure of the data, and the measure of
+    the data is larger than the true value. `"bootstrap_basic"` corrects for this bias;
+    `"bootstrap"` does not. If the scores are nearly calibrated, the limits of the calibration
+    errors remain too high.
 
     References
     ----------

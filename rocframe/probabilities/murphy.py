@@ -65,9 +65,9 @@ def murphy_curve(
         DataFrame.
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced thresholds from 0 to 1, or a list of thresholds in [0, 1].
-        `"vertices"`: 0, 1, and all thresholds at which a column of the result jumps or its slope
-        changes: the scores, the event rates after isotonic recalibration, and the prevalence.
-        Between these thresholds, all columns are straight lines.
+        `"vertices"`: 0, 1, and all thresholds at which a column of the result jumps or changes its
+        slope: the scores, the event rates after isotonic recalibration, and the prevalence. Between
+        these thresholds, all columns are straight lines.
     prevalence : float, default None
         Prevalence, between 0 and 1, of the population for which the costs are computed. By default,
         the prevalence of the table if it was computed with `prevalence=`, else the prevalence of
@@ -82,9 +82,10 @@ def murphy_curve(
         elementary_score, miscalibration, discrimination, uncertainty, note`. With
         `grid="vertices"`, the column `side` is left of `note`.
 
-        - `elementary_score` is the mean elementary score. With π for the prevalence, it is
-          2·θ·(1 - π)·FPR + 2·(1 - θ)·π·(1 - TPR). Lower values are better. It is the sum
-          `miscalibration` - `discrimination` + `uncertainty`. All four columns are Float64.
+        - `elementary_score` is the mean elementary score. With π for the prevalence,
+          `elementary_score` is 2·θ·(1 - π)·FPR + 2·(1 - θ)·π·(1 - TPR), and is equal to
+          `miscalibration` - `discrimination` + `uncertainty`. Lower values are better. All four
+          columns are Float64.
         - `uncertainty` is the elementary score if all rows have the score π:
           2·min(θ·(1 - π), (1 - θ)·π).
         - `discrimination` is `uncertainty` minus the elementary score of the recalibrated scores.
@@ -92,14 +93,13 @@ def murphy_curve(
         - `miscalibration` is `elementary_score` minus the elementary score of the recalibrated
           scores.
 
-        `side` (String) is `left` for the value at the threshold, and `right` for the limit from
-        above. Where the scores of rows are equal to a threshold below 1, `elementary_score` jumps,
-        and the threshold has a row for each side. All other thresholds have one row.
+        If rows have a score that is equal to a threshold below 1, `elementary_score` jumps at this
+        threshold. The threshold then has two rows: `side` (String) is `left` for the value at the
+        threshold, and `right` for the limit from above. All other thresholds have one row.
 
-        Values are null if the group has no rows. Without `prevalence`, a group that lacks a class
-        has all values. With `prevalence`, all values except `uncertainty` are null in a group that
-        lacks a class. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
-        `one_positive` or `one_negative`.
+        Values are null if the group has no rows. If `prevalence` is given and the group lacks a
+        class, all values except `uncertainty` are null. `note` (String) is null or `no_rows`,
+        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
     Raises
     ------
@@ -118,16 +118,16 @@ def murphy_curve(
     All proper scoring rules are weighted means of elementary scores. The Brier score is the
     integral of `elementary_score` over θ. The logarithmic loss is the integral of
     `elementary_score` / (2·θ·(1 - θ)). If one model has a lower Murphy curve than another model at
-    all thresholds, it has lower values of all proper scoring rules. The integrals of the other
-    columns are the parts of the Brier score in the CORP decomposition of Dimitriadis, Gneiting and
-    Jordan (2021).
+    all thresholds, the first model has lower values of all proper scoring rules. The integrals of
+    the other columns are the parts of the Brier score in the CORP decomposition of Dimitriadis,
+    Gneiting and Jordan (2021).
 
     With the net benefit NB of `decision_curve`, `elementary_score` is 2·(1 - θ)·(π - NB). Ehm et
-    al. (2016) predict rows with a score of exactly θ as negative. This changes `elementary_score`
-    only at thresholds that are equal to a score, and does not change integrals.
+    al. (2016) predict rows with a score of exactly θ as negative. The results therefore differ at
+    thresholds that are equal to a score, but the integrals do not differ.
 
-    With `missing="worst"`, unscored rows are errors at all thresholds, before and after the
-    recalibration. `discrimination` can then be below 0.
+    If rows are unscored (`missing="worst"`), `discrimination` can be below 0, because unscored rows
+    are errors at all thresholds.
 
     References
     ----------

@@ -105,8 +105,8 @@ def report(
         By default `"fold"`, if `by` contains this name; None for no averages.
     id : str or sequence of str, default None
         Columns that identify the instance of a row. With `id`, the page compares the models in the
-        group column `model`; if the models are in a column with another name, rename it first. For
-        scores in several columns, `id` is not needed.
+        group column `model`; if the models are in a column with another name, rename this column
+        first. For scores in several columns, `id` is not needed.
     kind : str or sequence of str, optional
         Kind of curve, or several kinds.
     ci : str or None, default "logit_delong"
