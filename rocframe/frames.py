@@ -47,6 +47,12 @@ def collect_frame(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
 
 
+def collect_narwhals(frame: Any) -> pl.DataFrame:
+    """Return a LazyFrame of narwhals as a polars DataFrame."""
+    collected: pl.DataFrame = frame.collect(backend="polars").to_native()
+    return collected
+
+
 def take_rows(keys: pl.DataFrame, rows: Any) -> pl.DataFrame:
     """Return the rows of `keys` at the positions `rows`; `keys` may have no columns."""
     if not keys.width:

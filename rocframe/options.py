@@ -8,7 +8,7 @@ from enum import Enum
 from functools import wraps
 from inspect import Parameter, signature
 from math import inf, isfinite, isnan
-from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, TypeVar, cast, overload
 
 import polars as pl
 
@@ -410,17 +410,37 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if any(map(is_arrow_table, (*args, *kwargs.values()))):
             args, kwargs = _read_arrow_tables(function, args, kwargs)
-        try:
-            return function(*args, **kwargs)
-        except TypeError as error:
-            # If the call itself is wrong, the traceback has one entry. A TypeError that is raised
-            # inside `function` has more entries, and is not an error of the call.
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise
-            problem = str(error)
-        raise _argument_error(function, args, kwargs, problem)
+        return _call(function, args, kwargs)
 
     return call
+
+
+def public_for_engines(
+    function: Callable[Concatenate[PolarsT, P], PolarsT],
+) -> FrameFunction[P]:
+    """Return a wrapper of a function that itself reads the tables of other packages.
+
+    The wrapper raises ArgumentError for calls with wrong arguments.
+    """
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _call(function, args, kwargs)
+
+    return cast("FrameFunction[P]", call)
+
+
+def _call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Return the result of a function; raise ArgumentError for wrong arguments."""
+    try:
+        return function(*args, **kwargs)
+    except TypeError as error:
+        # If the call itself is wrong, the traceback has one entry. A TypeError that is raised
+        # inside `function` has more entries, and is not an error of the call.
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise
+        problem = str(error)
+    raise _argument_error(function, args, kwargs, problem)
 
 
 def _read_arrow_tables(

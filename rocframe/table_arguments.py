@@ -59,8 +59,9 @@ def read_arrow_table(argument: str, table: Any) -> pl.DataFrame:
     """Return the rows of an Arrow table as a DataFrame; `argument` is its name in the errors."""
     if type(table).__module__.split(".")[0] == "pyspark":
         hint = (
-            "rocframe does not load the rows of a cluster into memory by itself. To load all rows, "
-            f"use pl.DataFrame({argument}.toArrow())."
+            "rocframe does not load the rows of a cluster into memory by itself. To count the rows "
+            f"on the cluster, use rf.compress({argument}, label, score, …), and pass the result "
+            f'with count="count". To load all rows, use pl.DataFrame({argument}.toArrow()).'
         )
         raise OptionValueError.unexpected_type(argument, table, "a table in memory", hint)
     try:

@@ -199,8 +199,9 @@ UNREADABLE = {
         spark_frame(),
         (
             "expected a table in memory, but this is a pyspark DataFrame.\n"
-            "rocframe does not load the rows of a cluster into memory by itself. To load all rows, "
-            "use pl.DataFrame(predictions.toArrow())."
+            "rocframe does not load the rows of a cluster into memory by itself. To count the rows "
+            "on the cluster, use rf.compress(predictions, label, score, …), and pass the result "
+            'with count="count". To load all rows, use pl.DataFrame(predictions.toArrow()).'
         ),
     ),
     "repeated names": (

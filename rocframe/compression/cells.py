@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import frexp
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 import polars as pl
 
+from rocframe.compression.engines import (
+    check_column_names,
+    collect_rows,
+    engine_schema,
+    has_python_objects,
+)
 from rocframe.errors import MassError, RepeatedNameError
-from rocframe.frames import collect_frame, through_node
+from rocframe.frames import through_node
 from rocframe.inputs.cases import is_positive
 from rocframe.inputs.roles import bind_roles
 from rocframe.inputs.score_cells import SCORE_WIDTH, cell_width, group_resolution, round_down
@@ -24,7 +30,8 @@ if TYPE_CHECKING:
 COUNT, LABEL, SCORE_COLUMN, WEIGHT, WIDTH = "count", "label", "score", "weight", "width"
 NEGATIVE, MISSING = "negative", "missing"  # numbers of rows with a wrong count
 RESOLUTION, RELATIVE = "resolution", "relative"
-OTHER_LABEL = 2  # code of labels that are neither 0 nor 1, if the positive class is not given
+# Codes of labels that are neither 0 nor 1, if the positive class is not given, and of null.
+OTHER_LABEL, MISSING_LABEL = 2, 3
 SMALL_INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 
 
@@ -32,7 +39,7 @@ SMALL_INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl
 class Cells:
     """The predictions that are compressed.
 
-    A cell is a range of scores that become equal. `rows` is a narwhals LazyFrame with the required
+    A cell is a range of scores that become equal. `rows` is a narwhals frame with the required
     columns. Its group columns are named "by 0", "by 1" and so on, and its other columns by their
     roles: "label", "score 0", "weight", "count" and "width". `dtypes` are the polars dtypes of
     these columns.
@@ -50,6 +57,22 @@ class Cells:
         names |= {private: role for role, private in bound.private.items()}
         rows = plan.select(bound.inputs).rename(names)
         return cls(bound=bound, rows=nw.from_native(rows), dtypes=rows.collect_schema())
+
+    @classmethod
+    def of_engine(cls, frame: Any, roles: Roles) -> Cells:
+        """Return the predictions of a narwhals frame, after a check of names and dtypes."""
+        check_column_names(roles, frame)
+        schema = engine_schema(frame, roles)
+        bound = bind_compressed(pl.LazyFrame(schema=schema), schema, roles)
+        names = {f"by {i}": name for i, name in enumerate(bound.by)} | bound.names
+        required = [*dict.fromkeys(names.values())]
+        if has_python_objects(frame, required):
+            frame = nw.from_native(collect_rows(frame.select(*required)).lazy())
+        return cls(
+            bound=bound,
+            rows=frame.select(nw.col(name).alias(role) for role, name in names.items()),
+            dtypes=pl.Schema({role: schema[name] for role, name in names.items()}),
+        )
 
     @property
     def keys(self) -> list[str]:
@@ -90,53 +113,82 @@ class Cells:
 
         The columns have the names of the columns of `rows`.
         """
-        columns = [nw.col(name) for name in self.dtypes if name not in {LABEL, COUNT, *self.scores}]
-        columns += [self._score(name, rounding).alias(name) for name in self.scores]
+        scores = [self._score(name, rounding).alias(name) for name in self.scores]
+        others = [nw.col(name) for name in self.dtypes if name not in {LABEL, COUNT, *self.scores}]
         counts = nw.col(COUNT) if COUNT in self.dtypes else nw.lit(1)
-        sums = {COUNT: nw.col(COUNT)}
+        sums = {COUNT: counts}
         if COUNT in self.dtypes:
-            sums |= {NEGATIVE: nw.col(COUNT) < 0, MISSING: nw.col(COUNT).is_null()}
-        statistics = [values.cast(nw.Int64).sum().alias(name) for name, values in sums.items()]
+            sums |= {NEGATIVE: counts < 0, MISSING: counts.is_null()}
+        summed = [values.cast(nw.Int64).alias(name) for name, values in sums.items()]
+        statistics = [nw.col(name).sum() for name in sums]
         if WIDTH in self.dtypes:
             statistics.append(nw.col(WIDTH).max())
-        cells: pl.LazyFrame = (
-            self.rows.select(
-                *columns, self._label().alias(LABEL), counts.cast(nw.Int64).alias(COUNT)
-            )
+        cells = (
+            self.rows.select(*others, self._label().alias(LABEL), *scores, *summed)
             .group_by(*self.cell_columns)
             .agg(*statistics)
-            .to_native()
         )
-        return cells
+        native = cells.to_native()
+        if not isinstance(native, pl.LazyFrame):
+            native = self._merge(collect_rows(cells), rounding)
+        if self.dtypes[LABEL] == pl.Boolean:
+            return native
+        return native.with_columns(pl.when(pl.col(LABEL) != MISSING_LABEL).then(LABEL))
+
+    def _merge(self, cells: pl.DataFrame, rounding: Rounding) -> pl.LazyFrame:
+        """Return the cells that another engine counted, with the dtypes and cells of polars.
+
+        Some engines distinguish values that are equal in polars, such as 0.0 and -0.0, and return
+        sums as decimals.
+        """
+        empty = nw.from_native(pl.LazyFrame(schema=self.dtypes))
+        dtypes = replace(self, rows=empty).count(rounding).collect_schema()
+        known: Any = {name: dtype for name, dtype in dtypes.items() if dtype != pl.Unknown}
+        names = [WIDTH] if WIDTH in dtypes else []
+        sums = [name for name in (COUNT, NEGATIVE, MISSING) if name in dtypes]
+        return (
+            cells.lazy()
+            .cast(known)
+            .group_by(*self.cell_columns)
+            .agg(pl.col(sums).sum(), pl.col(names).max())
+            .select(*dtypes)
+        )
 
     def largest_exponent(self) -> int:
         """Return the exponent of the smallest power of two above all finite absolute scores."""
         scores = [nw.col(name).cast(nw.Float64).abs() for name in self.scores]
         finite = [nw.when(score.is_finite()).then(score).max() for score in scores]
         columns = [score.alias(name) for score, name in zip(finite, self.scores, strict=True)]
-        largest = collect_frame(self.rows.select(*columns).to_native()).row(0)
+        largest = collect_rows(self.rows.select(*columns)).row(0)
         return max(frexp(score or 0.0)[1] for score in largest)
 
     def _label(self) -> Any:
-        """Return whether each row is positive, or 0, 1 or `OTHER_LABEL` for numeric labels."""
+        """Return Boolean labels, or a code for labels of other dtypes.
+
+        The code is 1 for positives, 0 for negatives, `MISSING_LABEL` for null and NaN, and
+        `OTHER_LABEL` for labels that are neither 0 nor 1 if the positive class is not given.
+        """
         label, dtype = nw.col(LABEL), self.dtypes[LABEL]
         positive: Any = self.bound.positive
         if dtype == pl.Boolean:
             return label if positive is None or positive else ~label
+        is_missing = label.is_null()
         if dtype.is_float():
-            label = nw.when(~label.is_nan()).then(label)
+            is_missing = is_missing | label.is_nan()
         if positive is None:
-            code: Any = nw.when(~label.is_null()).then(nw.lit(OTHER_LABEL))
+            code: Any = nw.lit(OTHER_LABEL)
             if dtype.is_numeric():
                 code = nw.when(label == 0).then(nw.lit(0)).otherwise(code)
                 code = nw.when(label == 1).then(nw.lit(1)).otherwise(code)
-            return code.cast(nw.Int8)
-        if dtype.is_temporal():
-            # Engines compare times of different units in the coarser unit.
-            return label == nw.lit(positive, nw.Schema.from_polars({LABEL: dtype})[LABEL])
-        if dtype in SMALL_INTEGERS:
-            label = label.cast(nw.Int64)
-        return label == nw.lit(positive)
+        else:
+            literal = nw.lit(positive)
+            if dtype.is_temporal():
+                # Engines compare times of different units in the coarser unit.
+                literal = nw.lit(positive, nw.Schema.from_polars({LABEL: dtype})[LABEL])
+            if dtype in SMALL_INTEGERS:
+                label = label.cast(nw.Int64)
+            code = nw.when(label == literal).then(nw.lit(1)).otherwise(nw.lit(0))
+        return nw.when(is_missing).then(nw.lit(MISSING_LABEL)).otherwise(code).cast(nw.Int8)
 
     def _score(self, name: str, rounding: Rounding) -> Any:
         """Return the lower edge of the cell of each score; null for missing scores."""
@@ -201,9 +253,11 @@ class Cells:
         if positive is None:
             is_wrong = label.dtype != pl.Boolean and (label == OTHER_LABEL).any()
         else:
-            is_wrong = label.null_count() < len(label) and not label.any()
+            is_wrong = label.null_count() < len(label) and not (label == 1).any()
         if is_wrong:
-            distinct = collect_frame(self.rows.select(LABEL).unique().to_native())
+            distinct = collect_rows(self.rows.select(LABEL).unique()).cast(
+                {LABEL: self.dtypes[LABEL]}
+            )
             is_positive(distinct[LABEL], positive, self.bound.names[LABEL])  # raises the error
         return cells.with_columns(label.cast(pl.Boolean)).drop(NEGATIVE, MISSING, strict=False)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocframe.compression.cells import Cells
+from rocframe.compression.engines import is_engine, read_engine
 from rocframe.compression.envelope import cells_within_envelope
 from rocframe.compression.resolution import Rounding
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, deferred_table, lazy_plan
 from rocframe.inputs.roles import Roles
-from rocframe.options import NOT_GIVEN, parse_fraction, public
+from rocframe.options import NOT_GIVEN, parse_fraction, public_for_engines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Scores
 
 
-@public
+@public_for_engines
 def compress(
     predictions: FrameT,
     /,
@@ -42,9 +43,11 @@ def compress(
 
     Parameters
     ----------
-    predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
-        pyarrow and DuckDB, are converted to a DataFrame.
+    predictions : DataFrame, LazyFrame or table of another package
+        One row per prediction. The package that holds the rows counts them, and only the counts are
+        converted to polars. This can be pandas, pyarrow, DuckDB, PySpark, or another package that
+        narwhals supports. For such tables, all columns must be given by name. Other tables with the
+        Arrow stream interface are converted to a DataFrame.
     label : str or Expr
         Column or expression with the true class: Boolean, 0/1 numbers, or, together with
         `positive`, values of any type except List, Array, Struct and Object.
@@ -80,9 +83,10 @@ def compress(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group, label, distinct score and, with `weight`, distinct weight: `*by, label,
-        score, score_width, count`. The rows are sorted by group, then by falling score, positives
-        first. Rows without a label or without a score are kept.
+        A LazyFrame for a LazyFrame, and a DataFrame for all other tables. One row per group, label,
+        distinct score and, with `weight`, distinct weight: `*by, label, score, score_width, count`.
+        The rows are sorted by group, then by falling score, positives first. Rows without a label
+        or without a score are kept.
 
         `label` (Boolean) is true for the positive class, and null if the label is missing. The
         other columns are:
@@ -123,7 +127,8 @@ def compress(
     Other functions raise an error for a group with different resolutions.
 
     A LazyFrame is compressed by the streaming engine, which needs memory for the result but not for
-    the input.
+    the input. DuckDB and Spark compress tables that do not fit into memory, in SQL. Nothing has to
+    be installed on the nodes of a Spark cluster.
 
     Examples
     --------
@@ -167,6 +172,15 @@ def compress(
             )
         envelope = parse_fraction("max_envelope", max_envelope, example=0.0001)
 
+    frame = read_engine(predictions)
+    if is_engine(frame):
+        engine_cells = Cells.of_engine(frame, roles)
+        if max_envelope is None:
+            table = engine_cells.table(rounding)
+        else:
+            table = cells_within_envelope(engine_cells, envelope).lazy()
+        return as_input_frame(predictions, table)
+
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         cells = Cells.bind(plan, schema, roles)
         if max_envelope is None:
@@ -175,6 +189,5 @@ def compress(
             lambda: cells_within_envelope(cells, envelope), cells.table(Rounding(1.0))
         )
 
-    return as_input_frame(
-        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
-    )
+    source: FrameT = frame
+    return as_input_frame(source, lazy_plan("predictions", frame).pipe_with_schema(resolve))

@@ -1,0 +1,192 @@
+"""Tests of `compress` for tables of pandas, pyarrow and DuckDB: the same counts as polars."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import narwhals
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from rocframe.compression import cells
+from tests.engine_cases import CALLS, N, check_engine, engine_predictions
+
+duckdb = pytest.importorskip("duckdb")
+FRAME = engine_predictions()
+
+
+@pytest.fixture(scope="module")
+def connection():
+    with duckdb.connect() as connection:
+        connection.execute("set TimeZone = 'UTC'")
+        yield connection
+
+
+@pytest.mark.parametrize(
+    ("package", "call"),
+    [
+        *product(["pyarrow", "pandas", "duckdb"], CALLS),
+        *product(["pandas with pyarrow"], ["float labels", "counts"]),
+    ],
+)
+def test_engines_return_the_cells_of_polars(package, call, connection):
+    arrow = FRAME.to_arrow()
+    frame = FRAME
+    if package == "pyarrow":
+        table = arrow
+    elif package == "pandas":
+        table = arrow.to_pandas()
+        frame = pl.DataFrame(table)  # missing numbers become NaN, and integers Float64
+    elif package == "pandas with pyarrow":
+        table = arrow.to_pandas(types_mapper=pd.ArrowDtype)
+    else:
+        table = connection.from_arrow(arrow)
+    check_engine(table, frame, {"count": None, **CALLS[call]})
+
+
+def test_columns_with_categories_are_compared_by_their_text(connection):
+    frame = FRAME.with_columns(pl.col("text").replace("", None).cast(pl.Categorical))
+    call = {"label": "text", "score": "score", "positive": "yes"}
+    by_text = {"label": "bool", "score": "score", "by": "text"}
+    pandas = frame.to_pandas()
+    ordered = pd.CategoricalDtype(["yes", "no"], ordered=True)
+    connection.register("arrow", frame.to_arrow())
+    enum = connection.sql("select * replace (text::enum('yes', 'no') as text) from arrow")
+    for table in (frame.to_arrow(), pandas, pandas.astype({"text": ordered}), enum):
+        check_engine(table, frame, call)
+        check_engine(table, frame, by_text)
+    # The categories are the known labels, so an absent category is not an error.
+    declared = connection.sql("select * replace (text::enum('yes', 'no', 'x') as text) from arrow")
+    assert not rf.compress(declared, "text", "score", positive="x")["label"].any()
+    with pytest.raises(rf.LabelError, match="positive='z': no label of column 'text'"):
+        rf.compress(enum, "text", "score", positive="z")
+
+
+def test_only_cells_are_converted_to_polars(connection, monkeypatch):
+    heights = []
+
+    def collect_rows(frame):
+        heights.append(collect(frame).height)
+        return collect(frame)
+
+    collect = cells.collect_rows
+    monkeypatch.setattr(cells, "collect_rows", collect_rows)
+    arrow = FRAME.to_arrow()
+    for table in (arrow, arrow.to_pandas(types_mapper=pd.ArrowDtype), connection.from_arrow(arrow)):
+        found = rf.compress(table, "small", "rank", resolution=4)
+        assert found.height < N / 10
+        assert heights.pop() == found.height
+    assert not heights
+
+
+def test_other_columns_of_a_table_are_not_read(connection):
+    frame = pd.DataFrame({"label": [1, 0, 1], "score": [0.5, 0.5, 0.25], "x": [1, "a", object()]})
+    expected = rf.compress(pl.DataFrame(frame[["label", "score"]]), "label", "score")
+    assert_frame_equal(
+        rf.compress(frame.set_index(pd.Index([4, 4, 5])), "label", "score"), expected
+    )
+    with pytest.raises(rf.OptionValueError, match="the pandas DataFrame cannot be read"):
+        rf.auc(frame, "label", "score")
+    log = connection.sql("select 1 as label, 0.5::double as score, error('is read') as x")
+    assert rf.compress(log, "label", "score")["count"].to_list() == [1]
+
+
+def test_narwhals_frames_are_compressed_by_their_package():
+    expected = rf.compress(FRAME, "bool", "score", by="text")
+    for table in (FRAME, FRAME.to_arrow(), FRAME.to_pandas(), FRAME.lazy()):
+        for package in (narwhals, nw):
+            found = rf.compress(package.from_native(table), "bool", "score", by="text")
+            assert isinstance(
+                found, type(table) if isinstance(table, pl.LazyFrame) else pl.DataFrame
+            )
+            assert_frame_equal(found.lazy().collect(), expected)
+
+
+def test_a_reader_of_record_batches_is_converted_to_polars():
+    reader = FRAME.to_arrow().to_reader()
+    expected = rf.compress(FRAME, "bool", "score")
+    assert_frame_equal(rf.compress(reader, "bool", "score"), expected)
+
+
+def test_compressed_tables_of_engines_are_merged_and_widened(connection):
+    tables = [
+        rf.compress(FRAME[:100], "bool", "score", by="text", resolution=0.01),
+        rf.compress(FRAME[100:], "bool", "score", by="text", resolution=0.5),
+    ]
+    call = {"label": "label", "score": "score", "by": "text", "count": "count"}
+    both = pl.concat(tables)
+    for table in (both.to_arrow(), both.to_pandas(), connection.from_arrow(both.to_arrow())):
+        check_engine(table, both, call)
+
+
+ERRORS = {
+    "expression": (
+        {"label": pl.col("bool")},
+        (
+            'label=col("bool"): expected the name of a column, because the table is a '
+            "DuckDBPyRelation.\nCompute the column in the DuckDBPyRelation first, and pass its "
+            "name."
+        ),
+    ),
+    "narwhals": (
+        {"score": [nw.col("score")]},
+        "score=col(score): expected the name of a column",
+    ),
+    "column": ({"label": "x"}, "label='x': the frame has no column of this name."),
+    "labels": ({"label": "text"}, "label='text': the positive class is unknown."),
+    "positive": ({"label": "text", "positive": "maybe"}, "positive='maybe': no label of column"),
+    "score": ({"score": "text"}, "score='text': the column has type String."),
+    "group": ({"by": "bool"}, "by='bool': this is the same column as label='bool'."),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_are_those_of_polars(case, connection):
+    options, message = ERRORS[case]
+    table = connection.from_arrow(FRAME.to_arrow())
+    with pytest.raises(rf.RocframeError) as error:
+        rf.compress(table, **{"label": "bool", "score": "score", **options})
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("problem", ["negative", "missing"])
+def test_wrong_counts_raise_an_error(problem, connection):
+    wrong = pl.lit({"negative": -1, "missing": None}[problem], pl.Int64)
+    frame = FRAME.with_columns(n=pl.when(pl.int_range(pl.len()) < 2).then(wrong).otherwise("n"))
+    with pytest.raises(rf.MassError, match=f"count='n': the count is {problem} in 2 rows"):
+        rf.compress(connection.from_arrow(frame.to_arrow()), "bool", "score", count="n")
+
+
+def test_a_missing_table_raises_the_error_of_other_functions():
+    for table in (None, "log.parquet", FRAME["score"], [1, 2]):
+        for function in (rf.compress, rf.auc):
+            with pytest.raises(rf.OptionValueError) as error:
+                function(table, "label", "score")
+            assert str(error.value).startswith("predictions: expected a DataFrame, LazyFrame or")
+
+
+@pytest.mark.slow
+def test_duckdb_compresses_more_rows_than_fit_into_its_memory(tmp_path):
+    n = 6_000_000
+    rng = np.random.default_rng(4)
+    rows = {
+        "group": rng.integers(0, 3, n),
+        "label": rng.random(n) < 0.3,
+        "score": rng.normal(size=n),
+    }
+    pl.DataFrame(rows).write_parquet(tmp_path / "log.parquet")
+    with duckdb.connect() as connection:
+        connection.execute("set memory_limit = '300MB'")
+        connection.execute("set threads = 2")
+        connection.execute(f"set temp_directory = '{tmp_path}'")
+        log = connection.read_parquet(str(tmp_path / "log.parquet"))
+        scan = pl.scan_parquet(tmp_path / "log.parquet")
+        for options in ({}, {"resolution": 1e-3}, {"max_envelope": 1e-4}):
+            found = rf.compress(log, "label", "score", by="group", **options)
+            expected = rf.compress(scan, "label", "score", by="group", **options).collect()
+            assert_frame_equal(found, expected)
