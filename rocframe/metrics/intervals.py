@@ -233,8 +233,8 @@ def intervals(
 
         - If the AUC is 0 or 1, the limits of AUC, Gini and KS are computed by Newcombe's methods,
           and the limits of EER, average precision and `pr_auc` by Wilson's method.
-        - If a proportion or F1 at a given threshold is 0 or 1, the limits of this metric are
-          computed by Wilson's method.
+        - If a proportion or F1 at a given threshold is 0 or 1, and rows have neither weights nor
+          clusters, the limits of this metric are computed by Wilson's method.
 
         `ci_method` (String) is the method by which the limits were computed.
 
