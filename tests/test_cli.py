@@ -354,7 +354,7 @@ def test_an_unknown_command_is_an_error(capsys):
 
 
 def test_ctrl_c_has_the_exit_code_130(capsys, monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(tasks, "evaluate_logs", interrupted)
@@ -389,7 +389,7 @@ def test_no_tables_are_written_if_the_page_fails(capsys, monkeypatch):
 
 
 def test_an_error_of_the_package_shows_its_traceback(capsys, monkeypatch):
-    def wrong(*_):
+    def wrong(*_, **__):
         raise ZeroDivisionError
 
     monkeypatch.setattr(tasks, "evaluate_logs", wrong)

@@ -87,7 +87,8 @@ COMMANDS = ("evaluate", "report", "decide", "gate")
 ARGUMENTS = (
     "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|max_error|path|"
     "rule|costs|benefits|prevalence|subject_to|minimize|beta|"
-    "margin|metric|method|adjust|min_rows|unmatched|cluster|seed"
+    "margin|metric|method|adjust|min_rows|unmatched|cluster|seed|"
+    "resolution|max_envelope|partition_by|last"
 )
 # An argument with a value in the message of an error, such as by="x" or level=0.9.
 ASSIGNMENT = re.compile(rf"""(?<![\w.\-'"])({ARGUMENTS})=(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?))""")
@@ -145,11 +146,19 @@ def _option_value(value: object) -> str:
 
 def similar_option(option: str, command: str) -> str | None:
     """Return the option that is most similar to an unknown option; None if none is similar."""
-    from rocframe.cli.options import DecisionOptions, EvaluationOptions, ReleaseOptions
+    from rocframe.cli.options import (
+        DecisionOptions,
+        EvaluationOptions,
+        ReleaseOptions,
+        StoreArguments,
+    )
 
     name = option.split("=", maxsplit=1)[0].strip("-").replace("-", "_")
-    options = {"decide": DecisionOptions, "gate": ReleaseOptions}.get(command, EvaluationOptions)
-    argument = suggest_argument(name, [field.name for field in fields(options)])
+    options: list[type] = [
+        {"decide": DecisionOptions, "gate": ReleaseOptions}.get(command, EvaluationOptions)
+    ]
+    options += [StoreArguments] if command == "evaluate" else []
+    argument = suggest_argument(name, [field.name for group in options for field in fields(group)])
     return None if argument is None else f"--{argument.replace('_', '-')}"
 
 
@@ -158,7 +167,12 @@ def application() -> "App":
     from cyclopts import App, Parameter
 
     import rocframe as rf
-    from rocframe.cli.options import DecisionOptions, EvaluationOptions, ReleaseOptions
+    from rocframe.cli.options import (
+        DecisionOptions,
+        EvaluationOptions,
+        ReleaseOptions,
+        StoreArguments,
+    )
 
     app = App(
         name="rocframe",
@@ -174,10 +188,11 @@ def application() -> "App":
 
     @app.command
     def evaluate(
-        *log: Annotated[str, Parameter(required=True)],
+        *log: str,
         options: EvaluationOptions,
         out: Annotated[Path, Parameter(metavar="FOLDER", alias="-o")],
         max_error: Annotated[float | None, Parameter(metavar="NUMBER")] = None,
+        store: StoreArguments | None = None,
     ) -> int:
         """Write tables of AUC and curves, and a page with charts, to a folder.
 
@@ -187,7 +202,8 @@ def application() -> "App":
         ----------
         log
             Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
-            If a folder is named day=5, its logs have a column day with the value 5.
+            If a folder is named day=5, its logs have a column day with the value 5. Required
+            without --store.
         out
             Folder for the files. It is created if it does not exist.
         max_error
@@ -197,9 +213,16 @@ def application() -> "App":
         """
         from rocframe.cli.tasks import evaluate_logs
 
+        store = store or StoreArguments()
+        store.check()
+        if not log and store.store is None:
+            return _fail(
+                'Command "evaluate" parameter LOG requires an argument.\n'
+                "See rocframe evaluate --help."
+            )
         return _run(
             lambda sources, given, folder, progress: evaluate_logs(
-                sources, given, folder, progress, max_error
+                sources, given, folder, progress, max_error=max_error, store=store
             ),
             log,
             options,
@@ -316,8 +339,8 @@ def _run(
             f"Use {' '.join(f'--by {name}' for name in unused)} to evaluate these rows separately."
         )
         print(f"rocframe: {pooling_sentence(unused)} {hint}", file=sys.stderr)
-    if outcome.warning is not None:
-        print(f"rocframe: {outcome.warning}", file=sys.stderr)
+    for warning in outcome.warnings:
+        print(f"rocframe: {warning}", file=sys.stderr)
     if outcome.lacks_page:
         hint = 'install it with pip install "rocframe[report]"'
         print(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003 - cyclopts evaluates the annotations
 from typing import Annotated, Any, Literal
 
 import polars as pl
@@ -164,6 +165,63 @@ class EvaluationOptions(LogOptions):
             "costs": parse_amounts("--cost", self.cost, COST_HINT),
             "prevalence": self.prevalence,
         }
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class StoreArguments:
+    """The options of `evaluate` about a store.
+
+    Attributes
+    ----------
+    store
+        Folder in which the predictions are kept in compressed form. Only logs that are new or have
+        changed are read, and the tables are computed from the whole store. A changed log replaces
+        its earlier rows. The rows of a log that no longer exists are kept. Without LOG, the store
+        is evaluated as it is. --by may name any group columns of the store.
+    partition_by
+        Column with the day of a prediction, which divides the store into folders such as
+        day=2026-11-01. Required for --since, --until and --last. Times are converted to dates.
+        Other columns with text or integers are supported too.
+    resolution
+        Round scores in the store down to multiples of this number, so that the store becomes small.
+        By default, scores are not rounded.
+    relative
+        --resolution is relative to the score, for scores of very different sizes.
+    max_envelope
+        Instead of --resolution, use the coarsest resolution for which the uncertainty of each AUC
+        of a log is at most this number, such as 1e-4.
+    since
+        First day to evaluate, such as 2026-11-01.
+    until
+        Last day to evaluate, which is included.
+    last
+        Evaluate the last days up to --until or up to the last day of the store, such as 28d, 4w or
+        3mo; for integers, their number.
+    """
+
+    store: Annotated[Path | None, Parameter(metavar="FOLDER")] = None
+    partition_by: Annotated[str | None, COLUMN] = None
+    resolution: Annotated[float | None, Parameter(metavar="NUMBER")] = None
+    relative: Annotated[bool, FLAG] = False
+    max_envelope: Annotated[float | None, Parameter(metavar="NUMBER")] = None
+    since: Annotated[str | None, Parameter(metavar="DAY", allow_leading_hyphen=True)] = None
+    until: Annotated[str | None, Parameter(metavar="DAY", allow_leading_hyphen=True)] = None
+    last: Annotated[str | None, Parameter(metavar="LENGTH")] = None
+
+    def check(self) -> None:
+        """Raise an error if an option is given without `--store`, or with another option."""
+        names = ("partition_by", "resolution", "relative", "max_envelope", "since", "until", "last")
+        given = [f"--{name.replace('_', '-')}" for name in names if getattr(self, name)]
+        if self.store is None and given:
+            raise OptionValueError(
+                f"{given[0]}: this option needs a store.\nPass a folder as --store, or leave out "
+                f"{given[0]}."
+            )
+        if self.since is not None and self.last is not None:
+            raise OptionValueError(
+                "--last: --since is given as well.\nLeave out one of the two options."
+            )
 
 
 @Parameter(name="*")

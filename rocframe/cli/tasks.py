@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rocframe.cli.stored_predictions import read_store
 from rocframe.cli.terminal import VERDICT_TEXTS
 from rocframe.comparisons.gate import gate
 from rocframe.curves.curve import curve
@@ -30,7 +32,13 @@ from rocframe.text import format_count
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rocframe.cli.options import DecisionOptions, EvaluationOptions, LogOptions, ReleaseOptions
+    from rocframe.cli.options import (
+        DecisionOptions,
+        EvaluationOptions,
+        LogOptions,
+        ReleaseOptions,
+        StoreArguments,
+    )
     from rocframe.io.logs import Logs
     from rocframe.reports.progress import Progress
     from rocframe.reports.report import ReportOptions
@@ -45,8 +53,8 @@ class Outcome:
 
     `lacks_page` is True if the page was left out because vl-convert is not installed. `unused_keys`
     are columns of the logs that are usually group columns, such as "model", but that no option
-    names. `summary` is a text to print below the table, and `warning` a message. `has_passed` is
-    False if the release gate did not pass.
+    names. `summary` is a text to print below the table, and `warnings` are messages. `has_passed`
+    is False if the release gate did not pass.
     """
 
     table: pl.DataFrame
@@ -55,7 +63,7 @@ class Outcome:
     unused_keys: list[str]
     lacks_page: bool = False
     summary: str | None = None
-    warning: str | None = None
+    warnings: Sequence[str] = ()
     has_passed: bool = True
 
 
@@ -64,21 +72,28 @@ def evaluate_logs(
     options: EvaluationOptions,
     folder: Path,
     progress: Progress,
+    *,
     max_error: float | None = None,
+    store: StoreArguments | None = None,
 ) -> Outcome:
     """Compute the tables of `evaluate`, and write them and the page to a folder.
 
     The page is left out if vl-convert is not installed. With `max_error`, the curves in the table
-    are simplified.
+    are simplified. With `store`, the logs are added to a store, and the tables are those of the
+    store.
     """
     if max_error is not None:
         parse_max_error(max_error)
     results = [folder / CURVES_FILE, folder / AREAS_FILE]
-    logs = _open_sources(sources, options, progress, exclude=results)
+    if store is None or store.store is None:
+        logs = _open_sources(sources, options, progress, exclude=results)
+        compute = partial(_evaluate, logs, options, progress)
+    else:
+        compute = partial(_evaluate_store, sources, options, store, folder, progress)
     if find_spec("vl_convert") is not None:
         results.append(folder / PAGE_FILE)
     with _output_folder(folder, results):
-        evaluation = _evaluate(logs, options, progress)
+        evaluation = compute()
         curves, about = evaluation.curves, evaluation.provenance
         if max_error is not None:
             curves = simplify(curves, max_error=max_error, kind=evaluation.options.kinds[0])
@@ -97,6 +112,8 @@ def evaluate_logs(
         lacks_page=page is None,
         skipped=evaluation.provenance["files_skipped"],
         unused_keys=evaluation.unused_keys,
+        summary=evaluation.summary,
+        warnings=evaluation.warnings,
     )
 
 
@@ -219,7 +236,7 @@ def gate_logs(
         if options.id is None
         else [],
         summary=_gate_summary(table, options),
-        warning=f"OLD and NEW contain the same file {min(shared)}." if shared else None,
+        warnings=[f"OLD and NEW contain the same file {min(shared)}."] if shared else (),
         has_passed=bool(table["passed"].all()),
     )
 
@@ -308,14 +325,19 @@ def _open_sources(
         skip_unreadable=options.skip_unreadable,
         on_file=lambda number: progress.count("Opening file", number, len(files)),
     )
+    _check_count(logs, options)
+    logs.scan(columns)
+    return logs
+
+
+def _check_count(logs: Logs, options: LogOptions) -> None:
+    """Raise an error if logs have a column "count" and no option says what it means."""
     if options.count is None and not options.no_count and logs.has_column("count"):
         raise AmbiguousCountError(
             "--count: the log has a column named 'count', which may hold the number of rows that "
             "each row represents.\n"
             "Pass --count count if the column holds these numbers, or else --no-count."
         )
-    logs.scan(columns)
-    return logs
 
 
 def _read_logs(logs: Logs, options: LogOptions, progress: Progress) -> tuple[pl.DataFrame, Logs]:
@@ -326,7 +348,9 @@ def _read_logs(logs: Logs, options: LogOptions, progress: Progress) -> tuple[pl.
 
 
 @contextmanager
-def _output_folder(folder: Path, files: Sequence[Path]) -> Iterator[None]:
+def _output_folder(
+    folder: Path, files: Sequence[Path] = (), option: str = "--out"
+) -> Iterator[None]:
     """Create a folder, check that the files can be written, and run a `with` block.
 
     If the block fails, the folder is removed, unless it existed before or contains files.
@@ -337,7 +361,7 @@ def _output_folder(folder: Path, files: Sequence[Path]) -> Iterator[None]:
     except OSError as error:
         problem = f"the folder cannot be created: {error.strerror or error}"
         raise StorageError.compose(
-            folder, problem, "Pass the name of a folder as --out."
+            folder, problem, f"Pass the name of a folder as {option}."
         ) from error
     try:
         for file in files:
@@ -360,6 +384,41 @@ class Evaluation:
     curves: pl.DataFrame
     provenance: dict[str, Any]
     unused_keys: list[str]
+    subject: str
+    summary: str | None = None
+    warnings: Sequence[str] = ()
+
+
+def _evaluate_store(
+    sources: Sequence[str],
+    options: EvaluationOptions,
+    arguments: StoreArguments,
+    out: Path,
+    progress: Progress,
+) -> Evaluation:
+    """Add the logs to the store, and compute the areas and curves of its predictions."""
+    stored = read_store(
+        sources,
+        options,
+        arguments,
+        out,
+        progress,
+        create=lambda folder: _output_folder(folder, option="--store"),
+        check_count=lambda logs: _check_count(logs, options),
+    )
+    progress.expect(stored.options.n_steps + 1)  # the last step writes the files
+    areas, curves = areas_and_curves(stored.predictions, stored.options, progress.step)
+    return Evaluation(
+        predictions=stored.predictions,
+        options=stored.options,
+        areas=areas,
+        curves=curves,
+        provenance={**stored.provenance, "rows_missing": _missing_rows(areas, stored.options)},
+        unused_keys=stored.options.unused_keys(stored.columns),
+        subject=Path(stored.provenance["store"]).name,
+        summary=stored.summary,
+        warnings=stored.warnings,
+    )
 
 
 def _evaluate(logs: Logs, options: EvaluationOptions, progress: Progress) -> Evaluation:
@@ -380,7 +439,12 @@ def _evaluate(logs: Logs, options: EvaluationOptions, progress: Progress) -> Eva
             "files_skipped": dict(logs.skipped),
         },
         unused_keys=report_options.unused_keys(logs.columns),
+        subject=_subject(logs.files),
     )
+
+
+def _subject(files: Sequence[str]) -> str:
+    return Path(files[0]).name if len(files) == 1 else f"{len(files):,} files"
 
 
 def _missing_rows(areas: pl.DataFrame, options: ReportOptions) -> int | dict[str, int]:
@@ -398,9 +462,7 @@ def _page(
     files: tuple[str, str] | None = None,
 ) -> str:
     """Return the page as HTML."""
-    title, logs = options.title, evaluation.provenance["files"]
-    if title is None:
-        title = f"Evaluation of {Path(logs[0]).name if len(logs) == 1 else f'{len(logs):,} files'}"
+    title = f"Evaluation of {evaluation.subject}" if options.title is None else options.title
     tables = report_tables(
         evaluation.predictions,
         evaluation.options,

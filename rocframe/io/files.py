@@ -10,18 +10,21 @@ from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
+from time import sleep
 from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias
 
 import polars as pl
 
-if sys.platform != "win32":
+if sys.platform == "win32":
+    import msvcrt
+else:
     import fcntl
 
 from rocframe.errors import OptionValueError, RocframeError, StorageError
 from rocframe.frames import collect_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 
 FileFormat: TypeAlias = Literal["Parquet", "Arrow IPC"]
@@ -43,6 +46,10 @@ CHECKSUM_MARK = b"ROCFRAME-CRC"
 CHECKSUM_SIZE = len(CHECKSUM_MARK) + 4
 CHUNK_SIZE = 1 << 20
 MAX_ATTEMPTS = 100  # maximum number of attempts to create a temporary file
+# Files whose names begin with these characters are not data, such as the file _SUCCESS of Spark.
+HIDDEN_PREFIXES = (".", "_")
+TEMPORARY_PREFIX, TEMPORARY_SUFFIX = ".rocframe-", ".tmp"
+LOCK_INTERVAL = 0.1  # seconds between two attempts to lock a file
 
 # If a file changes during the read, polars raises PanicException, which is not an Exception.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -64,6 +71,24 @@ def local_path(path: object) -> Path:
         problem = f"a file cannot have this name: {reason}"
         raise StorageError.compose(path, problem, "Pass another name.") from error
     return local
+
+
+def visible_files(folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield the files in a folder and its subfolders, except hidden files and folders.
+
+    Symbolic links to folders are followed.
+    """
+    visited = set()
+    for parent, folders, names in os.walk(folder, followlinks=True):
+        visited.add(Path(parent).resolve())
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(HIDDEN_PREFIXES) and Path(parent, name).resolve() not in visited
+        )
+        for name in sorted(names):
+            if not name.startswith(HIDDEN_PREFIXES):
+                yield Path(parent, name)
 
 
 def file_problem(path: Path, file_format: FileFormat) -> str | None:
@@ -222,14 +247,13 @@ def _temporary_file(target: Path) -> Iterator[Path]:
     process are released when the process ends, so a file without a lock has no writer.
     """
     # The name is hidden and has another suffix, so that programs do not read the file as a table.
-    prefix = f".rocframe-{blake2b(os.fsencode(target.name), digest_size=6).hexdigest()}-"
-    if sys.platform != "win32":
-        for stale in target.parent.glob(f"{prefix}*.tmp"):
-            with suppress(OSError), _locked(stale, os.O_RDWR):
-                stale.unlink()
+    name = blake2b(os.fsencode(target.name), digest_size=6).hexdigest()
+    prefix = f"{TEMPORARY_PREFIX}{name}-"
+    remove_stale_files(target.parent.glob(f"{prefix}*{TEMPORARY_SUFFIX}"))
     # If another process removes a new file before it is locked, the next name is tried.
     for _ in range(MAX_ATTEMPTS):
-        new, is_locked = target.with_name(f"{prefix}{token_hex(8)}.tmp"), False
+        new = target.with_name(f"{prefix}{token_hex(8)}{TEMPORARY_SUFFIX}")
+        is_locked = False
         try:  # the file is created in this block, so that an interrupt removes the file
             with _locked(new, os.O_CREAT | os.O_EXCL | os.O_RDWR):
                 is_locked = new.exists()
@@ -242,6 +266,65 @@ def _temporary_file(target: Path) -> Iterator[Path]:
         finally:
             new.unlink(missing_ok=True)
     raise OSError("other programs remove or lock its temporary files")
+
+
+def is_temporary(name: str) -> bool:
+    """Return whether a file of this name is a temporary file of `replacement`."""
+    return name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_SUFFIX)
+
+
+def remove_stale_files(files: Iterable[Path]) -> None:
+    """Remove the temporary files that have no writer, because their process was killed."""
+    if sys.platform != "win32":
+        for stale in files:
+            with suppress(OSError), _locked(stale, os.O_RDWR):
+                stale.unlink()
+
+
+@contextmanager
+def exclusive_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Lock a file during a `with` block; only one process at a time has the lock.
+
+    The file is created before the block and removed after the block. If another process has the
+    lock, `on_wait` is called, and this process waits. The operating system releases the lock of a
+    process that ends or is killed, so a file of a killed process does not block later processes.
+    """
+    while True:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+        try:
+            # The process that had the lock removes the file, so that the lock may be that of a file
+            # which no longer exists.
+            if _try_lock(descriptor) and _is_open_file(path, descriptor):
+                try:
+                    yield
+                finally:
+                    with suppress(OSError):  # Windows cannot remove an open file
+                        path.unlink()
+                return
+        finally:
+            os.close(descriptor)
+        on_wait()
+        sleep(LOCK_INTERVAL)
+
+
+def _try_lock(descriptor: int) -> bool:
+    """Lock an open file; return False if another process has locked the file."""
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _is_open_file(path: Path, descriptor: int) -> bool:
+    """Return whether `path` is still the file that was opened with this descriptor."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from glob import glob, has_magic
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
-from rocframe.errors import LogError
+from rocframe.errors import LogError, RocframeError
 from rocframe.frames import collect_frame, column
 from rocframe.io.files import (
     EMPTY_FILE,
@@ -21,6 +20,7 @@ from rocframe.io.files import (
     error_reason,
     file_problem,
     local_path,
+    visible_files,
 )
 from rocframe.text import format_count, format_list
 
@@ -31,22 +31,20 @@ if TYPE_CHECKING:
 LogFormat: TypeAlias = FileFormat | Literal["CSV"]
 LOG_FORMATS: dict[str, LogFormat] = {**FILE_FORMATS, ".csv": "CSV"}
 
-# Files whose names begin with these characters are not data, such as the file _SUCCESS of Spark.
-HIDDEN_PREFIXES = (".", "_")
-
 
 def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list[str]:
     """Return the sorted log files of all `sources`, which are names of files, globs and folders.
 
-    `exclude` contains files that are not logs, such as tables that an earlier command wrote to the
-    same folder.
+    `exclude` contains files and folders that are not logs, such as tables that an earlier command
+    wrote to the same folder.
     """
     excluded = {path.resolve() for path in exclude}
     files: dict[Path, str] = {}
     for source in sources:
         for file in _expand(source):
-            if Path(file).resolve() not in excluded:
-                files.setdefault(Path(file).resolve(), file)
+            path = Path(file).resolve()
+            if excluded.isdisjoint([path, *path.parents]):
+                files.setdefault(path, file)
     if not files:
         raise LogError.compose(format_list(sources), "no logs found", "Pass files or folders.")
     return sorted(files.values())
@@ -76,18 +74,10 @@ def _expand(source: str) -> Iterator[str]:
 
 
 def _logs_in_folder(folder: str) -> Iterator[str]:
-    """Yield the logs in a folder and its subfolders; symbolic links to folders are followed."""
-    visited = set()
-    for parent, folders, names in os.walk(folder, followlinks=True):
-        visited.add(Path(parent).resolve())
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(HIDDEN_PREFIXES) and Path(parent, name).resolve() not in visited
-        )
-        for name in sorted(names):
-            if not name.startswith(HIDDEN_PREFIXES) and Path(name).suffix.lower() in LOG_FORMATS:
-                yield str(Path(parent, name))
+    """Yield the logs in a folder and its subfolders."""
+    for path in visible_files(folder):
+        if path.suffix.lower() in LOG_FORMATS:
+            yield str(path)
 
 
 def open_logs(
@@ -109,13 +99,18 @@ def open_logs(
         except LogError as error:
             if not skip_unreadable:
                 raise
-            skipped[file] = str(error).removeprefix(f"{file}: ").split(".\n")[0]
+            skipped[file] = log_problem(file, error)
             continue
         key = (part.format, frozenset(part.schema.items()), part.hive_keys)
         if key in parts:
             part = replace(parts[key], files=(*parts[key].files, file))
         parts[key] = part
     return _checked_logs(tuple(parts.values()), skipped)
+
+
+def log_problem(file: str, error: LogError) -> str:
+    """Return why a log cannot be read, without the name of the file and without the advice."""
+    return str(error).removeprefix(f"{file}: ").split(".\n")[0]
 
 
 def _open_file(file: str) -> LogPart:
@@ -275,16 +270,22 @@ class Logs:
         return text
 
     def read(
-        self, columns: Mapping[str, str], *, skip_unreadable: bool = False
+        self,
+        columns: Mapping[str, str],
+        *,
+        skip_unreadable: bool = False,
+        query: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda rows: rows,
     ) -> tuple[pl.DataFrame, Logs]:
         """Return the rows of all readable files, and the logs without files that cannot be read.
+
+        `query` is applied to the rows while they are read.
 
         Some damage is detected only when a complete file is read. If an error occurs, each file is
         read separately to find the damaged files.
         """
         try:
-            return collect_frame(self.scan(columns)), self
-        except LogError:
+            return collect_frame(query(self.scan(columns))), self
+        except RocframeError:
             raise
         except READ_ERRORS as error:
             damaged = self._damaged_files(columns)
@@ -300,7 +301,7 @@ class Logs:
             for part in self.parts
         ]
         logs = _checked_logs([part for part in parts if part.files], {**self.skipped, **damaged})
-        return logs.read(columns, skip_unreadable=skip_unreadable)
+        return logs.read(columns, skip_unreadable=skip_unreadable, query=query)
 
     def _damaged_files(self, columns: Mapping[str, str]) -> dict[str, str]:
         """Read each file separately, and return the files that fail, with the reasons."""

@@ -24,6 +24,7 @@ from rocframe.io.files import (
     file_problem,
     local_path,
     replacement,
+    visible_files,
 )
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import public
@@ -32,6 +33,7 @@ from rocframe.table_arguments import check_frame
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 METADATA_KEY = "rocframe"
@@ -132,7 +134,7 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     ...     rf.read(Path(folder) / "auc.arrow")["auc"].item()
     0.75
     """
-    local, file_format = _check_file(path)
+    local, file_format = check_file(path)
     try:
         # The file is opened once, because another process may replace it.
         with local.open("rb") as file:
@@ -148,17 +150,22 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     Parameters
     ----------
     path : str or Path
-        File to read. The suffix determines the format.
+        File to read. The suffix determines the format. Or a folder: the Parquet files in the folder
+        and its subfolders are read as one table, such as the folder of `rocframe evaluate --store`.
+        Files and folders whose names begin with "." or "_" are ignored.
 
     Returns
     -------
     LazyFrame
         The table that was written. `collect` reads only the parts of the file that the query needs.
+        For a folder, the rows of all files, in the order of the names of the files. Names of
+        folders such as `day=2026-11-01` are not columns: the columns are those in the files.
 
     Raises
     ------
     StorageError
-        If the file is missing, empty, truncated, damaged or not of this format.
+        If a file is missing, empty, truncated, damaged or not of this format, if a folder contains
+        no Parquet file, or if its files have different columns.
 
     Examples
     --------
@@ -171,7 +178,14 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     ...     rf.scan(Path(folder) / "curve.parquet").select("threshold", "tp").collect_schema()
     Schema([('threshold', Float64), ('tp', Int64)])
     """
-    local, file_format = _check_file(path)
+    local = local_path(path)
+    if local.is_dir():
+        files = parquet_files(local)
+        if not files:
+            problem = "the folder contains no Parquet files"
+            raise StorageError.compose(os.fspath(path), problem, "Check the path.")
+        return scan_files(files)
+    local, file_format = check_file(path)
     try:
         if file_format == "Parquet":
             lazy = pl.scan_parquet(local, glob=False, hive_partitioning=False)
@@ -181,6 +195,45 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     except READ_ERRORS as error:
         raise _unreadable_table(path, error_reason(error)) from error
     return lazy
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """Return the sorted Parquet files in a folder and its subfolders, without hidden files."""
+    return sorted(
+        path for path in visible_files(folder) if FILE_FORMATS.get(path.suffix.lower()) == "Parquet"
+    )
+
+
+def scan_files(
+    files: Sequence[Path], check: Callable[[Path], object] | None = None
+) -> pl.LazyFrame:
+    """Return the rows of Parquet files with the same columns, after a check of all files.
+
+    `check` raises an error if a file is damaged; the default is `check_file`.
+    """
+    schemas = {}
+    for path in files:
+        (check or check_file)(path)
+        schemas[path] = read_file_schema(path)
+    first, expected = next(iter(schemas.items()))
+    for path, schema in schemas.items():
+        if schema != expected:
+            problem = f"the columns {_schema_text(schema)} differ from those of {str(first)!r}: "
+            hint = "Pass a folder in which all Parquet files have the same columns and dtypes."
+            raise StorageError.compose(path, problem + _schema_text(expected), hint)
+    return pl.scan_parquet(list(files), glob=False, hive_partitioning=False)
+
+
+def _schema_text(schema: Mapping[str, pl.DataType]) -> str:
+    return ", ".join(f"{name} ({dtype})" for name, dtype in schema.items())
+
+
+def read_file_schema(path: Path) -> dict[str, pl.DataType]:
+    """Return the columns of a Parquet file."""
+    try:
+        return dict(pl.read_parquet_schema(path))
+    except READ_ERRORS as error:
+        raise _unreadable_table(path, error_reason(error)) from error
 
 
 @public
@@ -221,7 +274,22 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> tuple(metadata[name] for name in ("table", "kind", "rule", "ties", "positive"))
     ('curve', 'roc', 'score >= threshold', 'a tie is one row', 'churned')
     """
-    local, file_format = _check_file(path)
+    metadata = read_metadata(path)
+    if metadata is None:
+        raise StorageError.compose(
+            os.fspath(path),
+            "the file has no rocframe metadata, so it was not written by rocframe.write",
+            "Use rocframe.read to read the table.",
+        )
+    return metadata
+
+
+def read_metadata(path: str | os.PathLike[str], *, verify: bool = True) -> dict[str, Any] | None:
+    """Return the metadata that `write` stored in a file; None if there are none.
+
+    With `verify=False`, the checksum of the file is not compared, which would read the whole file.
+    """
+    local, file_format = check_file(path, verify=verify)
     try:
         if file_format == "Parquet":
             text = pl.read_parquet_metadata(local).get(METADATA_KEY)
@@ -232,13 +300,7 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise _unreadable_table(path, error_reason(error)) from error
     except RecursionError as error:
         raise _unreadable_table(path, "its metadata are nested too deeply") from error
-    if not isinstance(metadata, dict):
-        raise StorageError.compose(
-            os.fspath(path),
-            "the file has no rocframe metadata, so it was not written by rocframe.write",
-            "Use rocframe.read to read the table.",
-        )
-    return metadata
+    return metadata if isinstance(metadata, dict) else None
 
 
 def _table_metadata(table: pl.DataFrame) -> dict[str, Any]:
@@ -372,16 +434,18 @@ def check_table_path(path: str | os.PathLike[str]) -> None:
     check_target(path)
 
 
-def _check_file(path: str | os.PathLike[str]) -> tuple[Path, FileFormat]:
+def check_file(path: str | os.PathLike[str], *, verify: bool = True) -> tuple[Path, FileFormat]:
     """Return the local path and the format of a file that is complete and matches its checksum.
 
-    polars can abort the process if the footer is damaged, so pyarrow reads the footer of a Parquet
-    file first.
+    With `verify=False`, the checksum is not compared. polars can abort the process if the footer is
+    damaged, so pyarrow reads the footer of a Parquet file first.
     """
     file_format = _file_format(path)
     local = local_path(path)
     try:
-        problem = file_problem(local, file_format) or checksum_problem(local, file_format)
+        problem = file_problem(local, file_format)
+        if not problem and verify:
+            problem = checksum_problem(local, file_format)
         if not problem and file_format == "Parquet":
             from pyarrow.parquet import read_metadata
 

@@ -1,0 +1,340 @@
+"""The option `--store` of `evaluate`: update a store of compressed predictions, and read it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, cast
+
+import polars as pl
+
+from rocframe.cli.options import parse_positive
+from rocframe.compression.compress import compress
+from rocframe.errors import OptionValueError, StorageError
+from rocframe.frames import collect_frame
+from rocframe.inputs.windows import parse_length
+from rocframe.io.files import local_path
+from rocframe.io.logs import find_logs, open_logs
+from rocframe.io.store import (
+    COUNT,
+    LABEL,
+    WEIGHT,
+    StoreOptions,
+    locked_store,
+    read_parts,
+    scan_parts,
+)
+from rocframe.io.store_update import LogReader, StoreUpdate, update_store
+from rocframe.io.tables import read_file_schema
+from rocframe.text import format_count, join_first
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from rocframe.cli.options import EvaluationOptions, StoreArguments
+    from rocframe.io.logs import Logs
+    from rocframe.io.store import Part
+    from rocframe.reports.progress import Progress
+    from rocframe.reports.report import ReportOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPredictions:
+    """The compressed predictions of a window of a store, and the options of their evaluation.
+
+    `provenance` is the metadata of the tables. `columns` are the group columns of the store.
+    `summary` describes the store and its changes, and `warnings` name logs that need attention.
+    """
+
+    predictions: pl.DataFrame
+    options: ReportOptions
+    provenance: dict[str, Any]
+    columns: tuple[str, ...]
+    skipped: dict[str, str]
+    summary: str
+    warnings: list[str]
+
+
+def read_store(
+    sources: Sequence[str],
+    options: EvaluationOptions,
+    arguments: StoreArguments,
+    out: Path,
+    progress: Progress,
+    *,
+    create: Callable[[Path], AbstractContextManager[None]],
+    check_count: Callable[[Logs], None],
+) -> StoredPredictions:
+    """Add new and changed logs to the store, and return the predictions of the window.
+
+    `create` creates the folder of the store. `check_count` raises an error if a log has a column
+    named `count` and no option says what it means.
+    """
+    folder = local_path(arguments.store)
+    given = _store_options(options, arguments)
+    if options.id:
+        raise OptionValueError(
+            f"--id {options.id[0]}: a store has no columns that identify rows, because equal "
+            "predictions are merged.\nLeave out --id."
+        )
+    if folder.resolve() in {out.resolve(), *out.resolve().parents}:
+        raise StorageError.compose(
+            out, f"the folder is in the store {str(folder)!r}", "Pass another folder as --out."
+        )
+    with ExitStack() as stack:
+        if sources:
+            stack.enter_context(create(folder))
+            stack.enter_context(locked_store(folder, progress.step))
+        elif not folder.is_dir():
+            raise StorageError.compose(
+                folder, "the store does not exist", "Pass logs to create it, or check the path."
+            )
+        progress.step("Reading the store")
+        parts = read_parts(folder)
+        stored = given
+        if parts:
+            stored = parts[0].options
+            given.check_match(stored, folder)
+        if stored.partition_by is None and (window_options := _window_options(arguments)):
+            problem = f"the store {str(folder)!r} has no --partition-by"
+            hint = "Create a store with --partition-by and the column of the days."
+            raise OptionValueError(f"{_window_text(window_options)}: {problem}.\n{hint}")
+        update = StoreUpdate()
+        if sources:
+            progress.step("Finding the logs")
+            reader = LogReader(
+                options=stored,
+                open=lambda file: _open_log(file, check_count),
+                columns=_columns(stored),
+                positive=lambda dtype: parse_positive(stored.positive, dtype),
+            )
+            update = update_store(
+                folder,
+                parts,
+                find_logs(sources, exclude=[folder, out]),
+                reader,
+                skip_unreadable=options.skip_unreadable,
+                on_file=progress.count,
+            )
+            parts = read_parts(folder)
+        if not parts:
+            hint = "Pass logs to add them to the store."
+            raise StorageError.compose(folder, "the store is empty", hint)
+        window = _window(parts, arguments, stored.partition_by)
+        progress.step(f"Reading {format_count(len(window), 'part')} of the store")
+        scores = stored.scores
+        predictions = collect_frame(
+            compress(
+                scan_parts(window),
+                LABEL,
+                scores if len(scores) > 1 else scores[0],
+                by=options.by,
+                weight=None if stored.weight is None else WEIGHT,
+                count=COUNT,
+            )
+        )
+    report_options = replace(
+        options.report_options(pl.Boolean()),
+        label=LABEL,
+        score=list(scores) if len(scores) > 1 else scores[0],
+        positive=None,
+        weight=None if stored.weight is None else WEIGHT,
+        count=COUNT,
+    )
+    return StoredPredictions(
+        predictions=predictions,
+        options=report_options,
+        provenance={
+            **report_options.provenance(predictions),
+            "label": stored.label,
+            "score": list(stored.score),
+            "positive": True if stored.positive is None else stored.positive,
+            "weight": stored.weight,
+            "count": stored.count,
+            "rows": int(predictions[COUNT].sum()),
+            "files": sorted({part.source for part in window}),
+            "files_skipped": update.skipped,
+            "store": str(folder),
+            "days": _range_text(window),
+            "resolution": stored.resolution,
+            "relative": stored.relative,
+            "max_envelope": stored.max_envelope,
+        },
+        columns=stored.keys,
+        skipped=update.skipped,
+        summary=_summary(folder, parts, window, update, updated=bool(sources)),
+        warnings=_warnings(update, stored),
+    )
+
+
+def _store_options(options: EvaluationOptions, arguments: StoreArguments) -> StoreOptions:
+    options.required_columns()  # raises an error for repeated columns
+    return StoreOptions(
+        label=options.label,
+        score=tuple(options.score),
+        by=tuple(options.by or ()),
+        partition_by=arguments.partition_by,
+        positive=options.positive,
+        weight=options.weight,
+        count=options.count,
+        resolution=arguments.resolution,
+        relative=arguments.relative,
+        max_envelope=arguments.max_envelope,
+    )
+
+
+def _columns(options: StoreOptions) -> dict[str, str]:
+    """Return a dict from each column of the logs that the store needs to its option."""
+    columns = dict.fromkeys(options.by, "--by") | dict.fromkeys(options.score, "--score")
+    optional = {options.partition_by: "--partition-by", options.weight: "--weight"}
+    optional |= {options.count: "--count"}
+    columns |= {name: option for name, option in optional.items() if name is not None}
+    return {**columns, options.label: "--label"}
+
+
+def _open_log(file: str, check_count: Callable[[Logs], None]) -> Logs:
+    logs = open_logs([file])
+    check_count(logs)
+    return logs
+
+
+def _window_options(arguments: StoreArguments) -> dict[str, str]:
+    """Return the options that select a window, without those that are not given."""
+    options = {name: getattr(arguments, name) for name in ("since", "until", "last")}
+    return {name: text for name, text in options.items() if text is not None}
+
+
+def _window_text(given: dict[str, str]) -> str:
+    return " ".join(f"--{name} {text}" for name, text in given.items())
+
+
+def _window(
+    parts: Sequence[Part], arguments: StoreArguments, partition_by: str | None
+) -> Sequence[Part]:
+    """Return the parts of the days that `--since`, `--until` and `--last` select."""
+    given = _window_options(arguments)
+    if not given or partition_by is None:
+        return parts
+    window = _window_text(given)
+    dtype = read_file_schema(parts[0].path)[partition_by]
+    if dtype == pl.Boolean:
+        raise OptionValueError(
+            f"{window}: the column {partition_by!r} of the store is Boolean.\n"
+            "Windows need a store with --partition-by and a column of dates, text or integers."
+        )
+    if dtype == pl.String and "last" in given and all(_is_date(part.value) for part in parts):
+        dtype = pl.Date()
+    days = {part.path: _day("", part.value, dtype) for part in parts if part.value is not None}
+    since, until = (
+        _day(name, given[name], dtype) if name in given else None for name in ("since", "until")
+    )
+    if "last" in given and days:
+        end = until if until is not None else max(days.values())
+        since = _first_of_last(given["last"], end, dtype)
+    chosen = [
+        part
+        for part in parts
+        if part.path in days
+        and (since is None or since <= days[part.path])
+        and (until is None or days[part.path] <= until)
+    ]
+    if not chosen:
+        content = f"The store has {partition_by} {_range_text(parts)}."
+        raise OptionValueError(f"{window}: the store has no rows in this window.\n{content}")
+    return chosen
+
+
+def _day(option: str, text: str, dtype: pl.DataType) -> Any:
+    """Return a value of the partition column; raise an error if a text is no such value."""
+    try:
+        if dtype == pl.Date:
+            return date.fromisoformat(text)
+        return int(text) if dtype.is_integer() else text
+    except ValueError:
+        kind, example = ("a date", "2026-11-01") if dtype == pl.Date else ("an integer", "7")
+        raise OptionValueError(
+            f"--{option} {text}: expected {kind}.\nUse, for example, --{option} {example}."
+        ) from None
+
+
+def _is_date(text: str | None) -> bool:
+    try:
+        return text is None or bool(date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _first_of_last(length: str, end: Any, dtype: pl.DataType) -> Any:
+    """Return the first day of the last days up to `end`."""
+    if dtype.is_integer():
+        number = int(length) if length.isdigit() else length
+        return end - int(parse_length("last", number, dtype)[:-1]) + 1
+    if dtype == pl.String:
+        raise OptionValueError(
+            f"--last {length}: the days of the store are text, and not all are dates such as "
+            "2026-11-01.\nUse --since and --until, which compare text."
+        )
+    offset = f"-{parse_length('last', length, dtype)}"
+    start = cast("date", pl.select(pl.lit(end).dt.offset_by(offset)).item())
+    return start + timedelta(days=1)
+
+
+def _range_text(parts: Sequence[Part]) -> str | None:
+    """Return the first and the last day of parts as text; None without days."""
+    integers = all(part.value is None or part.value.lstrip("-").isdigit() for part in parts)
+    values = sorted(
+        {part.value for part in parts if part.value is not None},
+        key=int if integers else str,
+    )
+    if not values:
+        return None
+    return values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"
+
+
+def _summary(
+    folder: Path,
+    parts: Sequence[Part],
+    window: Sequence[Part],
+    update: StoreUpdate,
+    *,
+    updated: bool,
+) -> str:
+    """Return lines that describe the store, and the changes of this run."""
+    n_logs = len({part.source for part in parts})
+    line = f"{folder}: {format_count(n_logs, 'log')}"
+    if days := _range_text(parts):
+        line += f", {parts[0].options.partition_by} {days}"
+    lines = [line + (f"; evaluated: {_range_text(window)}" if len(window) < len(parts) else "")]
+    if updated:
+        changes = {
+            "added": update.added,
+            "replaced": update.replaced,
+            "moved": update.moved,
+            "unchanged": update.unchanged,
+            "skipped": list(update.skipped),
+        }
+        lines.append(", ".join(f"{len(logs):,} {name}" for name, logs in changes.items() if logs))
+        for name in ("replaced", "moved"):
+            lines += [f"{name}: {join_first(changes[name])}"] if changes[name] else []
+    if update.gone:
+        logs = format_count(len(update.gone), "deleted log")
+        lines.append(f"The store keeps the rows of {logs}: {join_first(update.gone, 3)}")
+    return "\n".join(lines)
+
+
+def _warnings(update: StoreUpdate, options: StoreOptions) -> list[str]:
+    """Return sentences about logs that may be wrong."""
+    warnings = []
+    if update.without_positives:
+        files = join_first(update.without_positives, 5)
+        warnings.append(f"no row with the positive class {options.positive!r} in {files}.")
+    if update.incomplete:
+        warnings.append(
+            "an earlier run was interrupted while it changed the rows of logs that no longer "
+            "exist, so their rows may be incomplete or counted twice: "
+            f"{join_first(update.incomplete, 5)}. Restore these logs and run the command again."
+        )
+    return warnings

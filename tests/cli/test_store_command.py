@@ -1,0 +1,491 @@
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from rocframe.cli import main as cli
+from rocframe.cli import tasks
+
+DAYS = [date(2026, 11, 1) + timedelta(days=i) for i in range(3)]
+LOG = pl.DataFrame(
+    {
+        "day": [day for day in DAYS for _ in range(4)],
+        "model": ["a", "b"] * 6,
+        "label": ["yes", "no", "no", "yes"] * 3,
+        "score": [0.9, 0.4, 0.4, 0.1, 0.3, 0.8, 0.7, 0.7, 0.2, 0.5, 0.6, 0.4],
+    }
+)
+OPTIONS = ["--label", "label", "--score", "score"]
+STORE = [*OPTIONS, "--store", "store"]
+CREATE = ["logs", *STORE, "--positive", "yes", "--by", "model", "--partition-by", "day"]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tasks, "find_spec", lambda _: None)  # each page takes a second
+    Path("logs").mkdir()
+    for day in DAYS:
+        write_log(day)
+
+
+def write_log(day, log=LOG, name=None):
+    """Write the log of a day, whose time of modification is not recent."""
+    path = Path(f"logs/{name or day}.parquet")
+    log.filter(day=day).write_parquet(path, compression="uncompressed")
+    os.utime(path, (1e9, 1e9))
+    return path
+
+
+def run(*arguments):
+    """Run `evaluate`; if an option that cannot be repeated is given twice, the last one is used."""
+    words = [*map(str, arguments)]
+    for option in ("--label", "--store", "--partition-by", "--out"):
+        while words.count(option) > 1:
+            first = words.index(option)
+            del words[first : first + 2]
+    return cli.main(["evaluate", *words])
+
+
+def evaluate(capsys, *arguments):
+    """Return the lines about the store and the messages of a successful command."""
+    code = run("--out", "out", *arguments)
+    captured = capsys.readouterr()
+    errors = re.sub(r"rocframe: (the page was|The column|  ).*\n", "", captured.err)
+    assert code == 0, captured.err
+    return captured.out.split("\n\n")[1].splitlines(), errors
+
+
+def error_of(capsys, *arguments):
+    code = run("--out", "out", *arguments)
+    captured = capsys.readouterr()
+    assert (code, captured.out) == (2, "")
+    return captured.err.removeprefix("rocframe: ").removesuffix("\n")
+
+
+def files():
+    return {str(path): path.read_bytes() for path in Path("store").rglob("*") if path.is_file()}
+
+
+def areas(log=LOG, by="model", **options):
+    return rf.auc(log, "label", "score", by=by, positive="yes", **options)
+
+
+def assert_areas(log=LOG, by="model"):
+    assert_frame_equal(rf.read("out/auc.parquet"), areas(log, by))
+
+
+def test_the_tables_are_those_of_all_logs(capsys):
+    lines, errors = evaluate(capsys, *CREATE)
+    assert errors == ""
+    assert lines == ["store: 3 logs, day 2026-11-01 to 2026-11-03", "3 added"]
+    assert_areas()
+    metrics = ["recall", "precision"]
+    curves = rf.curve(LOG, "label", "score", by="model", positive="yes", metrics=metrics)
+    assert_frame_equal(rf.read("out/curves.parquet"), curves)
+    metadata = rf.about("out/auc.parquet")
+    names = ("label", "score", "positive", "count", "rows", "store", "days", "resolution")
+    assert {name: metadata[name] for name in names} == {
+        "label": "label",
+        "score": ["score"],
+        "positive": "yes",
+        "count": None,
+        "rows": 12,
+        "store": "store",
+        "days": "2026-11-01 to 2026-11-03",
+        "resolution": None,
+    }
+    assert metadata["files"] == [str(Path(f"logs/{day}.parquet").resolve()) for day in DAYS]
+
+
+def test_a_second_run_reads_no_log_and_changes_no_part(capsys, monkeypatch):
+    evaluate(capsys, *CREATE)
+    before = files()
+
+    def fail(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("rocframe.cli.stored_predictions.open_logs", fail)
+    monkeypatch.setattr("rocframe.io.store_update.file_digest", fail)
+    assert evaluate(capsys, *CREATE)[0][1:] == ["3 unchanged"]
+    assert files() == before
+    assert_areas()
+
+
+def test_a_log_with_a_new_time_but_the_same_content_is_unchanged(capsys, monkeypatch):
+    evaluate(capsys, *CREATE)
+    path = write_log(DAYS[1])
+    os.utime(path, (2e9, 1.1e9))
+    assert evaluate(capsys, *CREATE)[0][1:] == ["3 unchanged"]
+    monkeypatch.setattr("rocframe.io.store_update.file_digest", None)  # the new time is stored
+    assert evaluate(capsys, *CREATE)[0][1:] == ["3 unchanged"]
+
+
+def test_a_log_that_was_changed_just_now_is_compared_by_its_content(capsys):
+    path = write_log(DAYS[1])
+    os.utime(path, None)
+    evaluate(capsys, *CREATE)
+    status = path.stat()
+    changed = LOG.with_columns(score=1 - pl.col("score"))
+    changed.filter(day=DAYS[1]).write_parquet(path, compression="uncompressed")
+    assert path.stat().st_size == status.st_size
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert evaluate(capsys, *CREATE)[0][1] == "1 replaced, 2 unchanged"
+
+
+def test_a_late_log_is_added_and_a_corrected_log_replaces_its_own_parts(capsys):
+    Path(f"logs/{DAYS[0]}.parquet").unlink()
+    evaluate(capsys, *CREATE)
+    before = files()
+    write_log(DAYS[0])
+    assert evaluate(capsys, *CREATE)[0][1:] == ["1 added, 2 unchanged"]
+    assert_areas()
+    corrected = LOG.with_columns(
+        label=pl.when(day=DAYS[0]).then(pl.lit("yes")).otherwise("label"),
+        day=pl.when(pl.col("score") == 0.4, day=DAYS[0]).then(DAYS[1]).otherwise("day"),
+    )
+    path = Path(f"logs/{DAYS[0]}.parquet")
+    corrected.head(4).write_parquet(path)
+    lines, _ = evaluate(capsys, *CREATE)
+    assert lines[1:] == ["1 replaced, 2 unchanged", f"replaced: {path}"]
+    assert_areas(corrected)
+    after = files()
+    assert {name: after[name] for name in before} == before
+    assert len(after) == 4
+    corrected.clear().write_parquet(path)
+    evaluate(capsys, *CREATE)
+    assert_areas(LOG.filter(pl.col("day") > DAYS[0]))
+    assert evaluate(capsys, *CREATE)[0][1] == "3 unchanged"
+
+
+def test_the_rows_of_a_log_that_no_longer_exists_are_kept(capsys):
+    evaluate(capsys, *CREATE)
+    path = Path(f"logs/{DAYS[0]}.parquet").resolve()
+    path.unlink()
+    lines, errors = evaluate(capsys, *CREATE)
+    assert lines[1:] == [
+        "2 unchanged",
+        f"The store keeps the rows of 1 deleted log: {path}",
+    ]
+    assert errors == ""
+    assert_areas()
+
+
+def test_the_same_log_under_two_names_is_one_log(capsys):
+    Path("link").symlink_to("logs")
+    evaluate(capsys, "link", Path("logs").resolve(), *CREATE)
+    assert evaluate(capsys, "link", *CREATE[1:])[0][1:] == ["3 unchanged"]
+    assert len(files()) == 3
+
+
+def test_a_moved_log_is_not_counted_twice(capsys):
+    evaluate(capsys, *CREATE)
+    Path(f"logs/{DAYS[0]}.parquet").rename("logs/x.parquet")
+    shutil.copy("logs/x.parquet", "logs/copy.parquet")  # a second log with the same content
+    before = files()
+    lines, _ = evaluate(capsys, *CREATE)
+    assert lines[1:] == ["1 added, 1 moved, 2 unchanged", "moved: logs/copy.parquet"]
+    assert_areas(pl.concat([LOG, LOG.filter(day=DAYS[0])]))
+    Path("logs/x.parquet").unlink()
+    lines, _ = evaluate(capsys, *CREATE)
+    assert lines[2].startswith("The store keeps the rows of 1 deleted log: ")
+    for name in before.keys() - files().keys():  # a process was killed before it removed the part
+        Path(name).write_bytes(before[name])
+    evaluate(capsys, *CREATE)
+    assert_areas(pl.concat([LOG, LOG.filter(day=DAYS[0])]))
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 truncated"])
+def test_an_unreadable_log_keeps_its_earlier_rows(capsys, content):
+    evaluate(capsys, *CREATE)
+    before = files()
+    path = Path(f"logs/{DAYS[0]}.parquet")
+    path.write_bytes(content)
+    assert error_of(capsys, *CREATE).startswith(f"{path}: the ")
+    assert files() == before
+    lines, errors = evaluate(capsys, *CREATE, "--skip-unreadable")
+    assert lines[1] == "2 unchanged, 1 skipped"
+    assert errors.startswith(f"rocframe: skipped {path}: the ")
+    assert files() == before
+    assert_areas()
+
+
+def test_a_damaged_part_is_named_and_its_log_is_read_again_after_the_part_is_deleted(capsys):
+    evaluate(capsys, *CREATE)
+    part = next(Path("store/day=2026-11-02").iterdir())
+    content = bytearray(part.read_bytes())
+    for damaged in (content[:100] + b"x" + content[101:], content[:50], b""):
+        part.write_bytes(damaged)
+        message = error_of(capsys, *STORE)
+        assert message.startswith(f"{part}: the part of the store is damaged: the ")
+        assert message.endswith(
+            "Delete this file and run the command again with the logs: its log is then read again."
+        )
+    part.unlink()
+    assert evaluate(capsys, *CREATE)[0][1] == "1 added, 2 unchanged"
+    assert_areas()
+
+
+def test_files_of_other_programs_and_copies_of_parts_raise_an_error(capsys):
+    assert error_of(capsys, *STORE, "--store", "logs") == (
+        f"logs/{DAYS[0]}.parquet: the file is not a part of a store.\n"
+        "Pass another folder as --store, or move this file to another folder."
+    )
+    evaluate(capsys, *CREATE)
+    part = next(Path("store/day=2026-11-02").iterdir())
+    shutil.copy(part, part.with_name("copy.parquet"))
+    assert error_of(capsys, *STORE) == (
+        f"{part.with_name('copy.parquet')}: the part was copied or renamed.\n"
+        f"Delete this file, or rename it to 'day=2026-11-02/{part.name}'."
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--resolution", "0.01"], "--resolution 0.01: the store 'store' has no --resolution.\n"),
+        (["--max-envelope", "0.1"], "--max-envelope 0.1: the store 'store' has no --resolution.\n"),
+        (["--positive", "no"], "--positive no: the store 'store' has --positive yes.\n"),
+        (["--label", "model"], "--label model: the store 'store' has --label label.\n"),
+        (["--weight", "score"], "--weight score: the store 'store' has no --weight.\n"),
+        (["--by", "x"], "--by x: the store 'store' has --by day --by model.\n"),
+        (["--partition-by", "x"], "--partition-by x: the store 'store' has --partition-by day.\n"),
+        (["--since", "2027-01-01"], "--since 2027-01-01: the store has no rows in this window.\n"),
+        (["--until", "x"], "--until x: expected a date.\nUse, for example, --until 2026-11-01."),
+        (["--last", "7"], '--last 7: expected a number and one of the units "d", '),
+        (["--last", "7d", "--since", "2026-11-01"], "--last: --since is given as well.\n"),
+        (["--relative"], "--relative: --resolution is not given.\n"),
+        (["--id", "day"], "--id day: a store has no columns that identify rows, "),
+        (["--out", "store/out"], "store/out: the folder is in the store 'store'.\n"),
+        (["--stor", "x"], "Unknown option: --stor. Did you mean --store?"),
+        (["--store", "gone"], "gone: the store does not exist.\nPass logs to create it"),
+        (["--store", "empty"], "empty: the store is empty.\nPass logs to add them to the store."),
+        (["logs", "--store", "new", "--last", "7d"], "--last 7d: the store 'new' has no --part"),
+        (["logs", "--store", "new"], f"logs/{DAYS[0]}.parquet: --label label: the positive class "),
+        (
+            ["logs", "--store", "new", "--positive", "Yes"],
+            f"logs/{DAYS[0]}.parquet: --positive Yes: no label of column 'label' has this value.\n",
+        ),
+        (
+            ["logs", "--store", "new", "--positive", "yes", "--partition-by", "score"],
+            f"logs/{DAYS[0]}.parquet: --partition-by score: the column has type Float64.\n",
+        ),
+    ],
+)
+def test_wrong_options_raise_an_error_and_change_nothing(capsys, arguments, text):
+    Path("empty").mkdir()
+    evaluate(capsys, *CREATE)
+    before = files()
+    code = run(*STORE, "--out", "out", *arguments)
+    assert capsys.readouterr().err.startswith(f"rocframe: {text}")
+    assert code == 2
+    assert files() == before
+    assert not Path("new").exists()
+
+
+def test_options_of_a_store_need_a_store(capsys):
+    assert error_of(capsys, "logs", *OPTIONS, "--last", "7d") == (
+        "--last: this option needs a store.\nPass a folder as --store, or leave out --last."
+    )
+
+
+def test_options_that_are_not_given_are_those_of_the_store(capsys):
+    evaluate(capsys, *CREATE, "--resolution", "0.25")
+    rounded = LOG.with_columns(pl.col("score") // 0.25 * 0.25)
+    assert_areas(rounded)
+    evaluate(capsys, "logs", *STORE, "--by", "day", "--resolution", "0.3")  # also 0.25
+    assert_areas(rounded, "day")
+    evaluate(capsys, *STORE)
+    assert_areas(rounded, None)
+
+
+def test_several_scores_weights_and_counts(capsys):
+    log = LOG.with_columns(other=1 - pl.col("score"), w=pl.lit(2), count=pl.lit(3))
+    for day in DAYS:
+        write_log(day, log)
+    assert error_of(capsys, *CREATE).startswith("--count: the log has a column named 'count'")
+    evaluate(capsys, "logs", *STORE, "--positive", "yes", "--by", "day", "--score", "other",
+             "--weight", "w", "--count", "count")  # fmt: skip
+    expected = rf.auc(
+        log, "label", ["score", "other"], by="day", positive="yes", weight="w", count="count"
+    )
+    assert_frame_equal(rf.read("out/auc.parquet"), expected)
+
+
+def test_relative_resolutions_and_envelopes(capsys):
+    for options in (["--resolution", "0.25", "--relative"], ["--max-envelope", "0.3"]):
+        evaluate(capsys, *CREATE, *options)
+        result, exact = rf.read("out/auc.parquet"), areas()
+        assert (result["auc_pessimistic"] <= exact["auc"]).all()
+        assert (result["auc_optimistic"] >= exact["auc"]).all()
+        shutil.rmtree("store")
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_window_selects_days(capsys, as_text):
+    for day in DAYS:
+        write_log(day, LOG.with_columns(text=pl.col("day").cast(pl.String)))
+    evaluate(capsys, *CREATE, "--partition-by", "text" if as_text else "day")
+    for window, days in [
+        (["--since", "2026-11-02"], DAYS[1:]),
+        (["--until", "2026-11-02"], DAYS[:2]),
+        (["--since", "2026-11-02", "--until", "2026-11-02"], DAYS[1:2]),
+        (["--last", "2d"], DAYS[1:]),
+        (["--last", "1mo"], DAYS),
+        (["--last", "1d", "--until", "2026-11-02"], DAYS[1:2]),
+    ]:
+        lines, _ = evaluate(capsys, *STORE, "--by", "model", *window)
+        assert_areas(LOG.filter(pl.col("day").is_in(days)))
+        ends = str(days[0]) if len(days) == 1 else f"{days[0]} to {days[-1]}"
+        assert lines[0].endswith(f"; evaluated: {ends}" if len(days) < 3 else "2026-11-03")
+
+
+def test_integers_are_windows_and_times_are_converted_to_dates(capsys):
+    log = LOG.with_columns(batch=pl.int_range(pl.len()) // 4, time=pl.col("day").cast(pl.Datetime))
+    for day in DAYS:
+        write_log(day, log)
+    evaluate(capsys, *CREATE, "--partition-by", "batch", "--last", "2")
+    assert_areas(LOG.filter(pl.col("day") > DAYS[0]))
+    evaluate(capsys, *CREATE, "--store", "times", "--partition-by", "time", "--last", "1d")
+    assert_areas(LOG.filter(day=DAYS[2]))
+    assert rf.scan("times").collect_schema()["time"] == pl.Date
+
+
+def test_a_log_without_positives_is_added_with_a_message(capsys):
+    write_log(DAYS[0], LOG.with_columns(label=pl.lit("no")))
+    _, errors = evaluate(capsys, *CREATE)
+    path = f"logs/{DAYS[0]}.parquet"
+    assert errors == f"rocframe: no row with the positive class 'yes' in {path}.\n"
+    assert rf.read("out/auc.parquet")["n_neg"].sum() == 8
+
+
+def test_the_store_can_be_in_the_folder_of_the_logs(capsys):
+    for _ in range(2):
+        lines, _ = evaluate(capsys, *CREATE, "--store", "logs/store")
+    assert lines[1] == "3 unchanged"
+
+
+def test_a_column_with_another_type_names_the_log_and_a_part(capsys):
+    evaluate(capsys, *CREATE)
+    path = write_log(DAYS[0], LOG.with_columns(model=pl.lit(1)), name="other")
+    part = next(Path("store/day=2026-11-01").iterdir())
+    assert error_of(capsys, *CREATE) == (
+        f"{path}: column 'model' has type Int64, but type String in the store, such as in "
+        f"'{part}'.\nCast the column in the log, or pass another folder as --store."
+    )
+
+
+def test_a_store_that_cannot_be_changed_can_be_evaluated(capsys, monkeypatch):
+    evaluate(capsys, *CREATE)
+
+    def fail(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("rocframe.io.store.exclusive_lock", fail)
+    assert error_of(capsys, *CREATE) == (
+        "store: the store cannot be changed: Permission denied.\n"
+        "Without logs, the command only reads the store."
+    )
+    evaluate(capsys, *STORE, "--by", "model")
+    assert_areas()
+
+
+COMMAND = [sys.executable, "-c", "import sys, rocframe.cli.main as m; sys.exit(m.main())"]
+
+
+def start(*arguments):
+    command = [*COMMAND, "evaluate", *CREATE, "--quiet", *arguments]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def write_many_logs():
+    """Write logs with several days each, so that each log has several parts."""
+    rows = [LOG.with_columns(day=LOG["day"] + timedelta(days=i)) for i in range(20)]
+    for i, log in enumerate(rows):
+        log.write_parquet(f"logs/x{i}.parquet")
+    return pl.concat([LOG, *rows])
+
+
+@pytest.mark.slow
+def test_a_killed_run_leaves_whole_parts_only_and_the_next_run_completes_them():
+    log = write_many_logs()
+    clock = time.monotonic()
+    assert start("--out", "out").wait() == 0
+    duration = time.monotonic() - clock
+    delays = random.Random(14)
+    for round_ in range(15):
+        if round_ % 5 == 0:
+            shutil.rmtree("store")
+        elif round_ % 5 == 3:  # corrected logs: their parts are replaced
+            log = log.with_columns(score=log["score"] / 2)
+            for path in Path("logs").iterdir():
+                one = pl.read_parquet(path)
+                one.with_columns(score=one["score"] / 2).write_parquet(path)
+        process = start("--out", "out")
+        time.sleep(delays.uniform(0.3, 1.0) * duration)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        if any(Path("store").rglob("*.parquet")):
+            assert rf.scan("store").collect()["count"].sum() > 0  # all parts are complete
+    assert start("--out", "out").wait() == 0
+    assert_areas(log)
+    assert [path for path in files() if not path.endswith(".parquet")] == []
+
+
+@pytest.mark.slow
+def test_two_simultaneous_runs_do_not_damage_the_store():
+    log = write_many_logs()
+    for _ in range(3):
+        processes = [start("--out", f"out{i}") for i in range(2)]
+        assert [process.wait() for process in processes] == [0, 0]
+        for i in range(2):
+            assert_frame_equal(rf.read(f"out{i}/auc.parquet"), areas(log))
+        assert rf.scan("store").collect()["count"].sum() == log.height
+        log = log.with_columns(score=log["score"] / 2)
+        for path in Path("logs").iterdir():
+            one = pl.read_parquet(path)
+            one.with_columns(score=one["score"] / 2).write_parquet(path)
+
+
+def test_a_run_waits_for_the_lock_of_another_process(capsys, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    Path("store").mkdir()
+    lock = Path("store/.rocframe.lock").open("w")  # noqa: SIM115
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    monkeypatch.setattr("rocframe.io.files.sleep", lambda _: lock.close())
+    evaluate(capsys, *CREATE)
+    assert_areas()
+    assert not Path("store/.rocframe.lock").exists()
+
+
+def test_temporary_files_of_killed_processes_are_removed(capsys):
+    evaluate(capsys, *CREATE)
+    stale = Path("store/day=2026-11-02/.rocframe-0123456789ab-0123.tmp")
+    stale.write_bytes(b"x")
+    Path("store/.rocframe.lock").touch()
+    assert evaluate(capsys, *CREATE)[0][1] == "3 unchanged"
+    assert not stale.exists()
+    assert not Path("store/.rocframe.lock").exists()
+
+
+def test_times_with_a_time_zone_are_dates_of_this_time_zone(capsys):
+    times = pl.Series([datetime(2026, 11, 1, 23, 30, tzinfo=UTC)])
+    for day in DAYS:
+        rows = LOG.filter(day=day)
+        times = times.dt.convert_time_zone("Europe/Berlin").new_from_index(0, rows.height)
+        rows.with_columns(time=times).write_parquet(f"logs/{day}.parquet")
+    evaluate(capsys, *CREATE, "--partition-by", "time")
+    assert rf.scan("store").collect()["time"].unique().to_list() == [date(2026, 11, 2)]
