@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from rocframe.cli.options import parse_positive
+from rocframe.compression.cells import COUNT, LABEL, WEIGHT
 from rocframe.compression.compress import compress
 from rocframe.errors import OptionValueError, StorageError
 from rocframe.frames import collect_frame
@@ -17,9 +18,6 @@ from rocframe.inputs.windows import parse_length
 from rocframe.io.files import local_path
 from rocframe.io.logs import find_logs, open_logs
 from rocframe.io.store import (
-    COUNT,
-    LABEL,
-    WEIGHT,
     StoreOptions,
     locked_store,
     read_parts,

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from rocframe.compression.cells import SCORE_COLUMN
 from rocframe.compression.resolution import Rounding
 from rocframe.errors import OptionValueError, RocframeError, StorageError
 from rocframe.io.files import (
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-LABEL, SCORE, WEIGHT, COUNT = "label", "score", "weight", "count"  # the columns of `compress`
-METADATA = "store"  # the metadata of a part are the entry of this name in those of the file
+PART_METADATA = "store"  # the metadata of a part are the entry of this name in those of the file
 LOCK_FILE = ".rocframe.lock"
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"  # in names of folders, this text represents null
 
@@ -83,7 +83,7 @@ class StoreOptions:
     @property
     def scores(self) -> tuple[str, ...]:
         """The score columns of the parts."""
-        return self.score if len(self.score) > 1 else (SCORE,)
+        return self.score if len(self.score) > 1 else (SCORE_COLUMN,)
 
     def check_match(self, stored: StoreOptions, folder: Path) -> None:
         """Raise an error if a given option differs from that of a store."""
@@ -167,7 +167,7 @@ class Part:
     def read(cls, path: Path) -> Part:
         """Return the part in a file; raise an error if the file is damaged or not a part."""
         try:
-            metadata: Any = (read_metadata(path, verify=False) or {}).get(METADATA)
+            metadata: Any = (read_metadata(path, verify=False) or {}).get(PART_METADATA)
         except StorageError as error:
             raise damaged_part(path, error) from error
         try:
@@ -188,7 +188,9 @@ class Part:
 
     def metadata(self) -> dict[str, object]:
         """Return the metadata of the file."""
-        return {METADATA: {name: value for name, value in asdict(self).items() if name != "path"}}
+        return {
+            PART_METADATA: {name: value for name, value in asdict(self).items() if name != "path"}
+        }
 
 
 def damaged_part(path: Path, error: StorageError) -> StorageError:

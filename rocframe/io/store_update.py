@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rocframe.compression.cells import LABEL, WEIGHT
 from rocframe.compression.compress import compress
 from rocframe.errors import ColumnTypeError, LogError, OptionValueError, RocframeError
 from rocframe.frames import PLAN_MARK, column
@@ -18,7 +19,7 @@ from rocframe.inputs.cases import scores_as_floats
 from rocframe.inputs.roles import check_positive, positive_literal
 from rocframe.inputs.score_cells import SCORE_WIDTH
 from rocframe.io.logs import log_problem
-from rocframe.io.store import LABEL, WEIGHT, Part, is_complete, part_path, read_part, read_parts
+from rocframe.io.store import Part, is_complete, part_path, read_part, read_parts
 from rocframe.io.tables import read_file_schema, write
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from rocframe.io.store import StoreOptions
 
 
-MAX_VALUES = 1000  # a log with more distinct values of the partition column raises an error
+MAX_FOLDERS = 1000  # a log with more distinct values of the partition column raises an error
 # If a file changes twice within the resolution of its file system, its time remains the same.
 # Therefore the time of a file is not stored until it is older than this number of nanoseconds.
 TIME_RESOLUTION = 2_000_000_000
@@ -333,11 +334,11 @@ class _UpdateRun:
             frames = table.partition_by([key], maintain_order=True)
             texts = [frame[key].head(1).cast(pl.String).item() for frame in frames]
             tables = list(zip(texts, frames, strict=True))
-        if len(tables) > MAX_VALUES:
+        if len(tables) > MAX_FOLDERS:
             raise OptionValueError(
                 f"--partition-by {key}: {log.file} has {len(tables):,} different values, and each "
                 "value becomes a folder.\n"
-                f"Pass a column with at most {MAX_VALUES:,} values in each log, such as a date."
+                f"Pass a column with at most {MAX_FOLDERS:,} values in each log, such as a date."
             )
         self._publish(tables, log)
         (self.update.replaced if known else self.update.added).append(log.file)

@@ -125,6 +125,7 @@ def test_a_second_run_reads_no_log_and_changes_no_part(capsys, monkeypatch):
     assert_areas()
 
 
+@pytest.mark.slow
 def test_a_log_with_a_new_time_but_the_same_content_is_unchanged(capsys, monkeypatch):
     evaluate(capsys, *CREATE)
     path = write_log(DAYS[1])
@@ -134,6 +135,7 @@ def test_a_log_with_a_new_time_but_the_same_content_is_unchanged(capsys, monkeyp
     assert evaluate(capsys, *CREATE)[0][1:] == ["3 unchanged"]
 
 
+@pytest.mark.slow
 def test_a_log_that_was_changed_just_now_is_compared_by_its_content(capsys):
     path = write_log(DAYS[1])
     os.utime(path, None)
@@ -171,6 +173,7 @@ def test_a_late_log_is_added_and_a_corrected_log_replaces_its_own_parts(capsys):
     assert evaluate(capsys, *CREATE)[0][1] == "3 unchanged"
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_log_that_no_longer_exists_are_kept(capsys):
     evaluate(capsys, *CREATE)
     path = Path(f"logs/{DAYS[0]}.parquet").resolve()
@@ -184,6 +187,7 @@ def test_the_rows_of_a_log_that_no_longer_exists_are_kept(capsys):
     assert_areas()
 
 
+@pytest.mark.slow
 def test_the_same_log_under_two_names_is_one_log(capsys):
     Path("link").symlink_to("logs")
     evaluate(capsys, "link", Path("logs").resolve(), *CREATE)
@@ -191,6 +195,7 @@ def test_the_same_log_under_two_names_is_one_log(capsys):
     assert len(files()) == 3
 
 
+@pytest.mark.slow
 def test_a_moved_log_is_not_counted_twice(capsys):
     evaluate(capsys, *CREATE)
     Path(f"logs/{DAYS[0]}.parquet").rename("logs/x.parquet")
@@ -208,7 +213,7 @@ def test_a_moved_log_is_not_counted_twice(capsys):
     assert_areas(pl.concat([LOG, LOG.filter(day=DAYS[0])]))
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1 truncated"])
+@pytest.mark.parametrize("content", [b"", pytest.param(b"PAR1 truncated", marks=pytest.mark.slow)])
 def test_an_unreadable_log_keeps_its_earlier_rows(capsys, content):
     evaluate(capsys, *CREATE)
     before = files()
@@ -223,6 +228,7 @@ def test_an_unreadable_log_keeps_its_earlier_rows(capsys, content):
     assert_areas()
 
 
+@pytest.mark.slow
 def test_a_damaged_part_is_named_and_its_log_is_read_again_after_the_part_is_deleted(capsys):
     evaluate(capsys, *CREATE)
     part = next(Path("store/day=2026-11-02").iterdir())
@@ -239,6 +245,7 @@ def test_a_damaged_part_is_named_and_its_log_is_read_again_after_the_part_is_del
     assert_areas()
 
 
+@pytest.mark.slow
 def test_files_of_other_programs_and_copies_of_parts_raise_an_error(capsys):
     assert error_of(capsys, *STORE, "--store", "logs") == (
         f"logs/{DAYS[0]}.parquet: the file is not a part of a store.\n"
@@ -253,6 +260,7 @@ def test_files_of_other_programs_and_copies_of_parts_raise_an_error(capsys):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -302,6 +310,7 @@ def test_options_of_a_store_need_a_store(capsys):
     )
 
 
+@pytest.mark.slow
 def test_options_that_are_not_given_are_those_of_the_store(capsys):
     evaluate(capsys, *CREATE, "--resolution", "0.25")
     rounded = LOG.with_columns(pl.col("score") // 0.25 * 0.25)
@@ -312,6 +321,7 @@ def test_options_that_are_not_given_are_those_of_the_store(capsys):
     assert_areas(rounded, None)
 
 
+@pytest.mark.slow
 def test_several_scores_weights_and_counts(capsys):
     log = LOG.with_columns(other=1 - pl.col("score"), w=pl.lit(2), count=pl.lit(3))
     for day in DAYS:
@@ -325,6 +335,7 @@ def test_several_scores_weights_and_counts(capsys):
     assert_frame_equal(rf.read("out/auc.parquet"), expected)
 
 
+@pytest.mark.slow
 def test_relative_resolutions_and_envelopes(capsys):
     for options in (["--resolution", "0.25", "--relative"], ["--max-envelope", "0.3"]):
         evaluate(capsys, *CREATE, *options)
@@ -334,6 +345,7 @@ def test_relative_resolutions_and_envelopes(capsys):
         shutil.rmtree("store")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_text", [False, True])
 def test_a_window_selects_days(capsys, as_text):
     for day in DAYS:
@@ -353,6 +365,7 @@ def test_a_window_selects_days(capsys, as_text):
         assert lines[0].endswith(f"; evaluated: {ends}" if len(days) < 3 else "2026-11-03")
 
 
+@pytest.mark.slow
 def test_integers_are_windows_and_times_are_converted_to_dates(capsys):
     log = LOG.with_columns(batch=pl.int_range(pl.len()) // 4, time=pl.col("day").cast(pl.Datetime))
     for day in DAYS:
@@ -364,6 +377,7 @@ def test_integers_are_windows_and_times_are_converted_to_dates(capsys):
     assert rf.scan("times").collect_schema()["time"] == pl.Date
 
 
+@pytest.mark.slow
 def test_a_log_without_positives_is_added_with_a_message(capsys):
     write_log(DAYS[0], LOG.with_columns(label=pl.lit("no")))
     _, errors = evaluate(capsys, *CREATE)
@@ -372,12 +386,14 @@ def test_a_log_without_positives_is_added_with_a_message(capsys):
     assert rf.read("out/auc.parquet")["n_neg"].sum() == 8
 
 
+@pytest.mark.slow
 def test_the_store_can_be_in_the_folder_of_the_logs(capsys):
     for _ in range(2):
         lines, _ = evaluate(capsys, *CREATE, "--store", "logs/store")
     assert lines[1] == "3 unchanged"
 
 
+@pytest.mark.slow
 def test_a_column_with_another_type_names_the_log_and_a_part(capsys):
     evaluate(capsys, *CREATE)
     path = write_log(DAYS[0], LOG.with_columns(model=pl.lit(1)), name="other")
@@ -403,12 +419,18 @@ def test_a_store_that_cannot_be_changed_can_be_evaluated(capsys, monkeypatch):
     assert_areas()
 
 
-COMMAND = [sys.executable, "-c", "import sys, rocframe.cli.main as m; sys.exit(m.main())"]
+SCRIPT = """
+import sys
+from rocframe.cli import main, tasks
+tasks.find_spec = lambda _: None
+sys.exit(main.main())
+"""
 
 
 def start(*arguments):
-    command = [*COMMAND, "evaluate", *CREATE, "--quiet", *arguments]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, "evaluate", *CREATE, "--quiet", *arguments]
+    )
 
 
 def write_many_logs():
@@ -460,6 +482,7 @@ def test_two_simultaneous_runs_do_not_damage_the_store():
             one.with_columns(score=one["score"] / 2).write_parquet(path)
 
 
+@pytest.mark.slow
 def test_a_run_waits_for_the_lock_of_another_process(capsys, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
     Path("store").mkdir()
@@ -481,6 +504,7 @@ def test_temporary_files_of_killed_processes_are_removed(capsys):
     assert not Path("store/.rocframe.lock").exists()
 
 
+@pytest.mark.slow
 def test_times_with_a_time_zone_are_dates_of_this_time_zone(capsys):
     times = pl.Series([datetime(2026, 11, 1, 23, 30, tzinfo=UTC)])
     for day in DAYS:

@@ -19,14 +19,21 @@ LOG = pl.DataFrame(
 )
 
 
-@pytest.fixture
-def store(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def _without_page():
+    """Do not write pages, because each page takes a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tasks, "find_spec", lambda _: None)
+        yield
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
     """Return a store of `LOG` with one folder for each value, one of which is null."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(tasks, "find_spec", lambda _: None)
-    LOG.write_parquet("log.parquet")
-    create(tmp_path, "log.parquet", "--partition-by", "key")
-    return tmp_path / "store"
+    folder = tmp_path_factory.mktemp("store")
+    LOG.write_parquet(folder / "log.parquet")
+    create(folder, str(folder / "log.parquet"), "--partition-by", "key")
+    return folder / "store"
 
 
 def create(folder, *arguments):
@@ -88,25 +95,21 @@ def test_scan_of_a_folder_names_the_file_with_other_columns(tmp_path):
         rf.scan(folder)
 
 
-@pytest.mark.parametrize(
-    ("values", "dtype"),
-    [
-        (pl.Series([1, 2, None], dtype=pl.Int8), pl.Int64()),
-        (pl.Series(["a", "b", None], dtype=pl.Categorical), pl.String()),
-        (pl.Series(["a", "b", None], dtype=pl.Enum(["b", "a"])), pl.String()),
-        (pl.Series([True, False, None]), pl.Boolean()),
-        (pl.Series([None, None, None], dtype=pl.Null), pl.String()),
-    ],
-)
-def test_partition_columns_have_types_that_do_not_depend_on_the_log(
-    tmp_path, monkeypatch, values, dtype
-):
-    monkeypatch.setattr(tasks, "find_spec", lambda _: None)
-    log = pl.DataFrame({"key": values, "label": [1, 0, 1], "score": [1, 2, 2]})
+def test_the_types_of_group_columns_do_not_depend_on_the_log(tmp_path):
+    keys = {
+        "integer": (pl.Series([1, 2, None], dtype=pl.Int8), pl.Int64()),
+        "categorical": (pl.Series(["a", "b", None], dtype=pl.Categorical), pl.String()),
+        "enum": (pl.Series(["a", "b", None], dtype=pl.Enum(["b", "a"])), pl.String()),
+        "boolean": (pl.Series([True, False, None]), pl.Boolean()),
+        "null": (pl.Series([None, None, None], dtype=pl.Null), pl.String()),
+        "float": (pl.Series([0.5, None, 1.5], dtype=pl.Float32), pl.Float64()),
+    }
+    columns = {name: values for name, (values, _) in keys.items()}
+    log = pl.DataFrame({**columns, "label": [1, 0, 1], "score": [1, 2, 3]})
     log.write_parquet(tmp_path / "log.parquet")
-    create(tmp_path, str(tmp_path / "log.parquet"), "--partition-by", "key", "--by", "key")
-    table = rf.scan(tmp_path / "store").collect()
-    assert table.schema["key"] == dtype
-    assert table.schema["score"] == pl.Float64
-    expected = set(log["key"].cast(dtype).to_list())
-    assert set(table["key"].to_list()) == expected
+    by = [word for name in keys for word in ("--by", name)]
+    create(tmp_path, str(tmp_path / "log.parquet"), *by, "--partition-by", "categorical")
+    dtypes = {name: dtype for name, (_, dtype) in keys.items()}
+    expected = log.select([*keys, "score"]).cast({**dtypes, "score": pl.Float64})
+    table = rf.scan(tmp_path / "store").collect().sort("score").select(expected.columns)
+    assert_frame_equal(table, expected)
