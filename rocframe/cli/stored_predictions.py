@@ -163,7 +163,7 @@ def read_store(
         },
         columns=stored.keys,
         skipped=update.skipped,
-        summary=_summary(folder, parts, window, update, updated=bool(sources)),
+        summary=_store_summary(folder, parts, window, update, updated=bool(sources)),
         warnings=_warnings(update, stored),
     )
 
@@ -292,7 +292,7 @@ def _range_text(parts: Sequence[Part]) -> str | None:
     return values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"
 
 
-def _summary(
+def _store_summary(
     folder: Path,
     parts: Sequence[Part],
     window: Sequence[Part],

@@ -325,12 +325,12 @@ def _open_sources(
         skip_unreadable=options.skip_unreadable,
         on_file=lambda number: progress.count("Opening file", number, len(files)),
     )
-    _check_count(logs, options)
+    _check_count_option(logs, options)
     logs.scan(columns)
     return logs
 
 
-def _check_count(logs: Logs, options: LogOptions) -> None:
+def _check_count_option(logs: Logs, options: LogOptions) -> None:
     """Raise an error if logs have a column "count" and no option says what it means."""
     if options.count is None and not options.no_count and logs.has_column("count"):
         raise AmbiguousCountError(
@@ -404,7 +404,7 @@ def _evaluate_store(
         out,
         progress,
         create=lambda folder: _output_folder(folder, option="--store"),
-        check_count=lambda logs: _check_count(logs, options),
+        check_count=lambda logs: _check_count_option(logs, options),
     )
     progress.expect(stored.options.n_steps + 1)  # the last step writes the files
     areas, curves = areas_and_curves(stored.predictions, stored.options, progress.step)
