@@ -384,8 +384,8 @@ def detectable_difference(
         values passed.
 
         - `auc` (Float64) is the area nearest to `null`, or to `auc_b` for two models, for which the
-          test has the required power. It is above `null` or `auc_b`, or below if `alternative` is
-          `"less"`.
+          test has the required power. If `alternative` is `"less"`, `auc` is below `null` or
+          `auc_b`, otherwise above.
         - `difference` is `auc` minus `null` or `auc_b`.
         - `power` is the power at `auc`; `target` is the required power.
         - `se` is the standard error of the estimated difference if the areas are as assumed;

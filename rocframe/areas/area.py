@@ -51,10 +51,10 @@ def area(
     """Compute the area under each curve of a curve table.
 
     Precision-recall curves have two areas. `average_precision` is the sum over all rows of the
-    precision times the increase in recall. `pr_auc` is the integral of the interpolated curve,
-    which is a hyperbola between two points. For all other kinds, the area is `auc`, the area under
-    the ROC curve of the same counts. For lift charts, the result also has the areas under the lift
-    chart: `lift_area` with straight lines between the points, and `lift_area_step` with steps.
+    precision times the increase in recall. `pr_auc` is the integral of the interpolated curve:
+    between two points, the curve is a hyperbola. For all other kinds, the area is `auc`, the area
+    under the ROC curve of the same counts. For lift charts, the result also has the areas under the
+    lift chart: `lift_area` with straight lines between the points, and `lift_area_step` with steps.
 
     For a table of averaged curves, the result is the area under each averaged curve.
 
@@ -92,11 +92,11 @@ def area(
           positives. Both areas are null if the group has no rows.
         - `lift_area_step` is the mean number of positives that have a higher score than a row of
           the group.
-        - `lift_area` is the same mean, except that positives with the same score as the row,
-          including the row itself, count one half.
+        - `lift_area` is the same mean, but positives with the same score as the row, including the
+          row itself, also count, with one half.
 
         If the table was computed with `prevalence=`, all areas except `auc` are the areas at that
-        prevalence, and they are null if there are no positives or no negatives.
+        prevalence. These areas are null if there are no positives or no negatives.
 
         For averaged curves as returned by `average`, the result has the keys and `auc_of_mean`. For
         kinds other than ROC and DET, the column is `area_of_mean`, the area on the axes of the

@@ -123,7 +123,7 @@ def auc(
         - `"newcombe"`: Newcombe's interval.
         - `"hanley_mcneil"`: Wald interval with Hanley and McNeil's variance.
         - `"hanley_mcneil_exponential"`: Wald interval with Hanley and McNeil's approximation of the
-          variance, which depends only on the AUC and the class sizes.
+          variance from the AUC and the class sizes.
         - `"bootstrap"`: quantiles of the resamples.
         - `"bootstrap_basic"`: quantiles reflected at the estimate.
         - `"bootstrap_bca"`: quantiles corrected for bias and skewness.
@@ -163,10 +163,9 @@ def auc(
         `*by`, (`model`,) `auc, lower, upper, se, auc_pessimistic, auc_optimistic, n_pos, n_neg,
         n_missing, ci_level, ci_method, note`; one row per group, sorted by group. With `fpr`, `tpr`
         or `alert_rate`, the areas are named `partial_auc, partial_auc_pessimistic,
-        partial_auc_optimistic`.
-        Areas and limits are Float64 in [0, 1]; with `standardize`, they may be below 0 for a model
-        worse than chance. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied
-        by `count` but not by `weight`.
+        partial_auc_optimistic`. Areas and limits are Float64 in [0, 1]; with `standardize`, areas
+        and limits can be below 0 for a model worse than chance. `n_pos`, `n_neg` and `n_missing`
+        (Int64) are numbers of rows, multiplied by `count` but not by `weight`.
 
         Areas are null if there are no positives or no negatives. If the variance is 0, `se` is
         null. The variance is computed from the resamples for the bootstraps, and by DeLong's method

@@ -180,9 +180,9 @@ def average(
         threshold.
 
         `threshold_mean` is the mean of one threshold per curve. For a fixed `fpr` or `alert_rate`,
-        it is the lowest threshold whose rate does not exceed the value. For a fixed `tpr` or
-        `recall`, it is the highest threshold whose rate is at least the value; for a fixed `fnr`,
-        the highest threshold whose rate is at most the value.
+        the threshold of a curve is the lowest threshold whose rate does not exceed the value. For a
+        fixed `tpr` or `recall`, the threshold of a curve is the highest threshold whose rate is at
+        least the value; for a fixed `fnr`, the highest threshold whose rate is at most the value.
 
         Standard deviations have the divisor n - 1. If there is a single curve, standard deviations,
         standard errors and limits are null. If all curves have the same value, standard errors and

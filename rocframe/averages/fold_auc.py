@@ -91,7 +91,7 @@ def fold_auc(
 
         - `"logit_delong"`: interval of the logit of the mean, with DeLong's variance in each fold.
         - `"delong"`: Wald interval with the same variance, clipped to [0, 1].
-        - `"ledell"`: Wald interval of LeDell, Petersen and van der Laan, whose variance uses the
+        - `"ledell"`: Wald interval with the variance of LeDell, Petersen and van der Laan, from the
           class proportions of all folds together.
         - None: no interval.
     level : float, default 0.95
@@ -117,7 +117,7 @@ def fold_auc(
         `*by`, (`model`,) `mean_auc, lower, upper, sd, se, auc_of_mean, pooled_auc, n_curves, n_pos,
         n_neg, n_missing, ci_level, ci_method, note`; one row per group, sorted by group.
 
-        - `sd` is the standard deviation of the areas, with divisor n - 1; it is null for one fold.
+        - `sd` is the standard deviation of the areas, with divisor n - 1, and null for one fold.
         - `se` and the limits are null if the variance is 0 or, for DeLong's methods, if a fold has
           only one row of a class.
         - `auc_of_mean` is the area under the vertical average at 101 points.

@@ -105,7 +105,7 @@ def band(
         Pointwise bands:
 
         - `"bootstrap"`: quantiles of the resampled curves at each FPR.
-        - `"binomial"`: Wilson's limits of TPR, which treat the threshold of each FPR as known.
+        - `"binomial"`: Wilson's limits of TPR, if the threshold of each FPR is assumed to be known.
         - `"threshold"`: Wilson's limits of TPR and of FPR at each threshold, each with confidence
           `level`.
     level : float, default 0.95
@@ -145,7 +145,8 @@ def band(
           points. If the curve is vertical at `fpr`, `tpr` is the upper end. For
           `"working_hotelling"`, `tpr` is the true positive rate of the fitted curve.
         - `lower` and `upper` are the limits of TPR.
-        - `fpr_lower` and `fpr_upper` are the limits of FPR; they are null except for `"threshold"`.
+        - `fpr_lower` and `fpr_upper` are the limits of FPR for `"threshold"`, and null for all
+          other methods.
         - `scope` (String) is `pointwise` or `simultaneous`, and `band` (String) is the method.
 
         If a group lacks a class, `tpr` and the limits are null. With `grid="curve"` or

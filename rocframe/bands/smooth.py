@@ -115,7 +115,7 @@ def smooth(
 
     Notes
     -----
-    The fit depends only on the order of the scores, which is converted to ratings. Tied rows have
+    The scores are converted to ratings, because the fit depends only on their order. Tied rows have
     the same rating. Neighboring rows of the same class also have the same rating. If a group has
     more than 1000 ratings, neighboring ratings are merged.
 

@@ -83,9 +83,9 @@ def chart(
     - Dotted lines are the limits of `consistency=True`.
     - Bars above and below the chart show the scores of the positives and of the negatives. With
       `scores`, the bars show the distribution of the scores. Otherwise, there is a bar at the mean
-      score of each bin, whose length is the number of rows of the class: `n * event_rate` or
-      `n * (1 - event_rate)`. The longest bar of each class has the same length. There are no bars
-      with `y_domain`, or if a panel has more than eight curves.
+      score of each bin. The length of the bar is the number of rows of the class: `n * event_rate`
+      or `n * (1 - event_rate)`. The longest bar of each class has the same length. There are no
+      bars with `y_domain`, or if a panel has more than eight curves.
 
     Tables of `combine` become a panel per pair of models. Each operator has a rectangle of all
     possible points, the expected point of independent decisions, and the measured point. Tables of
@@ -162,10 +162,10 @@ def chart(
         Scale of the rates. By default, `"normal_deviate"` for det, else `"linear"`.
 
         - `"linear"`: the same distance for equal differences of rates.
-        - `"log"`: magnifies low false positive or alert rates (for det, both error rates). It
-          cannot show a rate of 0.
+        - `"log"`: magnifies low false positive or alert rates (for det, both error rates). This
+          scale cannot show a rate of 0.
         - `"normal_deviate"`: for roc and det; the curves of normally distributed scores are
-          straight lines. It cannot show rates of 0 and 1.
+          straight lines. This scale cannot show rates of 0 and 1.
 
         If a scale cannot show a rate, lines end at the border of the chart, and points with this
         rate are not drawn.
@@ -196,9 +196,9 @@ def chart(
         the metrics of the axes, bars show the confidence limits of these metrics.
     areas : DataFrame, default None
         Table of areas whose confidence limits the legend shows in brackets. In charts without
-        colors, the subtitle shows them. The table is from `auc`; from `fold_auc`, if a legend entry
-        shows the mean area of several curves; or from `intervals`, with `average_precision` or
-        `auc`. Its areas must be equal to the areas in the legend.
+        colors, the subtitle shows the limits. The table is from `auc`; from `fold_auc`, if a legend
+        entry shows the mean area of several curves; or from `intervals`, with `average_precision`
+        or `auc`. Its areas must be equal to the areas in the legend.
     ties : bool, default False
         Draw a dotted outline of the area between the curves for the best and for the worst order of
         tied rows, if it is large enough to be visible. Only for roc, gain and lift_chart. The

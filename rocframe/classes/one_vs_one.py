@@ -79,8 +79,8 @@ def one_vs_one(
     DataFrame or LazyFrame
         The kept columns, the columns of `id`, then `class_a, class_b, label, score`; one row per
         input row and pair that contains the class of the row. Both classes have the type of the
-        label. `label` (Boolean) is true if the row is of `class_a` and false if it is of `class_b`.
-        Missing scores are null or NaN, as in the table, and the ratio 0/0 is null. A row
+        label. `label` (Boolean) is true if the row is of `class_a` and false if the row is of
+        `class_b`. Missing scores are null or NaN, as in the table, and the ratio 0/0 is null. A row
         without a label is in every pair, with a null label.
 
     Raises

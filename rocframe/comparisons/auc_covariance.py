@@ -116,8 +116,8 @@ def auc_covariance(
         row per group and ordered pair of its models, including each model with itself, sorted by
         group, `model_a` and `model_b`.
 
-        - `covariance` is the covariance of the two estimated areas; for a model with itself, it is
-          the variance of the area.
+        - `covariance` is the covariance of the two estimated areas; for a model with itself,
+          `covariance` is the variance of the area.
         - `correlation` is the correlation of the two estimated areas, in [-1, 1].
         - `auc_a` and `auc_b` are the areas; with `fpr` or `tpr`, their columns are `partial_auc_a`
           and `partial_auc_b`.

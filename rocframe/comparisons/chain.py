@@ -134,8 +134,8 @@ def chain(
           of all models of the chain are independent within each class.
 
         `fpr_alone` and `tpr_alone` (Float64) are the rates of the model alone, and `threshold`
-        (Float64) is its threshold, which is null for decisions. `n_pos` and `n_neg` (Int64) are
-        numbers of rows, multiplied by `count` but not by `weight`.
+        (Float64) is the threshold of the model. For decisions, `threshold` is null. `n_pos` and
+        `n_neg` (Int64) are numbers of rows, multiplied by `count` but not by `weight`.
 
         A rate is null if its class has no rows. A model without a threshold in the group is in the
         last stages, where all rates and counts are null. `note` (String) is null, or the first of

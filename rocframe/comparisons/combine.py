@@ -134,7 +134,7 @@ def combine(
 
         - `fpr_a`, `tpr_a`, `fpr_b` and `tpr_b` (Float64) are the rates of both models on the rows
           that both scored.
-        - `threshold_a` and `threshold_b` (Float64) are the thresholds; they are null for decisions.
+        - `threshold_a` and `threshold_b` (Float64) are the thresholds, and null for decisions.
         - `n_pos` and `n_neg` (Int64) are numbers of rows, multiplied by `count` but not by
           `weight`.
 

@@ -58,7 +58,7 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
         The columns of `combine`, with two rows per group and pair of models. The columns `fpr`,
         `tpr`, `tp`, `fp`, `fn`, `tn`, `n_pos` and `n_neg` are null.
 
-        A rate is null if it is undefined for one of the models. `note` (String) is null, or
+        A rate is null if the rate of one of the models is undefined. `note` (String) is null, or
         `no_positives` if the true positive rates are undefined, `no_negatives` if the false
         positive rates are undefined, and `no_solution` if both rates are undefined.
 

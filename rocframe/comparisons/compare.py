@@ -132,9 +132,10 @@ def compare(
         - `"t_test"`, for losses: a paired t test of the losses of the rows.
         - `"t_test_unpaired"`, for losses of models that scored different rows: Welch's t test.
         - `"bootstrap"`, for all metrics: a normal test with the variance over resamples. Both
-          models have the same resamples. For areas and rates, they are stratified by class.
-        - `"permutation"`, for areas: a permutation test, which exchanges the ranks of a row by the
-          two models.
+          models have the same resamples. For areas and rates, the resamples are stratified by
+          class.
+        - `"permutation"`, for areas: a permutation test. In each permutation, the two ranks of a
+          row are exchanged between the models with probability 1/2.
         - `"venkatraman"`: a test of the complete curves with the same permutations. Curves can
           differ even if their areas are equal.
     fpr : float or (float, float), default None
@@ -200,7 +201,7 @@ def compare(
         auc_a, auc_b, n_paired, ci_level, test, note`; one row per group and pair of models that
         both have rows in the group, sorted by group, `model_a` and `model_b`.
 
-        - `difference` is `auc_a - auc_b`; it is between -1 and 1, except for `"log_loss"`.
+        - `difference` is `auc_a - auc_b`, between -1 and 1 except for `"log_loss"`.
         - `lower` and `upper` are the confidence limits of the difference.
         - `p_adjusted` is adjusted for the number of tests; the limits are not adjusted.
         - `se` is the standard error of the difference.
@@ -210,10 +211,10 @@ def compare(
           `average_precision_b`, `brier_a` and `brier_b`, or `log_loss_a` and `log_loss_b`.
 
         `statistic` is `difference` minus its value under the null hypothesis, divided by `se`. For
-        `"permutation"`, it is `difference`. For `"venkatraman"`, it is the absolute difference of
-        the numbers of errors of the two models, summed over all ranks. `df` is the number of
-        degrees of freedom of a t test; it is null for all other methods. The limits and `se` are
-        null for both permutation tests.
+        `"permutation"`, `statistic` is `difference`. For `"venkatraman"`, `statistic` is the
+        absolute difference of the numbers of errors of the two models, summed over all ranks. `df`
+        is the number of degrees of freedom of a t test, and null for all other methods. The limits
+        and `se` are null for both permutation tests.
 
         For the other methods, the limits, `se` and `p_value` are null if a class has fewer than two
         rows or clusters, or if the variance of the difference is 0. For the t tests of losses, two
@@ -221,9 +222,9 @@ def compare(
         `p_value` is not null, but 1 for a two-sided test, 1/2 for a one-sided test, and 0 for a
         test with a positive `margin`. These columns are Float64.
 
-        - `n_paired` (Int64) is the number of rows that both models scored; it is null for unpaired
+        - `n_paired` (Int64) is the number of rows that both models scored, and null for unpaired
           rows.
-        - `ci_level` (Float64) is `level`; it is null for tests without limits.
+        - `ci_level` (Float64) is `level`, and null for tests without limits.
         - `test` (String) is `method`, with `_exact` appended if all permutations were used.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,

@@ -122,8 +122,8 @@ def decision_intervals(
         default, the prevalence of the data. Cost curves do not depend on the prevalence.
     baseline : str, default None
         Model that is compared with each other model. `difference` is the value of the other model
-        minus the value of the baseline. In `compare`, it is the value of the baseline minus the
-        value of the other model. None: there are no differences.
+        minus the value of the baseline. In `compare`, `difference` has the opposite sign. None:
+        there are no differences.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None

@@ -149,8 +149,8 @@ def drift(
         divided by `se`, and `df` is the number of degrees of freedom of the t test. These columns
         are Float64.
 
-        `reference` is the reference window, with the dtype of `over`; it is null if the reference
-        is a table. `reference_auc`, `reference_lower` and `reference_upper` are the AUC of the
+        `reference` is the reference window, with the dtype of `over`, and null if the reference is
+        a table. `reference_auc`, `reference_lower` and `reference_upper` are the AUC of the
         reference and its limits. The columns of the difference and of the test are null for the
         reference itself, if the group does not have the reference window, or if the reference or
         the window has no AUC. If a class has fewer than two rows, if the variance is 0, or if the
@@ -194,10 +194,10 @@ def drift(
     `"previous"`.
 
     With `reference="first"` or a given window, all tests depend on the estimate of the same
-    reference. A reference with few rows has a wide interval, and tests against it have low power.
-    To use a longer reference, such as the first month for windows of a week, pass the rows of the
-    reference as a table, and leave these rows out of `predictions`, because the test assumes that
-    both tables have different rows.
+    reference. A reference with few rows has a wide interval, and tests against this reference have
+    low power. To use a longer reference, such as the first month for windows of a week, pass the
+    rows of the reference as a table, and leave these rows out of `predictions`, because the test
+    assumes that both tables have different rows.
 
     With `adjust="holm"`, the probability that any window of an unchanged group has `p_adjusted`
     below 0.05 is at most about 0.05. If the table is evaluated again each day, the number of tests

@@ -115,8 +115,8 @@ def drift_test(
         error. `between_sd` is 0 if the areas differ less than expected by chance. `mean_auc` is the
         weighted mean of the areas. These columns are Float64, except `df`.
 
-        A window is left out of the tests if it lacks a class, has one row of a class, or has the
-        AUC 0 or 1. `n_windows` (Int64) is the number of the other windows. If `n_windows` is below
+        Windows that lack a class, have one row of a class, or have an AUC of 0 or 1 are left out of
+        the tests. `n_windows` (Int64) is the number of the other windows. If `n_windows` is below
         2, the columns of the homogeneity are null. If `n_windows` is below 3, the columns of the
         trend are null. `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows of all
         windows. `ci_level` (Float64) is `level`. `note` (String) is null, or the first of these

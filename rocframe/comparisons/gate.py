@@ -92,7 +92,7 @@ def gate(
         number is allowed, and scores are never transformed. A list, a selector or a mapping from
         names to columns compares several models side by side.
     baseline : str
-        The old model. Each other model is tested against it.
+        The old model. Each other model is a new model, and is tested against the old model.
     margin : float
         Non-inferiority margin, from 0 to below 1: the largest acceptable deterioration of the
         metric.
@@ -121,9 +121,9 @@ def gate(
         Groups in which the old model has fewer positives or fewer negatives than this number are
         not tested and do not count for the decision. With 0, every group counts.
     unmatched : {"raise", "drop"}, default "raise"
-        Handling of instances that only one of the two models has: `"raise"` an error, or `"drop"`
-        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
-        the row of the other model is also left out and counted in `note`, without an error.
+        Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
+        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
+        model, the row of the other model is also left out and counted in `note`, without an error.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
@@ -174,7 +174,7 @@ def gate(
         Float64. For other metrics, the columns of values are named `average_precision_old` and
         `average_precision_new`, and so on.
 
-        `n_paired` (Int64) is the number of rows that both models scored; it is null for unpaired
+        `n_paired` (Int64) is the number of rows that both models scored, and null for unpaired
         rows. `ci_level` (Float64) is `level`, and `test` (String) is `method`.
 
         `note` (String) is null, or the first of these values that applies: `not_in_old` or

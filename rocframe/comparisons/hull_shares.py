@@ -133,7 +133,7 @@ def hull_shares(
         model, sorted by group and model.
 
         - `share_on_hull` (Float64) is the share of the resamples in which the model has a vertex of
-          the common hull. It is null if a class has fewer than two rows or clusters.
+          the common hull. If a class has fewer than two rows or clusters, the share is null.
         - `n_vertices` (Int64) is the number of vertices of the model on the hull of the data; null
           if a class has no rows. The thresholds at which no scored row, or every scored row, is
           predicted positive are vertices for all models and are not counted. A vertex of several

@@ -62,7 +62,7 @@ def compress(
     relative : bool, default False
         Round down to multiples of `resolution` times the largest power of two that is not above the
         absolute score. For example, `resolution=0.01, relative=True` changes a score by at most 1
-        %. Use it for small probabilities and other scores of very different sizes.
+        %. Use this option for small probabilities and other scores of very different sizes.
     max_envelope : float, default None
         Find the coarsest resolution for which `auc_optimistic - auc_pessimistic` is at most this
         number, above 0 and below 1. Each group has its own resolution. If
@@ -126,9 +126,9 @@ def compress(
     have different resolutions, the scores of a group are rounded to the widest ranges of the group.
     Other functions raise an error for a group with different resolutions.
 
-    A LazyFrame is compressed by the streaming engine, which needs memory for the result but not for
-    the input. DuckDB and Spark compress tables that do not fit into memory, in SQL. Nothing has to
-    be installed on the nodes of a Spark cluster.
+    A LazyFrame is compressed by the streaming engine, so memory is needed for the result but not
+    for the input. DuckDB and Spark compress tables that do not fit into memory, in SQL. Nothing has
+    to be installed on the nodes of a Spark cluster.
 
     Examples
     --------

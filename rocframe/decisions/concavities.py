@@ -216,7 +216,7 @@ def repair_scores(
 ) -> FrameT:
     """Add a column with scores whose order is reversed in concavities of the ROC curve.
 
-    On the data in which a concavity was found, the AUC always increases. On other data, it
+    On the data in which a concavity was found, the AUC always increases. On other data, the AUC
     decreases if the concavity is due to chance. Use `repaired_auc` to measure the change on other
     data first.
 

@@ -84,7 +84,7 @@ def confusion_matrix(
 
         - `fpr` and `tpr` (Float64) are the rates.
         - `auc` (Float64) is the area under the lines from (0, 0) to the point and from the point to
-          (1, 1), which is (1 + tpr - fpr) / 2.
+          (1, 1): (1 + tpr - fpr) / 2.
         - `below_chance` (Boolean) is true if `tpr` is less than `fpr`. Then the negated classifier,
           which reverses all decisions, is better than chance.
         - `negated_fpr` and `negated_tpr` (Float64) are the rates of the negated classifier,

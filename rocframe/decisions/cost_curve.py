@@ -67,7 +67,7 @@ def cost_curve(
         values, the envelope is a straight line.
     across : str, default None
         Group column whose curves are compared, such as `"model"`. The result is the envelope of all
-        these curves, and names the best of them in each row.
+        these curves. The last column contains the name of the best curve in each row.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -118,7 +118,7 @@ def cost_curve(
     cost curve does not depend on the prevalence of the data, because `probability_cost` combines
     prevalence and costs. With equal costs, `probability_cost` is the prevalence, and
     `expected_cost` is the error rate. The maximum of the envelope is the equal error rate of the
-    convex hull; `grid="vertices"` contains it.
+    convex hull. The result of `grid="vertices"` contains this maximum.
 
     References
     ----------

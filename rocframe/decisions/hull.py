@@ -95,8 +95,8 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     isotonic regression.
 
     The thresholds and counts of a common hull belong to several curves. A common hull is therefore
-    not a curve table, and `area` and other functions can raise an error for it. The area under the
-    common hull is the sum of the trapezoids between its rates, `fpr` and `tpr`.
+    not a curve table: `area` and other functions can raise an error for a common hull. The area
+    under the common hull is the sum of the trapezoids between its rates, `fpr` and `tpr`.
 
     References
     ----------

@@ -157,8 +157,8 @@ def lc_index(
     """Return the LC index of each model: the share of uncertain costs for which it is the best one.
 
     The costs of errors are described by a lowest, a most likely and a highest cost ratio. The LC
-    index (loss comparison index) of a model is the probability that it has the lowest expected
-    cost if the relative cost has the triangular distribution with these three values.
+    index (loss comparison index) of a model is the probability that the model has the lowest
+    expected cost if the relative cost has the triangular distribution with these three values.
 
     Parameters
     ----------

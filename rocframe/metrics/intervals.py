@@ -218,7 +218,7 @@ def intervals(
 
         - `metric` (String) is the name of the metric.
         - `at` (String) is the argument that determines the point.
-        - `value` is the value of this argument; it is null for a rule.
+        - `value` is the value of this argument, and null for a rule.
         - `threshold` is the threshold of the point.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows.
 

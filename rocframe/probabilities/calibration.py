@@ -115,8 +115,7 @@ def calibration(
         - `"quantile"`: bins with about the same number of rows. Bin i ends at the lowest score for
           which the share of rows up to this score is at least (i + 1) / `bins`.
         - `"uniform"`: bin i is [i / `bins`, (i + 1) / `bins`); the last bin includes 1.
-        - `"isotonic"`: the levels of the isotonic regression of the labels on the score, which are
-          found by the pool-adjacent-violators algorithm (CORP).
+        - `"isotonic"`: the levels of the isotonic regression of the labels on the score (CORP).
         - `"loess"`: local regression with tricube weights, at points of a grid.
         - `"kernel"`: mean of the labels, weighted by a normal kernel reflected at 0 and 1, at
           points of a grid.
@@ -141,8 +140,8 @@ def calibration(
         If True, the result also has two consistency limits. If the scores are calibrated, the event
         rate is between these limits with the probability `level`.
     ci : {"wilson", "clopper_pearson", "bootstrap"} or None, optional
-        Method of the confidence limits of the event rate. By default `"wilson"` where it is
-        supported, otherwise None.
+        Method of the confidence limits of the event rate. By default `"wilson"` for quantile and
+        uniform bins without weights and clusters, otherwise None.
 
         - `"wilson"` and `"clopper_pearson"`: limits of a proportion of independent rows, for
           quantile and uniform bins without weights and clusters.
@@ -211,7 +210,7 @@ def calibration(
         - `redrawn:12`: 12 resamples were omitted because they had no rows in the bin, or were drawn
           again because all their rows had the same class.
 
-        `method` (String) is the argument `method`, which `chart` reads.
+        `method` (String) is the argument `method`.
 
     Raises
     ------

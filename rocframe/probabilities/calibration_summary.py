@@ -65,8 +65,8 @@ def calibration_summary(
 ) -> FrameT:
     """Compute measures of the calibration of probabilities, with one row for each group.
 
-    The scores must be probabilities. They are calibrated if the event rate of the rows with a score
-    p is p. The event rate is the share of positives.
+    The scores must be probabilities. Scores are calibrated if the event rate of the rows with a
+    score p is p. The event rate is the share of positives.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ def calibration_summary(
     bins : int, default 10
         Number of bins.
     n_fitted : int, default 0
-        Number of parameters of the model that were fitted to the rows of a group. It is subtracted
-        from the degrees of freedom of the Hosmer-Lemeshow test: 0 for rows that were not used to
-        fit the model; usually 2 for the rows that were used to fit a logistic regression.
+        Number of parameters of the model that were fitted to the rows of a group. This number is
+        subtracted from the degrees of freedom of the Hosmer-Lemeshow test: 0 for rows that were not
+        used to fit the model; usually 2 for the rows that were used to fit a logistic regression.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.

@@ -97,7 +97,8 @@ def fit_calibration(
         and logit(p) = ln(p / (1 - p)):
 
         - `"isotonic"`: isotonic regression of the labels on the score. Between the fitted scores,
-          the function is linear; below the lowest and above the highest score, it is constant.
+          the function is linear; below the lowest and above the highest score, the function is
+          constant.
         - `"platt"`: logit(probability) = c + a·score.
         - `"logistic"`: logit(probability) = c + a·logit(p).
         - `"beta"`: logit(probability) = c + a·ln(p) - b·ln(1 - p), with a >= 0 and b >= 0.
@@ -109,7 +110,7 @@ def fit_calibration(
         `"isotonic"`.
     over : str, default None
         Column of the folds for cross-fitting. The result then has this column after `by`. For each
-        fold, it contains the function that is fitted on all other folds of the group.
+        fold, the result contains the function that is fitted on all other folds of the group.
         `apply_calibration` converts the scores of each fold with this function.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
@@ -135,7 +136,7 @@ def fit_calibration(
         group. `write` and `read` store the table.
 
         - `score` and `probability` (Float64) are a knot of the isotonic regression: the lowest or
-          the highest score with this probability. They are null for all other methods.
+          the highest score with this probability. For all other methods, both columns are null.
         - `intercept`, `slope` and `slope_complement` (Float64) are the parameters c, a and b. The
           slopes are >= 0, and at least one of them is > 0. The parameters are null for
           `"isotonic"`, and `slope_complement` is null unless the method is `"beta"`. The intercept
@@ -145,7 +146,7 @@ def fit_calibration(
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows on which the function is
           fitted, multiplied by `count` but not by `weight`.
 
-        A group without a fit has one row, whose knot and parameters are null. `note` (String) is
+        A group without a fit has one row, and its knot and parameters are null. `note` (String) is
         null, or the reason: `no_rows`, `no_positives`, `no_negatives`, `zero_variance` if all
         scores are equal, `no_solution` if the parameters are not finite or not unique, or
         `negative_slope` if the fitted probability does not increase with the score.

@@ -143,8 +143,8 @@ def auc_test(
 
         - `p_adjusted` (Float64) is the p-value adjusted over all rows of the result.
         - `statistic` (Float64) is `auc - null` divided by `se`.
-        - `se` (Float64) is DeLong's standard error for `"delong"`. For the other methods, it is the
-          standard deviation of the AUC over all permutations of the labels.
+        - `se` (Float64) is DeLong's standard error for `"delong"`. For the other methods, `se` is
+          the standard deviation of the AUC over all permutations of the labels.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but
           not by `weight`.
         - `test` (String) is the name of the method, or `permutation_exact` if all permutations were

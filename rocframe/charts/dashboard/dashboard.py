@@ -91,7 +91,8 @@ def dashboard(
         one color. By default, `model` if it is a group column, else the first group column.
     threshold : float, default None
         Initial threshold. By default, the threshold at which the values of `tpr - fpr` of the
-        curves differ most. For one curve, it is the threshold with the largest `tpr - fpr`.
+        curves differ most. For one curve, the default is the threshold with the largest
+        `tpr - fpr`.
     prevalence : float, default None
         Initial prevalence. By default, the value of `prevalence=` with which the table was
         computed. If the table was computed without this option, each curve has its own prevalence.
@@ -113,11 +114,11 @@ def dashboard(
     altair.VConcatChart
         An Altair chart, about 850 pixels wide. The browser computes all numbers from rows of the
         curves. The chart contains about 2,880 rows at most, divided equally between the curves; the
-        subtitle states how many rows are omitted. At a threshold between two of these rows, the
-        numbers are those of the row with the higher threshold. Bins of scores count all rows. Net
-        benefit uses the odds of the threshold of the slider; it is undefined for thresholds outside
-        [0, 1), and not shown for curves with scores outside [0, 1]. Curves without positives or
-        without negatives are not drawn; the subtitle lists them.
+        subtitle states how many rows are omitted. At a threshold between two of these rows, the row
+        with the higher threshold is used. Bins of scores count all rows. Net benefit uses the odds
+        of the threshold of the slider. Net benefit is undefined for thresholds outside [0, 1), and
+        not shown for curves with scores outside [0, 1]. Curves without positives or without
+        negatives are not drawn; the subtitle lists them.
 
     Raises
     ------
