@@ -178,7 +178,8 @@ class StoreArguments:
         Folder in which the predictions are kept in compressed form. Only logs that are new or have
         changed are read, and the tables are computed from the whole store. A changed log replaces
         its earlier rows. The rows of a log that no longer exists are kept. Without LOG, the store
-        is evaluated as it is. --by may name any group columns of the store.
+        is evaluated as it is. All runs need the same options; an option that is not given is that
+        of the first run. --by can name any group columns of the first run.
     partition_by
         Column with the day of a prediction, which divides the store into folders such as
         day=2026-11-01. Required for --since, --until and --last. Times are converted to dates.
