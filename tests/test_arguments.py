@@ -205,7 +205,7 @@ def test_every_function_of_a_table_says_how_to_make_one_of_other_objects(tmp_pat
     arguments |= {"points": points, "id": "id", "seed": 1, "prior": {0: 0.5, 1: 0.5}}
     arguments |= {"across": "model", "cost_ratio": (0.1, 1, 2)}
     arguments |= {"concavities": rf.concavities(rf.curve(TABLE, "label", "score"))}
-    arguments |= {"time": "day", "every": "1w"}
+    arguments |= {"time": "day", "every": "1w", "baseline": "a", "margin": 0.01}
     arguments |= {"fit": rf.fit_calibration(TABLE, "label", "score")}
     with all_cases() as case:
         for name, function in FUNCTIONS.items():

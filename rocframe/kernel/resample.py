@@ -7,7 +7,7 @@ rows of each kind.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -564,21 +564,27 @@ class GroupRows:
             clusters=clusters,
         )
 
-    def all_rows(self) -> ClassRows:
-        """Return the kinds of rows of both classes together; clusters are ignored."""
+    def without_labels(self) -> GroupRows:
+        """Return a population in which each class has the rows of both classes, without clusters.
+
+        Labels can be drawn for its rows, so the curve can have a corner at each score.
+        """
         sides = (self.pos, self.neg)
         step = np.concatenate(
             [np.searchsorted(side.n_above, np.arange(len(side.rows)), "right") for side in sides]
         )
         weights = [side.weight for side in sides if side.weight is not None]
         order = np.argsort(step, kind="stable")
-        return _merge_rows(
+        rows = _merge_rows(
             step[order],
             np.concatenate([side.rows for side in sides])[order],
             np.concatenate(weights)[order] if weights else None,
             None,
             steps=len(self.codes),
         )
+        steps = StepEdges.at_scores(self.codes, rows, rows)
+        corners = np.arange(len(self.codes))
+        return replace(self, pos=rows, neg=rows, corners=corners, steps=steps, corner_steps=steps)
 
 
 def _merge_rows(

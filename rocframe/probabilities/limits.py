@@ -204,11 +204,11 @@ def _proportion_consistency(
 
 def _unlabeled_rows(scan: Scan, group: int) -> tuple[GroupRows, NDArray[np.float64]]:
     """Return a population in which each class has all rows of the group, and their scores."""
-    population = GroupRows.from_scan(scan, group)
-    rows = population.all_rows()
+    population = GroupRows.from_scan(scan, group).without_labels()
+    rows = population.pos
     scores = population.codec.decode(population.codes)
     step = np.searchsorted(rows.n_above, np.arange(len(rows.rows)), "right")
-    return replace(population, pos=rows, neg=rows), scores[step]
+    return population, scores[step]
 
 
 def _drawn_proportions(bins: Bins, draws: RandomDraws, level: float) -> RateLimits:
