@@ -106,7 +106,7 @@ def read_store(
             reader = LogReader(
                 options=stored,
                 open=lambda file: _open_log(file, check_count),
-                columns=_columns(stored),
+                columns=_stored_columns(stored),
                 positive=lambda dtype: parse_positive(stored.positive, dtype),
             )
             update = update_store(
@@ -184,7 +184,7 @@ def _store_options(options: EvaluationOptions, arguments: StoreArguments) -> Sto
     )
 
 
-def _columns(options: StoreOptions) -> dict[str, str]:
+def _stored_columns(options: StoreOptions) -> dict[str, str]:
     """Return a dict from each column of the logs that the store needs to its option."""
     columns = dict.fromkeys(options.by, "--by") | dict.fromkeys(options.score, "--score")
     optional = {options.partition_by: "--partition-by", options.weight: "--weight"}
