@@ -82,6 +82,7 @@ def update_store(
                 opened[file] = reader.open(file)
     for number, (file, logs) in enumerate(opened.items()):
         on_file("Adding log", number, len(opened))
+        reader.check_columns(logs)
         with run.skip_if_unreadable(file):
             run.add(file, logs)
     run.add_logs_without_positives()
@@ -101,6 +102,12 @@ class LogReader:
     open: Callable[[str], Logs]
     columns: dict[str, str]
     positive: Callable[[pl.DataType], object]
+
+    def check_columns(self, logs: Logs) -> None:
+        """Raise an error if a column is missing in a log, unless the log has no predictions."""
+        dtypes = logs.parts[0].schema
+        if all(dtypes.get(name) != pl.Null for name in (self.options.label, *self.options.score)):
+            logs.scan(self.columns)
 
     def compress(self, logs: Logs, *, needs_positives: bool = False) -> pl.DataFrame:
         """Return the compressed predictions of a log.
@@ -354,11 +361,10 @@ class _UpdateRun:
             if actual != dtype and table[name].null_count() == table.height:
                 table = table.with_columns(pl.lit(None, dtype).alias(name))
             elif actual != dtype:
-                raise LogError.compose(
-                    file,
-                    f"column {name!r} has type {actual}, but type {dtype} in the store, such as in "
-                    f"{str(path)!r}",
-                    "Cast the column in the log, or pass another folder as --store.",
+                raise ColumnTypeError(
+                    f"{file}: column {name!r} has type {actual}, but type {dtype} in the store, "
+                    f"such as in {str(path)!r}.\n"
+                    "Cast the column in the log, or pass another folder as --store."
                 )
         return table
 

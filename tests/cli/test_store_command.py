@@ -398,7 +398,7 @@ def test_a_column_with_another_type_names_the_log_and_a_part(capsys):
     evaluate(capsys, *CREATE)
     path = write_log(DAYS[0], LOG.with_columns(model=pl.lit(1)), name="other")
     part = next(Path("store/day=2026-11-01").iterdir())
-    assert error_of(capsys, *CREATE) == (
+    assert error_of(capsys, *CREATE, "--skip-unreadable") == (
         f"{path}: column 'model' has type Int64, but type String in the store, such as in "
         f"'{part}'.\nCast the column in the log, or pass another folder as --store."
     )
@@ -513,3 +513,16 @@ def test_times_with_a_time_zone_are_dates_of_this_time_zone(capsys):
         rows.with_columns(time=times).write_parquet(f"logs/{day}.parquet")
     evaluate(capsys, *CREATE, "--partition-by", "time")
     assert rf.scan("store").collect()["time"].unique().to_list() == [date(2026, 11, 2)]
+
+
+@pytest.mark.slow
+def test_only_files_that_cannot_be_read_or_have_no_rows_are_skipped(capsys):
+    path = Path("logs/none.csv")
+    path.write_text("day,model,label,score\n")
+    assert error_of(capsys, *CREATE).startswith(f"{path}: column 'score' for --score has no values")
+    lines, errors = evaluate(capsys, *CREATE, "--skip-unreadable")
+    assert lines[1] == "3 added, 1 skipped"
+    assert errors.startswith(f"rocframe: skipped {path}: column 'score' for --score has no values")
+    path.write_text("day,model,label\n2026-11-01,a,yes\n")
+    message = error_of(capsys, *CREATE, "--skip-unreadable")
+    assert message.startswith(f"{path}: the file has no column 'score' for --score.\n")
