@@ -189,7 +189,7 @@ def drift(
     The test assumes that the rows of different windows are independent. This is not the case if the
     same users occur in several windows, or if windows share rows. Windows that overlap are
     therefore not tested against each other. With `windows(closed="both")`, rows at the end of a
-    window are also in the next window; these windows are tested as if they shared no rows. Rows
+    window are also in the next window; the test then ignores that these windows share rows. Rows
     with a null in `over` are one window, which is never the reference of `"first"` and
     `"previous"`.
 

@@ -44,10 +44,10 @@ def compress(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or table of another package
-        One row per prediction. The package that holds the rows counts them, and only the counts are
-        converted to polars. This can be pandas, pyarrow, DuckDB, PySpark, or another package that
-        narwhals supports. For such tables, all columns must be given by name. Other tables with the
-        Arrow stream interface are converted to a DataFrame.
+        One row per prediction. Rows of pandas, pyarrow, DuckDB, PySpark and other packages that
+        narwhals supports are counted by that package, and only the counts are converted to polars.
+        For tables of these packages, all columns must be given by name. Other tables with the Arrow
+        stream interface are converted to a DataFrame.
     label : str or Expr
         Column or expression with the true class: Boolean, 0/1 numbers, or, together with
         `positive`, values of any type except List, Array, Struct and Object.
@@ -61,8 +61,8 @@ def compress(
         number. None: scores are not rounded.
     relative : bool, default False
         Round down to multiples of `resolution` times the largest power of two that is not above the
-        absolute score. For example, `resolution=0.01, relative=True` changes a score by at most 1
-        %. Use this option for small probabilities and other scores of very different sizes.
+        absolute score. For example, `resolution=0.01, relative=True` changes a score by at most a
+        hundredth. Use this option for small probabilities and other scores of very different sizes.
     max_envelope : float, default None
         Find the coarsest resolution for which `auc_optimistic - auc_pessimistic` is at most this
         number, above 0 and below 1. Each group has its own resolution. If
@@ -118,8 +118,8 @@ def compress(
     Rounding merges the scores of a range into one score, the lower edge of the range. The lower
     edges are the thresholds of the curve of the rounded scores. At these thresholds, the same rows
     are predicted positive as without rounding. Each point of the curve is therefore also a point of
-    the exact curve. Because only points of the exact curve between two thresholds are missing, the
-    exact AUC is between `auc_pessimistic` and `auc_optimistic` of the rounded scores.
+    the exact curve. Only points of the exact curve between two thresholds are missing. The exact
+    AUC is therefore between `auc_pessimistic` and `auc_optimistic` of the rounded scores.
 
     Tables of several days or sites are combined by concatenation: `compress(pl.concat(tables),
     "label", "score", count="count")` is equal to the compressed table of all rows. If the tables

@@ -156,7 +156,7 @@ def operating_point(
         If a rule is undefined, or if no row meets the constraints, `value` and the columns of the
         curve are null and `n_optima` is 0. `note` (String) is null, or the first of these values
         that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        no_solution`. If a curve lacks a class, `note` is not null even if the rule is defined.
+        no_solution`. Curves that lack a class have a `note`, also if the rule is defined.
 
     Raises
     ------

@@ -228,8 +228,8 @@ def intervals(
         `estimate` is null if no threshold has the given rate or meets the constraints, or if the
         metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. If all
         resamples have the same value of the metric, or if a class has fewer than two rows and no
-        threshold is given, then `se` is null. The bootstrap limits are then also null, except for
-        these metrics:
+        threshold is given, then `se` is null. The bootstrap limits are then also null, except in
+        two cases:
 
         - If the AUC is 0 or 1, the limits of AUC, Gini and KS are computed by Newcombe's methods,
           and the limits of EER, average precision and `pr_auc` by Wilson's method.
