@@ -439,6 +439,7 @@ def test_ctrl_c_stops_the_program_and_leaves_no_temporary_file():
     assert not list(Path().glob("out/*.tmp"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
 def test_a_closed_output_pipe_is_not_an_error():
     command = [*PROGRAM, "evaluate", *BASIC, "--out", "out"]

@@ -667,6 +667,7 @@ def test_write_removes_temporary_files_of_killed_processes_but_not_of_running_on
     assert_frame_equal(rf.read(path), LOG)
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_complete_file_and_no_temporary_file(tmp_path):
     path = tmp_path / "curve.parquet"
     child = begin(WRITE_REPEATEDLY, path)
@@ -700,6 +701,7 @@ def test_the_old_file_is_unchanged_if_the_disk_is_full(tmp_path, suffix):
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
+@pytest.mark.slow
 def test_two_writers_produce_one_complete_file(tmp_path):
     path = tmp_path / "curve.parquet"
     children = [begin(WRITE_REPEATEDLY, path) for _ in range(2)]

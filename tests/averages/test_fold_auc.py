@@ -208,6 +208,7 @@ def test_predicted_base_rates_have_a_pooled_auc_below_one_half():
     assert gap["gap_between"] == gap["gap"]
 
 
+@pytest.mark.slow
 @given(table=fold_tables())
 def test_row_order_lazy_frames_and_counts_do_not_change_the_result(table):
     counted = table.group_by("fold", "label", "score").agg(n=pl.len())

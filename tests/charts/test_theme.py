@@ -101,6 +101,7 @@ def test_a_theme_is_a_valid_config_of_altair(theme):
     }
 
 
+@pytest.mark.slow
 def test_altair_knows_the_themes_of_an_installed_package(tmp_path):
     project = tomllib.loads((TREE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     ((group, points),) = project["entry-points"].items()

@@ -237,5 +237,5 @@ def test_wrong_inputs_raise_errors_with_the_expected_text(frame, verb, wrong):
 
 
 def test_an_input_that_is_not_a_frame_raises():
-    with pytest.raises(rf.OptionValueError, match="DataFrame or LazyFrame, but this is a dict"):
+    with pytest.raises(rf.OptionValueError, match="LazyFrame or Arrow table, but this is a dict"):
         rf.one_vs_rest({}, "truth", ABC)

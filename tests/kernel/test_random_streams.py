@@ -37,6 +37,7 @@ def test_keys_of_any_type_have_a_stream():
     assert len(stream_keys(keys)[0]) == 4
 
 
+@pytest.mark.slow
 def test_a_key_means_the_same_in_another_process():
     code = "import polars as pl; from rocframe.kernel.resample import stream_keys as k; "
     code += "print(k(pl.DataFrame({'0': ['a', None], '1': [1, 2]})))"

@@ -322,6 +322,7 @@ def test_p_values_of_random_permutations_are_never_zero():
     assert p_value(rows, "permutation", n_perm=99) == 1 / 100
 
 
+@pytest.mark.slow
 @every_method
 def test_a_random_model_is_rejected_at_the_nominal_rate(method):
     rng = np.random.default_rng(11)
