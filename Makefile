@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format lint types laws browser docs dist bench oldest clean distclean
+.PHONY: help setup demo test check format lint types laws spark browser docs dist bench oldest clean distclean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -48,10 +48,10 @@ demo: $(READY) ## evaluate the bundled log: tables and a page with charts in dem
 	@$(BIN)/rocframe evaluate data/vote.parquet --label label --score score --by model --out demo
 
 # There is a worker for each core, so polars uses one thread in each. `make laws` uses all threads.
-test: $(READY) ## run the tests except slow ones and those of `make browser`, with the examples of the docs
-	@POLARS_MAX_THREADS=1 $(PYTEST) -m "not render and not slow" $(ARGS)
+test: $(READY) ## run the tests except slow ones and those of `make browser` and `make spark`, with the examples of the docs
+	@POLARS_MAX_THREADS=1 $(PYTEST) -m "not render and not slow and not spark" $(ARGS)
 
-check: test lint types docs dist laws oldest browser ## run everything that CI runs
+check: test lint types docs dist laws oldest spark browser ## run everything that CI runs
 
 format: $(READY) ## format the code
 	@$(BIN)/ruff check --quiet --fix-only .
@@ -66,6 +66,17 @@ types: $(READY) ## check the types of the package (mypy, strict)
 
 laws: $(READY) ## run the slow tests, and the property-based tests with five times as many examples
 	@$(PYTEST) tests -m "hypothesis or slow" --hypothesis-profile=thorough $(ARGS)
+
+# PySpark is large and is built from its sdist, so only this command installs it. Its wheel is not
+# compressed, which takes half of the time. The second run uses Spark Connect.
+spark: $(READY) ## test compress with Spark in local mode (required under CI; needs Java)
+	@if command -v java >/dev/null || [ -n "$$JAVA_HOME" ]; then \
+		$(INSTALL) --group spark \
+			--config-settings-package pyspark:--build-option=--compression=stored && \
+		$(BIN)/python -m pytest tests/compression -m spark $(ARGS) && \
+		SPARK_REMOTE="local[2]" $(BIN)/python -m pytest tests/compression -m spark -k "cells and (Boolean or relative)" $(ARGS); \
+	elif [ -n "$$CI" ]; then echo "Java is not installed" >&2; exit 1; \
+	else echo "Spark tests skipped: Java is not installed."; fi
 
 # Exit code 5 of pytest means that no test was selected.
 browser: $(READY) ## run the tests that draw many charts, and those in chromium (required under CI)
