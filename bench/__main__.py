@@ -1,7 +1,7 @@
 """Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [part]`.
 
-The parts are `--uncertainty`, `--decisions`, `--calibration`, `--drawing` and `--pages`; without
-one of them all benchmarks run.
+The parts are `--uncertainty`, `--decisions`, `--calibration`, `--drawing`, `--pages` and `--scale`;
+without one of them all benchmarks run.
 
 Each line has the time of the fastest of N repetitions, in seconds and as a multiple of the time of
 one single-threaded `np.sort` of the float64 scores. This sort is several times faster on some
@@ -13,23 +13,22 @@ addition to the memory of the table.
 from __future__ import annotations
 
 import argparse
-import platform
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from bench import pages
+from bench import pages, scale
 from bench.calibration import benchmarks as calibration_benchmarks
 from bench.cases import benchmarks
 from bench.data import predictions
 from bench.decisions import benchmarks as decision_benchmarks
 from bench.drawing import CURVES, MAX_CHART_KB, POINTS
 from bench.drawing import benchmarks as drawing_benchmarks
+from bench.machine import processor
 from bench.uncertainty import benchmarks as uncertainty_benchmarks
 
 if TYPE_CHECKING:
@@ -65,22 +64,22 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--calibration", action="store_true", help="run calibration only")
     parser.add_argument("--drawing", action="store_true", help="run charts only")
     parser.add_argument("--pages", action="store_true", help="run reports only")
+    parser.add_argument("--scale", action="store_true", help="run many rows and groups only")
     options = parser.parse_args(arguments)
-    if options.drawing:
-        drawing(options.repeat)
-        return
-    if options.decisions:
-        decisions(decision_benchmarks(peers=not options.no_peers), options.repeat)
-        return
-    if options.calibration:
-        decisions(calibration_benchmarks(), options.repeat)
-        return
-    if options.pages:
-        pages.main()
-        return
-    if options.uncertainty:
-        uncertainty(options.repeat)
-        return
+    parts: dict[str, Callable[[], None]] = {
+        "drawing": lambda: drawing(options.repeat),
+        "decisions": lambda: decisions(
+            decision_benchmarks(peers=not options.no_peers), options.repeat
+        ),
+        "calibration": lambda: decisions(calibration_benchmarks(), options.repeat),
+        "pages": pages.main,
+        "scale": lambda: scale.main([]),
+        "uncertainty": lambda: uncertainty(options.repeat),
+    }
+    for name, run in parts.items():
+        if getattr(options, name):
+            run()
+            return
 
     sort = machine(options.rows, max(3, options.repeat))
     print(
@@ -121,6 +120,8 @@ def main(arguments: list[str] | None = None) -> None:
     imports(options.repeat)
     print()
     pages.main()
+    print()
+    scale.main([])
 
 
 def machine(rows: int, repeat: int) -> float:
@@ -143,16 +144,6 @@ def machine(rows: int, repeat: int) -> float:
 def is_fast_sort(seconds: float, rows: int) -> bool:
     """Return whether `np.sort` of this number of rows is fast; see `machine`."""
     return seconds * 10_000_000 / rows < FAST_SORT
-
-
-def processor() -> str:
-    """Return the name of the processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 def uncertainty(repeat: int) -> None:

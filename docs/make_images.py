@@ -1,6 +1,7 @@
 """Write the pictures of the README and of the documentation: `python docs/make_images.py`.
 
-The pictures of pages need the browser chromium.
+The pictures of pages need the browser chromium. The picture of the page on large logs shows the
+measurements in docs/scale.json.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import polars as pl
+import scale
 from pictures import DIGESTS, PAGES, digest, pictures
 
 import rocframe as rf
@@ -33,6 +35,7 @@ def main() -> None:
         chart.save(HERE / "images" / f"{kind}.png", ppi=100)
     areas = rf.auc(votes, "label", "score", by="model")
     areas.roc.chart().save(HERE / "images" / "auc.png", ppi=100)
+    scale.main()
     charts = pictures()
     DIGESTS.parent.mkdir(exist_ok=True)
     for image, chart in charts.items():

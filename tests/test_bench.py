@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import polars as pl
 import pytest
 
-from bench import calibration, decisions, drawing, pages, uncertainty
+import rocframe as rf
+from bench import calibration, decisions, drawing, pages, scale, uncertainty
 from bench.cases import benchmarks
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def test_every_benchmark_of_this_package_runs():
@@ -51,10 +61,59 @@ def test_every_benchmark_of_reports_runs(tmp_path):
     assert (tmp_path / "few.html").read_text(encoding="utf-8").count('class="plot"') >= 12
 
 
+@pytest.fixture
+def in_one_process(monkeypatch):
+    """Run the tasks of the scaling benchmark in this process, which takes less time."""
+
+    def run(code):
+        with redirect_stdout(StringIO()) as printed:
+            exec(code, {"scale": scale, "Path": Path})
+        return printed.getvalue()
+
+    monkeypatch.setattr(scale, "in_new_process", run)
+
+
+@pytest.mark.usefixtures("in_one_process")
+def test_the_scaling_benchmark_measures_each_task_and_saves_the_results(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(scale, "RESULTS", tmp_path / "scale.json")
+    arguments = ["--rows", "1e4", "--groups", "1,3", "--folder", str(tmp_path), "--repeat", "1"]
+    scale.main([*arguments, "--save"])
+    assert "10,000 rows, 3 groups: compress, curves and bounds" in capsys.readouterr().out
+    results = json.loads(scale.RESULTS.read_text(encoding="utf-8"))
+    assert [(result["groups"], result["task"]) for result in results] == [
+        (groups, task) for groups in (1, 3) for task in sorted(scale.TASKS)
+    ]
+    file = tmp_path / "rows-10000-groups-3-seed-0.parquet"
+    written = file.stat().st_mtime_ns
+    # A second run uses the file again, and replaces its own results.
+    scale.main([*arguments, "--groups", "3", "--tasks", "compress", "--save"])
+    assert len(json.loads(scale.RESULTS.read_text(encoding="utf-8"))) == len(results)
+    assert file.stat().st_mtime_ns == written
+    # The bounds of the compressed rows contain the areas of all rows.
+    area = rf.auc(pl.read_parquet(file), "label", "score", by="group")
+    table = rf.compress(
+        pl.scan_parquet(file), "label", "score", by="group", resolution=scale.RESOLUTION
+    )
+    rounded = rf.auc(table.collect(), "label", "score", by="group", count="count")
+    assert area["auc"].is_between(rounded["auc_pessimistic"], rounded["auc_optimistic"]).all()
+    width = (rounded["auc_optimistic"] - rounded["auc_pessimistic"]).max()
+    (result,) = (r for r in results if (r["groups"], r["task"]) == (3, "compress"))
+    assert result["width"] == pytest.approx(width)
+    assert result["counted"] == 10_000
+
+
+def test_the_scaling_benchmark_writes_fewer_rows_if_the_disk_is_full(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(scale, "RESERVE", scale.shutil.disk_usage(tmp_path).free - 600_000_000)
+    assert scale.rows_on_disk(tmp_path, 1_000) == 1_000
+    assert scale.rows_on_disk(tmp_path, 10**12) == pytest.approx(10**8, rel=0.5)
+    assert "has free space for" in capsys.readouterr().out
+
+
 def test_other_packages_compute_the_same_areas():
     pytest.importorskip("polars_ds", reason="polars-ds is in the bench group only")
     peers = pytest.importorskip("bench.peers")
-    import rocframe as rf
     from bench.data import predictions
 
     frame = predictions(2_000)
@@ -105,3 +164,14 @@ def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypat
     assert sum(line.startswith("| `bootstrap_supremum` |") for line in outputs[0]) == 1
     for name in (*coverage.PARTIAL_METHODS, *coverage.GATE_METHODS, "compare"):
         assert any(line.startswith(f"| `{name}` ") for line in outputs[0])
+
+
+def test_the_page_on_large_logs_shows_the_saved_measurements():
+    spec = importlib.util.spec_from_file_location("scale_page", DOCS / "scale.py")
+    page = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(page)
+    results = page.read_results()
+    measured = page.PAGE.read_text(encoding="utf-8").split(page.START)[1].split(page.END)[0]
+    assert measured.strip() == page.text(results).strip(), "run python docs/scale.py"
+    assert (DOCS / page.IMAGE).exists()
+    assert len(page.chart(results).to_dict()["vconcat"]) == 3

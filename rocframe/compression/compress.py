@@ -9,7 +9,7 @@ from rocframe.compression.engines import is_engine, read_engine
 from rocframe.compression.envelope import cells_within_envelope
 from rocframe.compression.resolution import Rounding
 from rocframe.errors import OptionValueError
-from rocframe.frames import as_input_frame, deferred_table, lazy_plan
+from rocframe.frames import as_input_frame, deferred_table, enlarge_hash_table, lazy_plan
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, parse_fraction, public_for_engines
 
@@ -127,8 +127,11 @@ def compress(
     Other functions raise an error for a group with different resolutions.
 
     A LazyFrame is compressed by the streaming engine, so memory is needed for the result but not
-    for the input. DuckDB and Spark compress tables that do not fit into memory, in SQL. Nothing has
-    to be installed on the nodes of a Spark cluster.
+    for the input. For results of more than about 100,000 rows, this requires a larger hash table
+    than the default of polars. Therefore this function sets the environment variable
+    `POLARS_MAX_HOT_TABLE_SIZE` to 4194304, unless it is set already. DuckDB and Spark compress
+    tables that do not fit into memory, in SQL. Nothing has to be installed on the nodes of a Spark
+    cluster.
 
     Examples
     --------
@@ -189,5 +192,6 @@ def compress(
             lambda: cells_within_envelope(cells, envelope), cells.table(Rounding(1.0))
         )
 
+    enlarge_hash_table()
     source: FrameT = frame
     return as_input_frame(source, lazy_plan("predictions", frame).pipe_with_schema(resolve))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from math import floor, frexp, inf, nan
 
@@ -15,6 +16,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from tests.strategies import examples
 
+LIMIT = "POLARS_MAX_HOT_TABLE_SIZE"
 RESOLUTIONS = [1e-3, 0.1, 0.25, 1.0, 3.0, 1e6]
 SCORES = st.one_of(
     st.sampled_from([0.0, -0.0, 0.25, -0.25, 1.0, -1.0, -2.0, inf, -inf, 5e-324, -5e-324, 1e300]),
@@ -323,3 +325,14 @@ def test_a_score_with_the_name_of_another_column_raises_an_error():
         rf.compress(frame, "label", {"count": "a"})
     with pytest.raises(rf.ReservedColumnError):
         rf.compress(frame.rename({"g": "score"}), "label", "a", by="score")
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, "4194304"), ("1000", "1000")])
+def test_the_hash_table_of_polars_is_enlarged_unless_the_user_has_set_its_size(
+    monkeypatch, before, after
+):
+    monkeypatch.setenv(LIMIT, before or "")
+    if before is None:
+        monkeypatch.delenv(LIMIT)
+    rf.compress(pl.DataFrame({"label": [1], "score": [1]}), "label", "score")
+    assert os.environ[LIMIT] == after
