@@ -45,7 +45,8 @@ def chart(results: pl.DataFrame) -> Any:
     measured = results.with_columns(
         pl.col("task").replace_strict(TASKS), peak=pl.col("peak_bytes") / 1e6
     )
-    files = measured.filter(pl.col("task") == TASKS["compress"]).unpivot(
+    compressed = measured.filter(pl.col("task") == TASKS["compress"]).drop("task")
+    files = compressed.unpivot(
         ["file_bytes", "compressed_bytes"],
         index=["rows", "groups"],
         variable_name="task",
@@ -67,7 +68,12 @@ def chart(results: pl.DataFrame) -> Any:
                 .encode(
                     alt.X(f"{x}:Q", scale=alt.Scale(type="log"), axis=alt.Axis(format="~s")),
                     alt.Y(f"{quantity}:Q", title=title, scale=alt.Scale(type="log")),
-                    alt.Color("task:N", title=None, scale=alt.Scale(domain=domain)),
+                    alt.Color(
+                        "task:N",
+                        title=None,
+                        scale=alt.Scale(domain=domain),
+                        legend=alt.Legend(labelLimit=300),
+                    ),
                 )
             )
         rows.append(alt.hconcat(*panels))
