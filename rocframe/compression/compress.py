@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from rocframe.compression.cells import Cells
 from rocframe.compression.engines import is_engine, read_engine
 from rocframe.compression.envelope import cells_within_envelope
@@ -14,8 +16,6 @@ from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, parse_fraction, public_for_engines
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Scores
 
@@ -120,6 +120,8 @@ def compress(
     are predicted positive as without rounding. Each point of the curve is therefore also a point of
     the exact curve. Only points of the exact curve between two thresholds are missing. The exact
     AUC is therefore between `auc_pessimistic` and `auc_optimistic` of the rounded scores.
+    `tie_bounds` has bounds of other metrics. Standard errors, losses and calibration of rounded
+    scores are approximations.
 
     Tables of several days or sites are combined by concatenation: `compress(pl.concat(tables),
     "label", "score", count="count")` is equal to the compressed table of all rows. If the tables
@@ -128,10 +130,10 @@ def compress(
 
     A LazyFrame is compressed by the streaming engine, so memory is needed for the result but not
     for the input. For results of more than about 100,000 rows, this requires a larger hash table
-    than the default of polars. Therefore this function sets the environment variable
-    `POLARS_MAX_HOT_TABLE_SIZE` to 4194304, unless it is set already. DuckDB and Spark compress
-    tables that do not fit into memory, in SQL. Nothing has to be installed on the nodes of a Spark
-    cluster.
+    than the default of polars. Therefore, for a LazyFrame, this function sets the environment
+    variable `POLARS_MAX_HOT_TABLE_SIZE` to 4194304, unless it is set already. DuckDB and Spark
+    compress tables that do not fit into memory, in SQL. Nothing has to be installed on the nodes of
+    a Spark cluster.
 
     Examples
     --------
@@ -192,6 +194,7 @@ def compress(
             lambda: cells_within_envelope(cells, envelope), cells.table(Rounding(1.0))
         )
 
-    enlarge_hash_table()
+    if isinstance(frame, pl.LazyFrame):
+        enlarge_hash_table()
     source: FrameT = frame
     return as_input_frame(source, lazy_plan("predictions", frame).pipe_with_schema(resolve))

@@ -334,5 +334,8 @@ def test_the_hash_table_of_polars_is_enlarged_unless_the_user_has_set_its_size(
     monkeypatch.setenv(LIMIT, before or "")
     if before is None:
         monkeypatch.delenv(LIMIT)
-    rf.compress(pl.DataFrame({"label": [1], "score": [1]}), "label", "score")
+    frame = pl.DataFrame({"label": [1], "score": [1]})
+    rf.compress(frame, "label", "score")
+    assert os.environ.get(LIMIT) == before
+    rf.compress(frame.lazy(), "label", "score")
     assert os.environ[LIMIT] == after
