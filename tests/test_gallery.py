@@ -13,6 +13,7 @@ import pytest
 from tests.charts.specifications import svg
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+pytestmark = pytest.mark.render
 
 
 @pytest.fixture(scope="module")
