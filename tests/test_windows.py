@@ -215,6 +215,15 @@ def test_a_filter_of_a_lazy_result_gives_the_same_windows():
             ),
         ),
         (
+            DAYS.cast({"row": pl.UInt64}),
+            {"time": "row", "every": 5},
+            (
+                "time='row': the column has type UInt64.\n"
+                "Expected a Date, a Datetime or an integer. Convert it, for example with "
+                "pl.col('row').cast(pl.Int64)."
+            ),
+        ),
+        (
             DAYS.rename({"row": "window"}),
             {"time": "day", "every": "1d"},
             (

@@ -15,7 +15,7 @@ from rocframe.areas.area import (
     steps_at_prevalence,
 )
 from rocframe.curves.table import check_ends, curve_layout, read_curves
-from rocframe.errors import UnknownOptionError
+from rocframe.errors import OptionValueError, RepeatedNameError, UnknownOptionError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.kinds import log_growth, precision_recall_integral
 from rocframe.options import public
@@ -142,6 +142,11 @@ def tie_bounds(
     for name in names:
         if name not in BOUNDS:
             raise UnknownOptionError.compose("metrics", name, BOUNDS)
+        if names.count(name) > 1:
+            raise RepeatedNameError.compose("metrics", name, names)
+    if not names:
+        problem = "expected at least one metric"
+        raise OptionValueError.compose("metrics", metrics, problem, 'Use, for example, "auc".')
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, tuple(TIE_BOUNDS_COLUMNS))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Length: TypeAlias = str | timedelta | int
 Closed = Literal["left", "right", "both", "none"]
 Incomplete = Literal["keep", "drop"]
+WIDE_INTEGERS = {pl.UInt64, pl.Int128, pl.UInt128}  # integers that Int64 may not hold
 
 
 @public
@@ -156,9 +157,11 @@ def windows(
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         name, expr, dtype = resolve_column(plan, schema, "time", time)
-        if not (dtype.is_integer() or dtype.base_type() in {pl.Date, pl.Datetime}):
-            hint = "Expected a Date, a Datetime or an integer. Convert it, for example with "
-            hint += f"pl.col({name!r}).str.to_date()."
+        is_index = dtype.is_integer() and dtype not in WIDE_INTEGERS
+        if not (is_index or dtype.base_type() in {pl.Date, pl.Datetime}):
+            conversion = ".cast(pl.Int64)" if dtype.is_integer() else ".str.to_date()"
+            hint = "Expected a Date, a Datetime or an integer. "
+            hint += f"Convert it, for example with pl.col({name!r}){conversion}."
             raise ColumnTypeError.compose("time", name, dtype, hint)
         for new in WINDOW_COLUMNS:
             if new in schema:

@@ -121,5 +121,9 @@ def test_wrong_metrics_and_incomplete_curves_raise_an_error():
         "Choose one of: 'auc', 'ks', 'eer', 'average_precision', 'pr_auc'.\n"
         "Did you mean metrics='average_precision'?"
     )
+    with pytest.raises(rf.RepeatedNameError, match="metrics='ks'"):
+        rf.tie_bounds(curves, metrics=["ks", "ks"])
+    with pytest.raises(rf.OptionValueError, match="expected at least one metric"):
+        rf.tie_bounds(curves, metrics=[])
     with pytest.raises(rf.BrokenCurveError, match="so the bounds are unknown"):
         rf.tie_bounds(curves.head(2))
