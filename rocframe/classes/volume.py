@@ -86,8 +86,8 @@ def volume(
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     classes : sequence, default None
-        For one score: the three classes, in the order from low to high scores. For lists: the
-        classes, in the order of the lists.
+        If `scores` is one column of numbers: the three classes, in the order from low to high
+        scores. If `scores` is one column of lists: the classes, in the order of the elements.
     ci : str or None, default "logit"
         Method of the interval, from the variance of a three-sample U-statistic. `"logit"`: normal
         limits on the logit scale; `"wald"`: normal limits, clipped to [0, 1]; None: no interval.
@@ -140,9 +140,10 @@ def volume(
     because the rows are sorted once. The rule of sums is feasible for some thousand rows per class,
     because all pairs of distinct rows are compared.
 
-    The variance is s₁²/n₁ + s₂²/n₂ + s₃²/n₃, where sᵢ² is the sample variance, over the rows of
-    class i, of the share of correct triples that contain a row. This formula is DeLong's variance
-    for three samples.
+    The share of a row is the number of correct triples with this row, divided by the number of all
+    triples with this row. The variance of the volume is s₁²/n₁ + s₂²/n₂ + s₃²/n₃. Here sᵢ² is the
+    sample variance of the shares of the nᵢ rows of class i. This formula is DeLong's variance for
+    three samples.
 
     References
     ----------
