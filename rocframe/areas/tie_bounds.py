@@ -74,12 +74,12 @@ def tie_bounds(
         for the curve, with ties as in `area` and `summary`. `pessimistic` (Float64) is the worst
         value and `optimistic` (Float64) the best value over all ways to separate tied rows. For
         `eer`, where lower values are better, `pessimistic >= value >= optimistic`; for all other
-        metrics, `pessimistic <= value <= optimistic`. All three values are in [0, 1], and null if
-        there are no positives or no negatives. The values of `average_precision` and `pr_auc` are
-        null only if there are no positives.
+        metrics, `pessimistic <= value <= optimistic`. All three values are in [0, 1].
 
-        If the table was computed with `prevalence=`, `average_precision` and `pr_auc` are at that
-        prevalence, and are null if there are no positives or no negatives.
+        The values are null if there are no positives. The values of `auc`, `ks` and `eer` are also
+        null if there are no negatives. If the table was computed with `prevalence=`,
+        `average_precision` and `pr_auc` are computed at this prevalence, and are also null if there
+        are no negatives.
 
     Raises
     ------
@@ -103,11 +103,11 @@ def tie_bounds(
     - `ks`: the largest TPR - FPR of the curve, and of the upper left corners of the rectangles.
     - `eer`: the lowest and the highest FPR in the rectangle that the line FPR = 1 - TPR crosses.
     - `pr_auc`: the integrals of precision over recall along the two step curves.
-    - `average_precision`: the highest value if the positives of a tie have one score, above the
-      scores of the negatives; the lowest value if all negatives have higher scores than the
-      positives, and all positives have different scores. If a tie has several positives,
-      `pessimistic` is below the lowest value, by less than 0.001 / (number of positives) per tie.
-      With weights, `pessimistic` is equal to `pessimistic` of `pr_auc`.
+    - `average_precision`: `optimistic` is the value if all positives of a tie have the same score,
+      which is above the scores of the negatives. `pessimistic` is a lower bound of the value if all
+      positives of a tie have different scores, which are below the scores of the negatives. The
+      bound is exact for ties with one positive. For other ties, the bound is too low by less than
+      0.001 / (number of positives) per tie. With weights, the bound is `pessimistic` of `pr_auc`.
 
     References
     ----------

@@ -127,8 +127,8 @@ def fold_auc(
         - `n_pos`, `n_neg` and `n_missing` (Int64) count the rows of all folds.
         - `ci_method` and `note` are String, all other columns Float64.
         - `note` is null, or the first of these values that applies: `no_rows, no_positives,
-          no_negatives, one_positive, one_negative, zero_variance`, followed by the keys of the
-          excluded folds.
+          no_negatives, one_positive, one_negative, zero_variance`, then the excluded folds. For
+          example, `left_out:1 (3)` means that 1 fold is excluded, with the key 3.
 
     Raises
     ------

@@ -98,10 +98,9 @@ def volume(
         are the same as if the row were repeated that many times. If the table has a column named
         `count`, pass `count="count"` or `count=None`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
-        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
-        negative is a false positive at every threshold.
+        Handling of rows whose label, count or any score is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out, and counted in the column `n_missing`. `"worst"`: for
+        missing scores only; no triple with an unscored row is correct.
 
     Returns
     -------
@@ -110,16 +109,15 @@ def volume(
         ci_method, note`; one row per group, sorted by group.
 
         - `volume` (Float64, in [0, 1]) is null if a class has no rows.
-        - `lower`, `upper` and `se` (Float64) are null if a class has a single row, or if in each
-          class all rows have the same share of correct triples.
+        - `lower`, `upper` and `se` (Float64) are null if a class has a single row. The three
+          columns are also null if the estimated variance is 0 (see Notes), such as for a volume of
+          1.
         - `rule` (String) is `order` or `sum`.
         - `n_first, n_second, n_third` (Int64) count the rows of the classes in the order of
           `classes` or `scores`.
         - `n_missing` (Int64) counts the rows without a label or a score.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           absent_class, single_row, zero_variance`.
-
-        With `missing="worst"`, no triple with an unscored row is correct.
 
     Raises
     ------

@@ -152,8 +152,8 @@ def gate(
     DataFrame or LazyFrame
         `*by`, `model_old, model_new, passed, verdict, deterioration, limit, margin, p_adjusted,
         p_value, se, auc_old, auc_new, n_paired, ci_level, test, note`; one row per group and new
-        model, sorted by group and `model_new`. A group in which only one of the two models has rows
-        has a row too.
+        model, sorted by group and `model_new`. The result also contains groups in which only one of
+        the two models has rows.
 
         `passed` (Boolean) is true if `p_adjusted <= 1 - level`, and null if the group does not
         count because of `min_rows`. `verdict` (String) is one of these values:
@@ -177,12 +177,16 @@ def gate(
         `n_paired` (Int64) is the number of rows that both models scored, and null for unpaired
         rows. `ci_level` (Float64) is `level`, and `test` (String) is `method`.
 
-        `note` (String) is null, or the first of these values that applies: `not_in_old` or
-        `not_in_new`: only one of the two models has rows in this group; `few_rows`: fewer rows than
-        `min_rows`; `identical_scores`: both models have the same score in each row, and the group
-        passes if `margin` is above 0; `no_rows, no_positives, no_negatives, one_positive,
-        one_negative, zero_variance`; `redrawn:3` if 3 resamples lacked a class and were drawn
-        again; `unmatched:3` if 3 rows were left out.
+        `note` (String) is null, or the first of these values that applies:
+
+        - `not_in_old`: the old model has no rows in the group.
+        - `not_in_new`: the new model has no rows in the group.
+        - `few_rows`: the old model has fewer positives or fewer negatives than `min_rows`.
+        - `identical_scores`: both models have the same score in each row. The group then passes if
+          `margin` is above 0.
+        - `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance`.
+        - `redrawn:3`: 3 resamples lacked a class and were drawn again.
+        - `unmatched:3`: 3 rows were left out.
 
     Raises
     ------

@@ -216,9 +216,11 @@ def repair_scores(
 ) -> FrameT:
     """Add a column with scores whose order is reversed in concavities of the ROC curve.
 
-    On the data in which a concavity was found, the AUC always increases. On other data, the AUC
-    decreases if the concavity is due to chance. Use `repaired_auc` to measure the change on other
-    data first.
+    A concavity is a part of the curve below its convex hull. In a concavity, the scores rank the
+    rows worse than at random. On the data in which a concavity was found, the reversal always
+    increases the AUC. On other data, the reversal decreases the AUC if the concavity is due to
+    chance. Before you use the repaired scores, measure the change on other data with
+    `repaired_auc`.
 
     Parameters
     ----------
@@ -228,7 +230,8 @@ def repair_scores(
     score : str or Expr
         Column or expression with the score; higher values indicate the positive class.
     concavities : DataFrame
-        A table of `concavities`. The columns left of `area` are group columns of the predictions.
+        A table of `concavities`. The columns left of `area` are group columns, and must also be
+        columns of the predictions.
     which : {"largest", "all"}, default "largest"
         The concavities of each group that are repaired: the one with the largest area, or all. If
         several concavities have the largest area, the concavity with the highest scores is
@@ -237,10 +240,11 @@ def repair_scores(
     Returns
     -------
     DataFrame or LazyFrame
-        The predictions with a last column `repaired_score` (Float64). In a concavity, where
-        `threshold_below <= score < threshold_above`, the repaired score is
-        `threshold_below + score_max - score`, but at least `threshold_below`. All other scores, and
-        scores of groups without a concavity, do not change. Missing scores remain missing.
+        The predictions with a last column `repaired_score` (Float64). In a concavity, the scores
+        are at least `threshold_below` and below `threshold_above`, which are columns of
+        `concavities`. The repaired score is `threshold_below + score_max - score`, but at least
+        `threshold_below`. All other scores, and scores of groups without a concavity, do not
+        change. Missing scores remain missing.
 
     Raises
     ------

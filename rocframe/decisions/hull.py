@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> FrameT:
     """Return the convex hull of each ROC curve, or of several curves together.
 
-    Points below the hull are not optimal for any costs and any prevalence. A random choice between
-    the thresholds of two neighboring vertices has an expected point on the line between the
-    vertices.
+    A point below the hull is never optimal, whatever the costs and the prevalence are. A random
+    choice between the thresholds of two neighboring vertices has an expected point on the line
+    between the vertices.
 
     Parameters
     ----------
@@ -67,7 +67,8 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
 
         - `slope_low` to `slope_high`: the slope of the lines of equal cost, from 0 to infinity.
         - `cost_ratio_low` to `cost_ratio_high`: the cost of a false positive divided by the cost of
-          a false negative, at the prevalence of the data or of the table.
+          a false negative, at the prevalence of the table if it was computed with `prevalence=`,
+          else at the prevalence of each curve.
         - `prevalence_low` to `prevalence_high`: the prevalence, if both errors have the same cost.
 
         The six columns are null if the curve lacks a class. `note` (String) is null or `no_rows`,

@@ -53,7 +53,7 @@ def mix(
     alert_rate: PointValues = None,
     by: By = None,
 ) -> FrameT:
-    """Return the best random choice between two thresholds that has a given rate.
+    """Return the best random choice between two thresholds for a given rate.
 
     Exactly one rate is given, as a number or as a list of numbers. The expected point is on the
     convex hull of the curve, or of several curves with `across=`. No other choice of thresholds

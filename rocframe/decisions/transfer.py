@@ -145,8 +145,8 @@ def transfer(
     The scores of all folds are compared with the same threshold, so they must be on one scale, as
     probabilities usually are.
 
-    A chosen threshold can violate the constraints on the data of a row. For example, the precision
-    on these data is `tp / (tp + fp)`.
+    The constraints can be violated on the data to which the threshold is applied. To check this,
+    compute the metric from the counts, for example the precision as `tp / (tp + fp)`.
 
     `optimism` compares two data sets with different numbers of rows. An expression as the rule must
     therefore be a mean or a ratio, not a sum: use `(pl.col("tp") - pl.col("fp")) / n`, where `n` is

@@ -226,10 +226,10 @@ def intervals(
         are Float64.
 
         `estimate` is null if no threshold has the given rate or meets the constraints, or if the
-        metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. If all
-        resamples have the same value of the metric, or if a class has fewer than two rows and no
-        threshold is given, then `se` is null. The bootstrap limits are then also null, except in
-        two cases:
+        metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. `se` is also
+        null if all resamples have the same value of the metric. If a class has fewer than two rows,
+        `se` is null unless a threshold is given. If `se` is null, the bootstrap limits are null,
+        except in two cases:
 
         - If the AUC is 0 or 1, the limits of AUC, Gini and KS are computed by Newcombe's methods,
           and the limits of EER, average precision and `pr_auc` by Wilson's method.
@@ -277,7 +277,8 @@ def intervals(
 
     The value of an expression in a row must not depend on other rows. `prevalence` is not available
     for `"average_precision"`, `"pr_auc"` and measures of probabilities other than `"cllr"` and
-    `"cllr_min"`. `net_benefit` uses the given threshold.
+    `"cllr_min"`. The odds in `net_benefit` are those of the given threshold or, for a rate or a
+    rule, of the threshold of the point.
 
     The measures of probabilities without influence values are `"miscalibration"`,
     `"discrimination"`, `"ece"`, `"mce"`, `"smooth_ece"`, `"ici"`, `"e50"`, `"e90"`, `"e_max"` and

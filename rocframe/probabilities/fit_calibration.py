@@ -146,10 +146,11 @@ def fit_calibration(
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows on which the function is
           fitted, multiplied by `count` but not by `weight`.
 
-        A group without a fit has one row, and its knot and parameters are null. `note` (String) is
-        null, or the reason: `no_rows`, `no_positives`, `no_negatives`, `zero_variance` if all
-        scores are equal, `no_solution` if the parameters are not finite or not unique, or
-        `negative_slope` if the fitted probability does not increase with the score.
+        If no function can be fitted to a group, the group has one row, in which `score`,
+        `probability` and the parameters are null. `note` (String) is null, or the reason:
+        `no_rows`, `no_positives`, `no_negatives`, `zero_variance` if all scores are equal,
+        `no_solution` if the parameters are not finite or not unique, or `negative_slope` if the
+        fitted probability does not increase with the score.
 
     Raises
     ------
@@ -168,8 +169,8 @@ def fit_calibration(
 
     Notes
     -----
-    Fit the function on other rows than the model. The scores of a model are usually too extreme on
-    its own training data.
+    Do not fit the function on the training data of the model. The scores of a model are usually too
+    extreme on its training data.
 
     The parameters maximize the likelihood. For methods that need probabilities, scores are first
     clipped to [ε, 1 - ε] with ε = 2⁻⁵², because the logarithm of 0 is infinite. `"beta"` needs at
@@ -177,7 +178,7 @@ def fit_calibration(
 
     With weights, `n_pos` and `n_neg` in Platt's targets are sums of weights, as in scikit-learn.
 
-    With `over`, the time is proportional to the largest number of folds of a group.
+    With `over`, the computation time is proportional to the number of folds.
 
     References
     ----------
