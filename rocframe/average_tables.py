@@ -137,5 +137,5 @@ def check_area_exists(columns: Sequence[str]) -> None:
     if average is not None:
         raise BrokenCurveError.compose(
             f"curves: no area is defined for averages at fixed values of {average.fixed}",
-            "Use average without metrics=, which averages an axis of the curves.",
+            'To compute an area, use, for example, average(fixed="fpr") without metrics=.',
         )

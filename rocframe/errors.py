@@ -328,7 +328,7 @@ class ScoreError(RocframeError, ValueError):
         return cls(
             f"{column}: the rows{where} have scores that were rounded to different resolutions, so "
             f"their ranges overlap.\nFound widths: {format_list(widths)}.\n"
-            'Round all scores to the widest cells: compress(…, count="count").'
+            'Round all scores to the largest width: compress(…, count="count").'
         )
 
 

@@ -313,8 +313,8 @@ WRONG = [
     (
         lambda: compare(margin=0.1, alternative="less"),
         (
-            "alternative='less': margin= already defines a one-sided alternative, that b is not "
-            "inferior to a.\nPass either margin= or alternative=."
+            "alternative='less': margin= already defines a one-sided alternative, that "
+            "model_b is not inferior to model_a.\nPass either margin= or alternative=."
         ),
     ),
     (

@@ -519,7 +519,7 @@ def test_metadata_have_a_limited_depth_and_size(tmp_path, monkeypatch, suffix):
         with pytest.raises(rf.OptionValueError) as caught:
             rf.write(curve(), path, about={"deep": value})
         assert str(caught.value) == (
-            "about['deep']: expected at most 100 levels and 500 values.\n"
+            "about['deep']: expected at most 100 levels of nesting and 500 values.\n"
             "Convert the value to a string."
         )
     with pytest.raises(rf.OptionValueError) as caught:

@@ -445,7 +445,8 @@ def _shown_differences(table: pl.DataFrame, y: str) -> ShownIntervals:
     rows = table.filter(pl.col("difference").is_not_null())
     if not rows.height:
         problem = "the table has no differences"
-        raise OptionValueError.compose("y", "difference", problem, "Compute it with baseline=.")
+        hint = "Compute the table with baseline=."
+        raise OptionValueError.compose("y", "difference", problem, hint)
     is_baseline = pl.col("difference").is_null() & pl.col(y).is_not_null()
     baselines = table.filter(is_baseline).get_column(MODEL)
     name = "the baseline"

@@ -70,8 +70,8 @@ def _check_axes(first: Sequence[str], second: Sequence[str]) -> None:
     """
     if first and second and first != second:
         names, others = (" and ".join(map(repr, titles)) for titles in (first, second))
-        problem = f"chart + chart: the axes of the charts differ: {names}, but {others}"
-        hint = "Draw both with the same kind= or x= and y=, or side by side: chart | chart."
+        problem = f"chart + chart: the axes differ: {names} in one chart, {others} in the other"
+        hint = "Draw both charts with the same kind= or x= and y=, or side by side: chart | chart."
         raise OptionValueError(f"{problem}.\n{hint}")
 
 

@@ -348,7 +348,9 @@ def decision_table(
     instances = read_instances(frame, columns)
     baseline = None
     if options.baseline is not None and columns.model == pl.Null:
-        hint = 'Pass several score columns, or the column of instances, such as id="id".'
+        hint = (
+            'Pass several score columns, or the column that identifies instances, such as id="id".'
+        )
         raise OptionValueError.compose(
             "baseline", options.baseline, "there is only one model in each group", hint
         )

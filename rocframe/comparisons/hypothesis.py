@@ -140,7 +140,8 @@ class Hypothesis:
             raise OptionValueError.compose(
                 "alternative",
                 alternative,
-                "margin= already defines a one-sided alternative, that b is not inferior to a",
+                "margin= already defines a one-sided alternative, that model_b is not inferior "
+                "to model_a",
                 "Pass either margin= or alternative=.",
             )
         lower_is_better = quantity.lower_is_better

@@ -91,8 +91,10 @@ class PairingOptions:
             raise OptionValueError.compose(
                 "count",
                 roles.count,
-                "id= requires one row per prediction, but a row with a count represents several",
-                "Compare scores side by side, or pass count=None if each row is one prediction.",
+                "id= requires one row per prediction, but a row with a count represents "
+                "several predictions",
+                "Pass several score columns without id=, or pass count=None if each row is one "
+                "prediction.",
             )
         if id is not None and not isinstance(id, str | pl.Expr) and hasattr(id, "__iter__"):
             id = list(id)  # noqa: A001
@@ -211,7 +213,7 @@ def bind_pairing(
         raise OptionValueError.compose(
             "between",
             between,
-            "models are compared within groups, so their column cannot be a group column",
+            "models are compared within groups, so the column of models cannot be a group column",
             f"Remove {between!r} from by=.",
         )
     id_columns = options.id_columns

@@ -115,8 +115,8 @@ def mix(
     `at(interpolate=True)` chooses between the two neighboring rows of the curve instead. The point
     of `at` is worse if one of these rows is below the hull.
 
-    If the curves of a common hull have different numbers of rows, the counts are those of a data
-    set with the mean numbers of positives and negatives.
+    The curves of a common hull can have different numbers of rows. The counts are then computed for
+    the mean number of positives and the mean number of negatives of the curves.
 
     References
     ----------

@@ -102,8 +102,8 @@ def relative_superiority(
     Notes
     -----
     For given costs, one vertex of the common convex hull has the lowest expected cost. A model has
-    the lowest cost if its curve contains this vertex. The prevalence has an effect on relative
-    costs and cost ratios only.
+    the lowest cost if its curve contains this vertex. The option `prevalence` changes the relative
+    costs and the cost ratios, but not the probability costs.
 
     References
     ----------
@@ -209,12 +209,12 @@ def lc_index(
 
     Notes
     -----
-    The density of the relative cost c = c_fp / (c_fp + c_fn) is 0 at both ends of the range, and
-    linear between the ends and its maximum at the most likely value. The ratio r corresponds to the
-    relative cost r / (1 + r). The difference of the indices of two models is between -1 and 1. The
-    difference is 1 if the first model has the lower cost in the complete range, and -1 if the
-    second model has the lower cost in the complete range. The LC index does not depend on the size
-    of differences between costs. `cost_curve` and `relative_superiority` return these differences.
+    The relative cost c = c_fp / (c_fp + c_fn) has a triangular density, with the maximum at the
+    most likely value and 0 at both ends of the range. The ratio r corresponds to the relative cost
+    r / (1 + r). The difference of the indices of two models is between -1 and 1. The difference is
+    1 if the first model has the lower cost in the complete range, and -1 if the second model has
+    the lower cost in the complete range. The LC index does not depend on the size of differences
+    between costs. `cost_curve` and `relative_superiority` return these differences.
 
     References
     ----------

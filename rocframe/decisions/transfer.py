@@ -367,8 +367,8 @@ def _check_no_counts(subject_to: Mapping[str, Sequence[float | None]]) -> None:
             raise OptionValueError.compose(
                 f"subject_to[{name!r}]",
                 limits,
-                "the threshold is chosen on the pooled rows of all other folds, so a number of "
-                "rows is not a limit for one fold",
+                "a number of rows cannot be limited, because the threshold is chosen on all other "
+                "folds together, which have more rows than one fold",
                 f'Use the proportion of rows: subject_to={{"{rates[name]}": …}}.',
             )
 

@@ -375,7 +375,7 @@ def check_nesting(argument: str, value: object) -> None:
         if n_values >= MAX_METADATA_SIZE // 2:  # a value needs two characters or more
             break
     raise OptionValueError(
-        f"{argument}: expected at most {MAX_METADATA_DEPTH} levels and "
+        f"{argument}: expected at most {MAX_METADATA_DEPTH} levels of nesting and "
         f"{MAX_METADATA_SIZE // 2:,} values.\nConvert the value to a string."
     )
 

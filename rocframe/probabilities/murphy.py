@@ -53,7 +53,8 @@ def murphy_curve(
     Scores must be probabilities. At the probability threshold θ, rows with `score >= θ` are
     predicted positive. A false positive costs 2·θ and a false negative costs 2·(1 - θ), so that θ
     is the best threshold for these costs if the scores are calibrated. The mean cost per row is
-    the mean elementary score at θ. The integral of this curve over θ is the Brier score.
+    called the mean elementary score at θ. The integral of the mean elementary score over θ is the
+    Brier score.
 
     Parameters
     ----------

@@ -340,7 +340,7 @@ def test_averaged_metrics_can_be_stored_but_have_no_area(tmp_path):
         averaged.roc.area()
     assert str(caught.value) == (
         "curves: no area is defined for averages at fixed values of accuracy.\n"
-        "Use average without metrics=, which averages an axis of the curves."
+        'To compute an area, use, for example, average(fixed="fpr") without metrics=.'
     )
     # The mean of y at fixed values of x is an averaged curve, also with fixed= and metrics=.
     axes = many.roc.average(fixed="fpr", metrics="tpr")

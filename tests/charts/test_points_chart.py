@@ -94,14 +94,14 @@ def test_points_lie_over_the_curves_on_their_axes():
 def test_charts_with_different_axes_cannot_be_added():
     best = rf.operating_point(CURVES)
     for curves in (CURVES.roc.chart(kind="precision_recall"), CURVES.roc.cost_curve().roc.chart()):
-        with pytest.raises(rf.OptionValueError, match="the axes of the charts differ"):
+        with pytest.raises(rf.OptionValueError, match="the axes differ"):
             _ = curves + best.roc.chart()
     with pytest.raises(rf.OptionValueError) as caught:
         _ = best.roc.chart(kind="gain") + CURVES.roc.chart()
     assert str(caught.value) == (
-        "chart + chart: the axes of the charts differ: 'Alert rate' and 'True positive rate', but "
-        "'False positive rate' and 'True positive rate'.\n"
-        "Draw both with the same kind= or x= and y=, or side by side: chart | chart."
+        "chart + chart: the axes differ: 'Alert rate' and 'True positive rate' in one chart, "
+        "'False positive rate' and 'True positive rate' in the other.\n"
+        "Draw both charts with the same kind= or x= and y=, or side by side: chart | chart."
     )
 
 

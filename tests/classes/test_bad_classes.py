@@ -78,8 +78,8 @@ BOTH = [
     (WIDE, ("truth", cs.date()), {}, rf.OptionValueError, "scores="),
     (WIDE, ("truth", [pl.all() * 2]), {}, rf.OptionValueError, "scores="),
     (WIDE, ("truth", {1: "a", 2: "b"}), {}, rf.OptionValueError,
-     ("scores=[1, 2]: labels of 'truth' have type String, and some of these classes cannot be "
-     "labels.\n"
+     ("scores=[1, 2]: labels of 'truth' have type String, and some of these classes are not values "
+     "of this type.\n"
      + BY_LABEL)),
     (WIDE, ("bits", ABC), {}, rf.OptionValueError,
      "scores=['a', 'b', 'c']: labels of 'bits' have type Int64, and some of these"),

@@ -157,8 +157,8 @@ WRONG = {
     "a column of models that is a group column": (
         {"by": ["g", "model"], "id": "id"},
         (
-            "between='model': models are compared within groups, so their column cannot be a "
-            "group column.\n"
+            "between='model': models are compared within groups, so the column of models cannot "
+            "be a group column.\n"
             "Remove 'model' from by=."
         ),
     ),
@@ -203,8 +203,9 @@ WRONG = {
         {"id": "id", "count": "user"},
         (
             "count='user': id= requires one row per prediction, but a row with a count represents "
-            "several.\n"
-            "Compare scores side by side, or pass count=None if each row is one prediction."
+            "several predictions.\n"
+            "Pass several score columns without id=, or pass count=None if each row is one "
+            "prediction."
         ),
     ),
     "an unknown handling of unmatched rows": (

@@ -129,7 +129,7 @@ def test_parts_with_different_resolutions_are_rounded_to_the_widest_cells_of_eac
     assert str(error.value) == (
         "score_width: the rows of group g='a' have scores that were rounded to different "
         "resolutions, so their ranges overlap.\nFound widths: 0.0078125, 0.5.\n"
-        'Round all scores to the widest cells: compress(…, count="count").'
+        'Round all scores to the largest width: compress(…, count="count").'
     )
 
 

@@ -202,8 +202,8 @@ ERRORS = {
         "chosen": rf.operating_point(CURVES).drop("fold")
     },
     "costs={'fp': 1, 'fn': 3}: no rule uses this option.": {"costs": COSTS},
-    "subject_to['alerts']=(0, 300): the threshold is chosen on the pooled rows of all other folds, "
-    "so a number of rows is not a limit for one fold.\n"
+    "subject_to['alerts']=(0, 300): a number of rows cannot be limited, because the threshold is "
+    "chosen on all other folds together, which have more rows than one fold.\n"
     'Use the proportion of rows: subject_to={"alert_rate": …}.': {
         "rule": "recall",
         "subject_to": {"alerts": (0, 300)},
