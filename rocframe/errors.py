@@ -122,7 +122,7 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
 
 
 class RepeatedNameError(RocframeError, ValueError):
-    """A name that is given twice, or that two columns of the result would have."""
+    """A name is given twice, or two columns of the result would have the same name."""
 
     @classmethod
     def compose(cls, argument: str, name: str, given: Iterable[str]) -> RepeatedNameError:
@@ -241,7 +241,7 @@ class AmbiguousCountError(RocframeError, ValueError):
 
 
 class LabelError(RocframeError, ValueError):
-    """Labels that do not determine the positive class, or whose class has no score column."""
+    """The labels do not determine the positive class, or a class has no score column."""
 
     @classmethod
     def unknown_positive(

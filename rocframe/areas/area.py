@@ -53,8 +53,9 @@ def area(
     Precision-recall curves have two areas. `average_precision` is the sum over all rows of the
     precision times the increase in recall. `pr_auc` is the integral of the interpolated curve:
     between two points, the curve is a hyperbola. For all other kinds, the area is `auc`, the area
-    under the ROC curve of the same counts. For lift charts, the result also has the areas under the
-    lift chart: `lift_area` with straight lines between the points, and `lift_area_step` with steps.
+    under the ROC curve that the counts of the table determine. For lift charts, the result also has
+    the areas under the lift chart: `lift_area` with straight lines between the points, and
+    `lift_area_step` with steps.
 
     For a table of averaged curves, the result is the area under each averaged curve.
 
@@ -84,31 +85,30 @@ def area(
         - `auc`, `average_precision` and `pr_auc` are in [0, 1].
         - `auc` is null if there are no positives or no negatives.
         - `average_precision` and `pr_auc` are null if there are no positives.
+        - `lift_area` and `lift_area_step` are between 0 and the number of positives. Both areas
+          are null if the group has no rows.
+        - `lift_area_step` is a mean over all rows of the group. The value of a row is the number of
+          positives with a higher score than the row.
+        - `lift_area` is the same mean, except that positives with the same score as the row count
+          1/2 instead of 0. A positive row also counts itself with 1/2.
 
         With `alert_rate`, the result is `*by, partial_auc`. The partial area is null if there are
         no positives or no negatives.
 
-        - `lift_area` and `lift_area_step` are numbers of positives, between 0 and the number of all
-          positives. Both areas are null if the group has no rows.
-        - `lift_area_step` is the mean number of positives that have a higher score than a row of
-          the group.
-        - `lift_area` is the same mean, but positives with the same score as the row, including the
-          row itself, also count, with one half.
-
         If the table was computed with `prevalence=`, all areas except `auc` are the areas at that
         prevalence. These areas are null if there are no positives or no negatives.
 
-        For averaged curves as returned by `average`, the result has the keys and `auc_of_mean`. For
-        kinds other than ROC and DET, the column is `area_of_mean`, the area on the axes of the
-        kind. Rows are connected by straight lines. The area is null if the rows do not cover the
-        range from 0 to 1, or if `n_curves` differs between rows. `by`, `kind` and `alert_rate` are
-        not available for averaged curves.
+        For averaged curves as returned by `average`, the result has the group columns and one area.
+        The area is `auc_of_mean` for ROC and DET. For all other kinds, the area is `area_of_mean`,
+        the integral of y over x. Rows are connected by straight lines. The area is null if the rows
+        do not cover the range of x from 0 to 1, or if `n_curves` differs between rows. `by`, `kind`
+        and `alert_rate` are not available for averaged curves.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve has no row with threshold `inf`, or if the
-        last row of a curve has true negatives.
+        If the table is not a curve table, or if a curve lacks rows: it has no row with threshold
+        `inf`, or its last row has true negatives.
     OptionValueError
         If `by`, `kind` or `alert_rate` is given with averaged curves, or if `alert_rate` is not a
         range from 0 to a share of at most 1.

@@ -130,8 +130,8 @@ def auc(
         - None: no interval.
 
         For partial areas, `"newcombe"`, `"hanley_mcneil"` and `"hanley_mcneil_exponential"` are not
-        available. For `alert_rate`, only `"bootstrap"` and `"bootstrap_basic"` compute an interval;
-        with the default, the limits are null.
+        available. For `alert_rate`, only `"bootstrap"` and `"bootstrap_basic"` compute an interval.
+        With the default of `ci`, the limits are null.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -167,11 +167,15 @@ def auc(
         and limits can be below 0 for a model worse than chance. `n_pos`, `n_neg` and `n_missing`
         (Int64) are numbers of rows, multiplied by `count` but not by `weight`.
 
-        Areas are null if there are no positives or no negatives. If the variance is 0, `se` is
-        null. The variance is computed from the resamples for the bootstraps, and by DeLong's method
-        for all other methods. If a class has one row, `se` and the limits of DeLong's methods and
-        of the bootstraps are null. If the AUC is 0 or 1, the limits are instead computed by
-        Newcombe's method, and `ci_method` (String) is `"newcombe"`.
+        Areas, the standard error `se` and the limits are null if there are no positives or no
+        negatives. `se` and the limits are also null in two other cases:
+
+        - The variance is 0, for example because all scores are equal. For the bootstraps, this is
+          the variance of the resamples; for all other methods, DeLong's variance.
+        - A class has one row, for DeLong's methods and for the bootstraps.
+
+        There is one exception: if the AUC is 0 or 1, the limits are computed by Newcombe's method,
+        and `ci_method` (String) is `"newcombe"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, redrawn`. `redrawn:12` means that

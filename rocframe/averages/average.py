@@ -124,8 +124,9 @@ def average(
     grid : int, sequence of float or str, default 101
         Values of the fixed metric: a number of evenly spaced values, or a list of values. For
         thresholds, and for metrics without two finite bounds, a number n selects n of the observed
-        values. `"union"`: all values that occur in at least one curve. An averaged curve at a fixed
-        axis then has two rows for each value, one for each side of a jump.
+        values. `"union"`: all values that occur in at least one curve. If the fixed metric is an
+        axis, the result then has two rows for each value, because curves can jump there: the mean
+        just left of the value and the mean just right of it.
     interval : str or None, default "corrected"
         Method of the confidence limits. All limits are pointwise.
 
@@ -173,11 +174,11 @@ def average(
     -------
     DataFrame or LazyFrame
         The group columns without `over`; `side` (String, `left` or `right`) if there are two rows
-        per value; the two axes; for each averaged axis its `_sd`, `_se`, `_lower`, `_upper`; then
-        `ci_level, n_curves, threshold_mean, threshold_sd, note`. All columns are Float64, except
-        `n_curves` (Int64, the number of curves that have a value at this point) and `note`
-        (String). Rows are sorted by group, then by rising value of the fixed metric or by falling
-        threshold.
+        per value; the two axes; for each averaged axis, columns with its name and the suffixes
+        `_sd`, `_se`, `_lower` and `_upper`; then `ci_level, n_curves, threshold_mean, threshold_sd,
+        note`. All columns are Float64, except `n_curves` (Int64, the number of curves that have a
+        value at this point) and `note` (String). Rows are sorted by group, then by rising value of
+        the fixed metric or by falling threshold.
 
         `threshold_mean` is the mean of one threshold per curve. For a fixed `fpr` or `alert_rate`,
         the threshold of a curve is the lowest threshold whose rate does not exceed the value. For a
@@ -186,9 +187,9 @@ def average(
 
         Standard deviations have the divisor n - 1. If there is a single curve, standard deviations,
         standard errors and limits are null. If all curves have the same value, standard errors and
-        limits are null, and the note is `zero_variance`. With `interval="binomial"`, limits are
-        never null for these reasons, and the standard error is null only if the mean is 0 or 1.
-        Limits are clipped to the range of the metric.
+        limits are null, and the note is `zero_variance`. `interval="binomial"` is an exception: the
+        limits are not null in these two cases, and the standard error is null only if the mean is 0
+        or 1. Limits are clipped to the range of the metric.
 
         `note` is null, or contains all of the following values that apply:
 
@@ -262,7 +263,7 @@ def average(
     points (`score_mean`, `event_rate`) of the curve. A curve has no value below its first and above
     its last point. Options about metrics are not supported.
 
-    `"threshold"` and `"pooled"` require curves with a row for each of their scores. A curve from
+    `"threshold"` and `"pooled"` require curves with a row for each distinct score. A curve from
     `curve(thresholds=...)` lacks rows. Missing rows are detected if the last row of the curve has
     true negatives, or if two neighboring rows of a curve without weights have the same counts.
 

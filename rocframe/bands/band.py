@@ -113,7 +113,8 @@ def band(
     grid : int, sequence of float or str, default 101
         False positive rates of the result: a number of evenly spaced rates from 0 to 1, a list of
         rates, or `"curve"` for the rates of each group's curve. With `method="threshold"`, the
-        point of each rate is at the lowest threshold whose FPR is at most this rate.
+        result has, for each of these rates, the point at the lowest threshold whose FPR is at most
+        this rate.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None

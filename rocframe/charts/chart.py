@@ -54,13 +54,13 @@ def chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a table as an Altair chart: curves, averages, bands, points, areas, tests or plans.
 
-    Curve tables become one line per group. A group with an undefined area has no line, and the
-    legend, the subtitle or the panel states that its area is undefined. Lines are simplified: they
-    differ from the full curve by less than 1/500 of an axis, and their end points are exact. Dashed
+    Curve tables become one line per group. If the area of a group is undefined, the group has no
+    line, and the legend, the subtitle or the panel states this. Lines are simplified: a line
+    differs from the full curve by less than 1/500 of an axis, and has the same end points. Dashed
     lines show chance. In precision-recall charts, each prevalence has a dashed line; prevalences
-    closer than 1/200 have the same line. In lift charts, dotted lines show perfect scores,
-    which rank all positives above all negatives. If the table was computed with `prevalence=`, the
-    chart shows the rates at this prevalence.
+    closer than 1/200 have the same line. In lift charts, dotted lines show perfect scores, which
+    rank all positives above all negatives. If the table was computed with `prevalence=`, the chart
+    shows the rates at this prevalence.
 
     Tables of `average` become a bold line per group with a band between the pointwise limits, or
     with bars in both directions if both axes were averaged. A legend below the chart states the
@@ -148,11 +148,13 @@ def chart(
         or `"discrimination"`.
     color : str or None, optional
         Group column with a color for each of its values; None for one color. By default, `model` if
-        that is a group column, else the first group column that `facet` and `detail` do not name.
-        If the column has more than 12 values that are not numbers or times, all lines have the same
-        color and tooltips show the value. Dot plots then have a line per value. By default, dot
-        plots have colors only if the column has at most eight values and another column
-        distinguishes the lines; comparisons of models have no colors by default.
+        that is a group column, else the first group column that `facet` and `detail` do not name. A
+        column with more than 12 values has colors only if the values are numbers or times.
+        Otherwise, all lines have the same color, and tooltips show the value. Dot plots then have a
+        line per value.
+
+        Dot plots have colors by default only if the column has at most eight values and another
+        column distinguishes the lines. Comparisons of models have no colors by default.
     facet : str, default None
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()
@@ -183,33 +185,39 @@ def chart(
         Costs of a `tp`, `fp`, `fn`, `tn`, by default 0 for names that are left out. Only for roc,
         gain and lift_chart. With `costs` or `prevalence`, a thin line of equal expected cost
         touches each curve at the row of lowest cost. A ring marks this row. If several rows have
-        the lowest cost, the ring marks the row with the highest threshold. Without `costs`, each
-        error costs
-        1. The function `iso_lines` returns the lines as a table.
+        the lowest cost, the ring marks the row with the highest threshold. If only `prevalence` is
+        given, each error has the cost 1. The function `iso_lines` returns the lines as a table.
     prevalence : float, default None
-        Share of positives, between 0 and 1, for the expected cost. By default, with `costs`, the
-        prevalence at which the table was computed, or else the prevalence of each curve.
+        Share of positives, between 0 and 1, for the expected cost. If only `costs` is given, the
+        prevalence is the value of `prevalence=` with which the table was computed. If the table was
+        computed without this option, each curve has its own prevalence.
     mark : float, DataFrame or mapping, default None
-        Operating points to mark: thresholds, which select the same rows as in `at`; a table from
-        `at`, whose group columns determine the curves; or a mapping from up to six names to
-        thresholds or tables, with a shape for each name. If the table is from `intervals` and has
-        the metrics of the axes, bars show the confidence limits of these metrics.
+        Operating points to mark:
+
+        - One or several thresholds, which select the same rows as in `at`.
+        - A table from `at` or `intervals`. Its group columns determine the curves. If a table from
+          `intervals` has the metrics of the axes, bars show the confidence limits of these metrics.
+        - A mapping from up to six names to thresholds or tables. Each name has a shape.
     areas : DataFrame, default None
         Table of areas whose confidence limits the legend shows in brackets. In charts without
-        colors, the subtitle shows the limits. The table is from `auc`; from `fold_auc`, if a legend
-        entry shows the mean area of several curves; or from `intervals`, with `average_precision`
-        or `auc`. Its areas must be equal to the areas in the legend.
+        colors, the subtitle shows the limits. The areas of the table must be equal to the areas in
+        the legend. The table is one of these:
+
+        - a table from `auc`;
+        - a table from `intervals` with the metric `auc` or `average_precision`;
+        - a table from `fold_auc`, if a legend entry shows the mean area of several curves.
     ties : bool, default False
-        Draw a dotted outline of the area between the curves for the best and for the worst order of
-        tied rows, if it is large enough to be visible. Only for roc, gain and lift_chart. The
-        description states both areas.
+        Draw a dotted outline of the region between two curves: the curves for the best and for the
+        worst order of tied rows. Regions that are too small to be visible are not drawn. Only for
+        roc, gain and lift_chart. The text description of the chart states the areas under both
+        curves.
     lines : bool, default False
         Draw a thin line for each threshold of a cost curve: the expected cost of this threshold for
         all costs of errors. The cost curve is the lower envelope of these lines.
     scores : DataFrame, default None
-        Curve table of the same predictions as a table of `calibration`. The bars above and below
-        the chart then show the distribution of its scores: each distinct score or, if a curve has
-        more than 100 distinct scores, 20 bins.
+        For tables of `calibration`: the curve table of the same predictions. The bars above and
+        below the chart then show the distribution of the scores. There is a bar for each distinct
+        score. If a curve has more than 100 distinct scores, there are 20 bins instead.
     benefit : str, default None
         Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`. The axes and
         tooltips are then named for benefits instead of positives: "Share of benefit (dollars)"
@@ -221,8 +229,8 @@ def chart(
         Draw the lines of chance, of perfect scores and of perfect calibration. Only for charts of
         curves, averages, bands, operating points and calibration.
     legend : bool, default True
-        Draw the legends. Only for the same charts as `diagonal`. The areas are also in the
-        description.
+        Draw the legends. Only for the same charts as `diagonal`. Without the legends, the areas are
+        still in the text description of the chart.
 
     Returns
     -------
@@ -250,10 +258,11 @@ def chart(
         If an option is not available for this kind of curve or table, or if marked points do not
         belong to the curves.
     RocframeError
-        If there is no chart for the table, if a curve has no row with threshold `inf`, or if the
-        last row of a curve has true negatives. To draw a part of a curve, use `x_domain` or
-        `y_domain`. Other missing rows raise no error. For example, if the rows below the lowest
-        score of a negative are missing, the curve is drawn as if these positives had no scores.
+        If there is no chart for the table, or if a curve lacks rows: it has no row with threshold
+        `inf`, or its last row has true negatives. To draw a part of a curve, use `x_domain` or
+        `y_domain`. Other missing rows raise no error. For example, if all rows below the lowest
+        score of a negative are missing, these rows contain only positives. The curve is then drawn
+        as if these positives had no scores.
 
     Examples
     --------

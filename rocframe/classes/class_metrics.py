@@ -68,8 +68,9 @@ def class_metrics(
     -------
     DataFrame or LazyFrame
         The curve table, sorted by group and falling threshold, with a column (Float64) for each
-        metric on the right. Metrics that depend on both classes are computed for a prevalence that
-        is the share of the class of the curve. Undefined values are null.
+        metric on the right. The prevalence of a curve is the share of its class in `prior`. Metrics
+        that depend on positives and negatives are computed at this prevalence. Undefined values are
+        null.
 
     Raises
     ------

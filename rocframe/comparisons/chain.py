@@ -137,10 +137,10 @@ def chain(
         (Float64) is the threshold of the model. For decisions, `threshold` is null. `n_pos` and
         `n_neg` (Int64) are numbers of rows, multiplied by `count` but not by `weight`.
 
-        A rate is null if its class has no rows. A model without a threshold in the group is in the
-        last stages, where all rates and counts are null. `note` (String) is null, or the first of
-        these values that applies: `no_rows, no_positives, no_negatives, one_positive,
-        one_negative, no_solution`, or `unmatched:3` if 3 rows were left out.
+        A rate is null if its class has no rows. Models without a threshold in the group are added
+        in the last stages. All rates and counts of these stages are null. `note` (String) is null,
+        or the first of these values that applies: `no_rows, no_positives, no_negatives,
+        one_positive, one_negative, no_solution`, or `unmatched:3` if 3 rows were left out.
 
     Raises
     ------

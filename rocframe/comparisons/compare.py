@@ -149,8 +149,8 @@ def compare(
     margin : float, default None
         Non-inferiority margin, at least 0 and below 1. Requires `baseline`, which is `model_a`. The
         test is one-sided. Its alternative hypothesis is that `model_b` is worse than `model_a` by
-        less than the margin. If `model_b` is worse by less than the margin at both limits of the
-        interval with `level=0.9`, the p-value is below 0.05.
+        less than the margin. The p-value is below 0.05 if, for all differences in the interval with
+        `level=0.9`, `model_b` is worse by less than the margin.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the value of `model_a` is
         larger (`"greater"`) or smaller (`"less"`).
@@ -218,9 +218,9 @@ def compare(
 
         For the other methods, the limits, `se` and `p_value` are null if a class has fewer than two
         rows or clusters, or if the variance of the difference is 0. For the t tests of losses, two
-        rows or clusters of any class are enough. If both the variance and the difference are 0,
-        `p_value` is not null, but 1 for a two-sided test, 1/2 for a one-sided test, and 0 for a
-        test with a positive `margin`. These columns are Float64.
+        rows or clusters of any class are enough. There is one exception: if both the variance and
+        the difference are 0, `p_value` is 1 for a two-sided test, 1/2 for a one-sided test, and 0
+        for a test with a positive `margin`. These columns are Float64.
 
         - `n_paired` (Int64) is the number of rows that both models scored, and null for unpaired
           rows.
@@ -254,9 +254,9 @@ def compare(
     The tests assume independent rows, or independent clusters, and models that were fitted on
     other data. The tests do not account for the variance from fitting a model.
 
-    A positive `difference` means that `model_a` is better. For losses, and for the FPR at a fixed
-    TPR, a negative `difference` means that `model_a` is better. `missing="worst"` is not supported
-    for losses.
+    For losses, and for the FPR at a fixed TPR, `model_a` is better if `difference` is negative. For
+    all other metrics, `model_a` is better if `difference` is positive. `missing="worst"` is not
+    supported for losses.
 
     References
     ----------

@@ -77,7 +77,7 @@ def drift(
 ) -> FrameT:
     """Compute the AUC of each time window, and compare it with a reference window.
 
-    The difference of two windows is tested by DeLong's test for different rows. `windows` assigns
+    The difference of two windows is tested by DeLong's test for unpaired samples. `windows` assigns
     predictions to windows, such as weeks. Any other column, such as the day, is also supported:
     rows with equal values are one window.
 
@@ -116,8 +116,8 @@ def drift(
         least one false rejection, `"bh"` (Benjamini and Hochberg) the expected share of false
         rejections. None: no adjustment.
     family : {"group", "all"}, default "group"
-        Tests whose p-values are adjusted together: the windows of each `"group"` and model, or
-        `"all"` rows of the result.
+        Tests whose p-values are adjusted together. `"group"`: the windows of each group and model.
+        `"all"`: all rows of the result.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
@@ -142,21 +142,28 @@ def drift(
         note`; one row per group and window, sorted by group and window.
 
         `lower` and `upper` are the limits of `auc`, as in the result of the function `auc`.
-        `difference` is
-        `auc` - `reference_auc`, between -1 and 1. `difference_lower` and `difference_upper` are the
-        limits of the difference, and `se` is the standard error of the difference. `p_adjusted` is
-        adjusted for the number of tests; the limits are not adjusted. `statistic` is `difference`
-        divided by `se`, and `df` is the number of degrees of freedom of the t test. These columns
-        are Float64.
+        `difference` is `auc` - `reference_auc`, between -1 and 1. `difference_lower` and
+        `difference_upper` are the limits of the difference, and `se` is the standard error of the
+        difference. `p_adjusted` is adjusted for the number of tests; the limits are not adjusted.
+        `statistic` is `difference` divided by `se`, and `df` is the number of degrees of freedom of
+        the t test. These columns are Float64.
 
         `reference` is the reference window, with the dtype of `over`, and null if the reference is
         a table. `reference_auc`, `reference_lower` and `reference_upper` are the AUC of the
-        reference and its limits. The columns of the difference and of the test are null for the
-        reference itself, if the group does not have the reference window, or if the reference or
-        the window has no AUC. If a class has fewer than two rows, if the variance is 0, or if the
-        window overlaps the reference, all these columns except `difference` are null. If both the
-        variance and the difference are 0, `p_value` is instead 1 for a two-sided test and 1/2 for a
-        one-sided test.
+        reference and its limits.
+
+        `difference`, its limits, `se`, the p-values, `statistic` and `df` are null in these cases:
+
+        - The window is the reference.
+        - The group does not have the reference window.
+        - The AUC of the window or of the reference is null.
+
+        All these columns except `difference` are also null in these cases:
+
+        - A class of the window or of the reference has fewer than two rows.
+        - The window overlaps the reference.
+        - The variance of the difference is 0. If the difference is then also 0, `p_value` is not
+          null: it is 1 for a two-sided test and 1/2 for a one-sided test.
 
         `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows of the window. `ci_level`
         (Float64) is `level`. `ci_method` (String) is the method of `lower` and `upper`, and `test`

@@ -75,8 +75,9 @@ def drift_test(
         names to columns compares several models side by side. The result then has the group
         column `model` (String) after `by`.
     over : str, default "window"
-        Column of the windows, which must not overlap: dates, times or integers. Values of other
-        types have no trend. If `over` is `"window"`, the column `window_end` is also read.
+        Column of the windows, which must not overlap: dates, times or integers. For values of other
+        types, the columns of the trend are null. If `over` is `"window"`, the column `window_end`
+        is also read.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     level : float, default 0.95
@@ -109,19 +110,21 @@ def drift_test(
 
         `homogeneity_p` is the p-value of Cochran's test, `cochran_q` its statistic, and `df`
         (Int64) the number of degrees of freedom. `trend_p` is the p-value of the trend. `slope` is
-        the change of the AUC per day for dates and times, and per 1 for integers, at the mean AUC.
-        `lower` and `upper` are the limits of `slope`, and `se` is the standard error of `slope`.
-        `between_sd` is the standard deviation of the AUC between windows, without the sampling
-        error. `between_sd` is 0 if the areas differ less than expected by chance. `mean_auc` is the
-        weighted mean of the areas. These columns are Float64, except `df`.
+        the change of the AUC per day for dates and times, and per unit for integers. The trend is
+        linear in the logit of the AUC, so `slope` is valid at the mean AUC. `lower` and `upper` are
+        the limits of `slope`, and `se` is the standard error of `slope`. `between_sd` is the
+        standard deviation of the AUC between windows, without the sampling error. `between_sd` is 0
+        if the areas differ less than expected by chance. `mean_auc` is the weighted mean of the
+        areas. These columns are Float64, except `df`.
 
         Windows that lack a class, have one row of a class, or have an AUC of 0 or 1 are left out of
-        the tests. `n_windows` (Int64) is the number of the other windows. If `n_windows` is below
-        2, the columns of the homogeneity are null. If `n_windows` is below 3, the columns of the
-        trend are null. `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows of all
-        windows. `ci_level` (Float64) is `level`. `note` (String) is null, or the first of these
-        values that applies: `no_rows, no_positives, no_negatives`, followed by the number and the
-        keys of the windows that are left out, such as `left_out:1 (2026-01-05)`.
+        the tests. `n_windows` (Int64) is the number of the remaining windows. If `n_windows` is
+        below 2, the columns of the homogeneity are null. If `n_windows` is below 3, the columns of
+        the trend are null. `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows of all
+        windows. `ci_level` (Float64) is `level`. `note` (String) has up to two parts, and is null
+        if neither applies. The first part is the first of these values that applies to the group:
+        `no_rows, no_positives, no_negatives`. The second part is the number and the keys of the
+        windows that are left out, such as `left_out:1 (2026-01-05)`.
 
     Raises
     ------

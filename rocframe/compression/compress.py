@@ -64,8 +64,8 @@ def compress(
         absolute score. For example, `resolution=0.01, relative=True` changes a score by at most a
         hundredth. Use this option for small probabilities and other scores of very different sizes.
     max_envelope : float, default None
-        Find the coarsest resolution for which `auc_optimistic - auc_pessimistic` is at most this
-        number, above 0 and below 1. Each group has its own resolution. If
+        A number above 0 and below 1. Find the coarsest resolution for which `auc_optimistic -
+        auc_pessimistic` is at most this number. Each group has its own resolution. If
         `auc_optimistic - auc_pessimistic` of the exact scores exceeds this number, the scores of
         the group are not rounded. Needs several passes over the data.
     by : str or sequence of str, default None

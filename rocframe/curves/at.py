@@ -106,8 +106,8 @@ def at(
         negative is at least this value. `rnp` is 1 - `alert_rate`, at the same prevalence.
     interpolate : bool, default False
         Return the point that has exactly the given rate, with `tp` and `fp` interpolated linearly
-        between the two rows around it. A random choice between the two thresholds has this
-        expected performance.
+        between the two rows around it. A random choice between the thresholds of these two rows has
+        the expected rates of this point.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -119,22 +119,24 @@ def at(
         no row of the curve meets the condition.
 
         With `interpolate=True`, the counts are Float64 and the threshold is null. Rates and metrics
-        are computed from the interpolated counts, at the prevalence of the table if it was computed
-        with `prevalence=`. The column of a metric is computed only if the column has the name of
-        the metric, and if the metric was computed with default options. All other columns are null,
-        for example user-defined metrics, `expected_cost`, `net_benefit`, and `f_beta` with a `beta`
-        other than 1.
+        are computed from the interpolated counts. If the table was computed with `prevalence=`,
+        they are computed at that prevalence. The column of a metric is computed only if the column
+        has the name of the metric, and if the metric was computed with default options. All other
+        columns are null, for example user-defined metrics, `expected_cost`, `net_benefit`, and
+        `f_beta` with a `beta` other than 1.
 
-        The last columns are `threshold_above, threshold_below, mix` (Float64). To obtain the point,
-        use `threshold_below` for a random proportion `mix` of the cases, in [0, 1], and
-        `threshold_above` for the other cases.
+        The last columns are `threshold_above, threshold_below, mix` (Float64). The first two
+        columns are the higher and the lower threshold of the two rows around the point. `mix` is in
+        [0, 1]. To obtain the rates of the point, use `threshold_below` for a random proportion
+        `mix` of the cases, and `threshold_above` for the other cases.
 
     Raises
     ------
     RocframeError
         If not exactly one threshold or rate is given, if a value is out of range, if the table is
         not a curve table, or if a curve has no row with threshold `inf`. If the last row of a curve
-        has true negatives, values beyond this row raise an error.
+        has true negatives, rows with lower thresholds are missing, and values that need these rows
+        raise an error.
 
     See Also
     --------

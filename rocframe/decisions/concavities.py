@@ -99,7 +99,8 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     Notes
     -----
     Most empirical curves have concavities, because the numbers of rows are small. A concavity is
-    therefore no evidence that scores are wrong. `repaired_auc` tests the repair on other data.
+    therefore no evidence that scores are wrong. `repaired_auc` reverses the order of the scores
+    within concavities, and computes the AUC on data that were not used to find the concavities.
 
     References
     ----------

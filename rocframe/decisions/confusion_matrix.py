@@ -102,9 +102,8 @@ def confusion_matrix(
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. Also if the labels do not determine the positive class, values are
-        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
-        errors that depend on its columns or values are raised by `collect`.
-        Also if a score is not 0 or 1.
+        missing with `missing="raise"`, a weight is negative or not finite, or a decision is not 0
+        or 1. For a LazyFrame, errors that depend on its columns or values are raised by `collect`.
 
     See Also
     --------

@@ -51,7 +51,7 @@ def cost_curve(
 
     Each row of a curve is a classifier, `score >= threshold`, whose expected cost is a straight
     line on the axes of a cost curve. The result is the lower envelope of these lines: the expected
-    cost if the best threshold is used for each cost.
+    cost if the best threshold is used for each ratio of costs.
 
     Parameters
     ----------

@@ -88,8 +88,8 @@ def decision_curve(
     ------
     RocframeError
         If the table is not a curve table or a group is incomplete, if a score is outside [0, 1], if
-        a curve ends before its lowest score and a threshold is below its last row, or if an option
-        is invalid.
+        the last rows of a curve are missing and one of the thresholds needs these rows, or if an
+        option is invalid.
 
     See Also
     --------

@@ -75,16 +75,16 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     DataFrame or LazyFrame
         The predictions with a last column `calibrated_score` (Float64) in [0, 1]. For several
         scores, the last columns are `calibrated_<model>`, one for each model. A calibrated score is
-        null if the score is null or NaN, if the table has no row for the group, or if the group has
-        no fit.
+        null if the score is null or NaN, if `fit` has no row for the group, or if the group could
+        not be fitted (see the column `note` of `fit`).
 
     Raises
     ------
     RocframeError
         If a column is missing, if `fit` is not a table of `fit_calibration` with one fit per group,
-        if the predictions already have a column of the same name, or if a score is outside [0, 1]
-        and the method needs probabilities. For a LazyFrame, errors that depend on its columns or
-        values are raised by `collect`.
+        if the predictions already have a column with the name of a new column, or if a score is
+        outside [0, 1] and the calibration method needs probabilities. For a LazyFrame, errors that
+        depend on its columns or values are raised by `collect`.
 
     See Also
     --------
@@ -93,8 +93,8 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     Notes
     -----
     The calibrated scores of a group are in the same order as the scores. Different scores can have
-    the same calibrated score, in particular with isotonic regression. If this does not occur, the
-    calibrated scores have the same AUC as the scores.
+    the same calibrated score, in particular with isotonic regression. If all different scores have
+    different calibrated scores, the AUC does not change.
 
     Examples
     --------

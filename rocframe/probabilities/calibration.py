@@ -123,8 +123,8 @@ def calibration(
         Number of quantile or uniform bins.
     empty_bins : bool, default False
         If True, the result also has a row with `n` = 0 for each quantile or uniform bin without
-        rows. If False, these bins are omitted. A quantile bin is empty if rows with equal scores
-        fill the bins next to it.
+        rows. If False, these bins are omitted. Quantile bins can be empty if many rows have the
+        same score, because all these rows are in one bin.
     grid : int, default 101
         Number of points of a smooth curve, evenly spaced from the lowest to the highest score of
         the group.
@@ -190,15 +190,16 @@ def calibration(
         For points of a smooth curve, `score_mean` is the score of the point, `event_rate` is the
         estimate, and `score_min`, `score_max` and `n` are null.
 
-        `consistency_lower` and `consistency_upper` (Float64) are quantiles of the event rate if
-        each row is positive with the probability of its score. A calibrated model has an event rate
-        between these limits with a probability of about `level`.
+        `consistency_lower` and `consistency_upper` (Float64) are quantiles of the event rate,
+        computed on the assumption that each row is positive with a probability equal to its score.
+        A calibrated model has an event rate between these limits with a probability of about
+        `level`.
 
         A bin without rows has `n` = 0, and null scores, event rate and limits. If a group has no
         rows and `empty_bins` is False, the result has one row for the group, with bin 0 and null
         values. A kernel estimate is null at points without rows nearby. Bootstrap limits are null
-        if all resamples have the same event rate. If rows have neither weights nor clusters, a
-        quantile or uniform bin with an event rate of 0 or 1 has Wilson's limits instead, and
+        if all resamples have the same event rate. There is one exception: in quantile and uniform
+        bins without weights and clusters, an event rate of 0 or 1 has Wilson's limits, and
         `ci_method` is `wilson`.
 
         `note` (String) is null, or the first of these values that applies:
@@ -239,7 +240,7 @@ def calibration(
     has its own isotonic regression. Between two neighboring scores of the resample, the event rate
     is interpolated linearly. The bootstrap of an isotonic regression is not consistent at scores
     where the true event rate rises (Sen, Banerjee and Woodroofe 2010). In simulations, the limits
-    at `level=0.95` contained the true event rate in 92 to 98 % of levels.
+    at `level=0.95` contained the true event rate for 92 to 98 % of the isotonic levels.
 
     The limits of a smooth curve describe the random error of the estimate, and not its bias. The
     bias is large where the true curve bends within the span or the bandwidth. The default bandwidth

@@ -65,8 +65,8 @@ def calibration_summary(
 ) -> FrameT:
     """Compute measures of the calibration of probabilities, with one row for each group.
 
-    The scores must be probabilities. Scores are calibrated if the event rate of the rows with a
-    score p is p. The event rate is the share of positives.
+    The scores must be probabilities. The event rate is the share of positives. Scores are
+    calibrated if, for each p, the rows with the score p have the event rate p.
 
     Parameters
     ----------
@@ -90,8 +90,9 @@ def calibration_summary(
         Number of bins.
     n_fitted : int, default 0
         Number of parameters of the model that were fitted to the rows of a group. This number is
-        subtracted from the degrees of freedom of the Hosmer-Lemeshow test: 0 for rows that were not
-        used to fit the model; usually 2 for the rows that were used to fit a logistic regression.
+        subtracted from the degrees of freedom of the Hosmer-Lemeshow test. Pass 0 for rows that
+        were not used to fit the model. For rows that were used to fit a logistic regression,
+        usually pass 2.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
@@ -137,18 +138,19 @@ def calibration_summary(
         Parts of the Brier score by bins: `brier` = `reliability` - `resolution` + `uncertainty` +
         `within_bin_variance` - `within_bin_covariance`.
 
-        - `reliability` is the mean over the rows of (mean score - event rate)² of the bin of the
-          row, and `resolution` is the mean of (event rate - π)².
+        - `reliability` is the mean over the bins of (mean score - event rate)², and `resolution` is
+          the mean over the bins of (event rate - π)². Bins are weighted by their numbers of rows.
         - `within_bin_variance` is the variance of the scores within bins.
         - `within_bin_covariance` is twice the covariance of score and outcome within bins.
 
-        Absolute differences between score and event rate.
+        Absolute differences between score and event rate:
 
-        - `ece` is the mean over the rows of the difference between event rate and mean score of the
-          bin of the row; `mce` is the maximum over the bins.
-        - `smooth_ece` is the same mean with a kernel instead of bins.
-        - `ici`, `e50`, `e90` and `e_max` are the mean, median, 90th percentile and maximum over the
-          rows of the difference between the score and the event rate of a local regression.
+        - `ece` is the mean over the bins of the difference between mean score and event rate,
+          weighted by the numbers of rows. `mce` is the largest difference of a bin.
+        - `smooth_ece` is the same mean as `ece`, with a kernel instead of bins.
+        - `ici`, `e50`, `e90` and `e_max` are the mean, median, 90th percentile and maximum, over
+          all rows, of the difference between the score and the event rate that a local regression
+          estimates for this score.
 
         Logistic recalibration. `calibration_intercept` and `calibration_slope` are the parameters a
         and b of logit(P) = a + b·logit(score), fitted by maximum likelihood. Calibrated scores have

@@ -89,9 +89,9 @@ def curve_from_calibration(
         Additional columns: names of metrics, such as `"accuracy"`, and named expressions over
         `threshold`, `tp`, `fp`, `fn`, `tn` and the two rates. `curve` lists the names.
     density : str, default None
-        Column with the density of the scores at each grid point `score_mean`, at least 0. Event
-        rates and densities are then values of two functions of the score at grid points, such as
-        those of `method="loess"` or `method="kernel"`, instead of values of bins.
+        Column with the density of the scores at each grid point `score_mean`, at least 0. Each row
+        of the table is then a grid point instead of a bin, such as a row of `calibration` with
+        `method="loess"` or `method="kernel"`.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None

@@ -89,7 +89,8 @@ def auc_test(
     null : float, default 0.5
         AUC that the null hypothesis assumes, between 0 and 1. 0.5 is chance.
     method : str, default None
-        Test of the AUC. The first two methods require `null=0.5` and exchangeable rows.
+        Test of the AUC. The first two methods require `null=0.5`, and do not support `weight`,
+        `cluster` and `missing="worst"`.
 
         - `"mann_whitney"`: the Mann-Whitney test, which is the normal approximation of the
           permutation test.
@@ -155,9 +156,12 @@ def auc_test(
         `best_of` models with independent random scores is at least `auc`. `auc_by_chance` is the
         expected value of this largest AUC. Both are null if `p_value` is null.
 
-        `auc` and the test are null if a class has no rows. For `"delong"` the test is also null if
-        a class has one row or cluster, or if the variance is 0, as for an AUC of 1. If `auc` equals
-        `null`, as for constant scores, `statistic` is instead 0 and the p-value is 1.
+        `auc`, `se`, `statistic` and the p-values are null if a class has no rows. All of these
+        except `auc` are also null if a class has one row or cluster and the method is `"delong"`.
+
+        If the variance is 0, `se` is null. The test then depends on `auc`. If `auc` equals `null`,
+        as for constant scores, `statistic` is 0 and the p-value is 1. Otherwise, as for an AUC of 1
+        with `"delong"`, `statistic` and the p-values are null.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance`.
@@ -185,13 +189,13 @@ def auc_test(
     A two-sided permutation test counts the permutations whose AUC is at least as far from 1/2 as
     the observed AUC.
 
-    `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. Forman (2002) compares the best
-    classifier with the scores of many simple classifiers that are generated at random; in this
-    function, a random classifier is a random order of the rows, with the ties of the scores.
-    `auc_by_chance` is exact if all permutations were enumerated. Otherwise, the AUC of a random
-    classifier is assumed to be normal with the standard deviation `se`, and limited to values from
-    0 to 1. If the scores of the models are positively correlated, the largest AUC by chance is
-    smaller than for independent scores, and `p_best` is conservative.
+    `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. In this function, a random
+    classifier is a random order of the rows with as many ties as the scores. Forman (2002) compares
+    the best classifier with simple classifiers that are generated at random. `auc_by_chance` is
+    exact if all permutations were enumerated. Otherwise, the AUC of a random classifier is assumed
+    to be normal with the standard deviation `se`, and limited to values from 0 to 1. If the scores
+    of the models are positively correlated, the largest AUC by chance is smaller than for
+    independent scores, and `p_best` is conservative.
 
     References
     ----------

@@ -129,9 +129,9 @@ def dashboard(
     OptionValueError
         If a number is outside its range, or the table has more than 12 curves.
     RocframeError
-        If the table is not a curve table, if a curve has no row with threshold `inf`, or if the
-        last row of a curve has true negatives. Other missing rows raise no error, and the numbers
-        are then wrong.
+        If the table is not a curve table, or if a curve lacks rows: it has no row with threshold
+        `inf`, or its last row has true negatives. Other missing rows raise no error, and the
+        numbers are then wrong.
 
     Examples
     --------
