@@ -12,7 +12,7 @@ from rocframe.errors import BrokenCurveError, LazyFrameError
 from rocframe.options import NOT_GIVEN, NotGiven, check_flag, check_supported, public
 from rocframe.schemas import CURVE, CURVE_COLUMNS, TABLES, table_of
 from rocframe.table_arguments import check_frame
-from rocframe.text import join_names
+from rocframe.text import format_list, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -334,8 +334,8 @@ def _check_curve(columns: Sequence[str]) -> None:
     drawn = [table for table in TABLES if table.drawing is not None and table is not CURVE]
     functions = dict.fromkeys(name for table in drawn for name in table.functions)
     raise BrokenCurveError.compose(
-        "chart: not a curve table, because of missing columns: " + ", ".join(map(repr, missing)),
-        "Compute one with .roc.curve(label, score, by=…), or pass an unchanged table of "
+        f"chart: expected a curve table, but it has no column {format_list(missing)}",
+        "Compute a curve table with .roc.curve(label, score, by=…), or pass an unchanged table of "
         f"{join_names(list(functions), 'or')}.",
     )
 

@@ -331,8 +331,8 @@ def _warnings(update: StoreUpdate, options: StoreOptions) -> list[str]:
         warnings.append(f"no row with the positive class {options.positive!r} in {files}.")
     if update.incomplete:
         warnings.append(
-            "an earlier run was interrupted while it changed the rows of logs that no longer "
-            "exist, so their rows may be incomplete or counted twice: "
-            f"{join_first(update.incomplete, 5)}. Restore these logs and run the command again."
+            "an earlier run was interrupted. The rows of these logs may be incomplete or counted "
+            f"twice: {join_first(update.incomplete, 5)}. The logs no longer exist: restore them "
+            "and run the command again."
         )
     return warnings

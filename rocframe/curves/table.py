@@ -373,8 +373,8 @@ def _common_hull_hint(table: CurveLayout) -> str:
     if "slope_low" not in table.row or across == "note":
         return ""
     return (
-        "The table is a common hull: its thresholds and counts are those of several curves, which "
-        f"the column {across!r} names. Compute the area from the columns fpr and tpr, or use "
+        "The table is a common hull: its thresholds and counts are from several curves (see the "
+        f"column {across!r}). Compute the area from the columns fpr and tpr, or use "
         "hull() without across=."
     )
 

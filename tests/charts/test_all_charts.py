@@ -278,8 +278,8 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.chart(PREDICTIONS)
     assert str(caught.value) == (
-        "chart: not a curve table, because of missing columns: 'threshold', 'tp', 'fp', 'fn', "
-        "'tn'.\nCompute one with .roc.curve(label, score, by=…), or pass an unchanged table of "
+        "chart: expected a curve table, but it has no column 'threshold', 'tp', 'fp', 'fn', 'tn'.\n"
+        "Compute a curve table with .roc.curve(label, score, by=…), or pass an unchanged table of "
         "average, at, operating_point, repaired_auc, transfer, intervals, confusion_matrix, mix, "
         "combine, "
         "combine_points, chain, hull, cost_curve, relative_superiority, lc_index, "

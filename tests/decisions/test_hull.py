@@ -221,8 +221,8 @@ def test_a_common_hull_is_no_curve_and_its_area_is_that_of_its_rates():
         with pytest.raises(rf.BrokenCurveError) as caught:
             common.roc.area(by=by)
         assert str(caught.value) == (
-            f"{problem}.\nThe table is a common hull: its thresholds and counts are those of "
-            "several curves, which the column 'model' names. Compute the area from the columns "
+            f"{problem}.\nThe table is a common hull: its thresholds and counts are from "
+            "several curves (see the column 'model'). Compute the area from the columns "
             "fpr and tpr, or use hull() without across=."
         )
     # From (0, 0) to (0, 1/2), (1/2, 1) and (1, 1).
