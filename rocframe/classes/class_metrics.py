@@ -57,8 +57,8 @@ def class_metrics(
     costs : mapping or square matrix, default None
         For `"expected_cost"`: costs of pairs of classes, `{("a", "b"): 5}`, the cost of predicting
         b if the class is a. Errors that are not in the mapping cost 1. A matrix has a row for each
-        true class and a column for each predicted class, in the order of `prior`. Or the costs of a
-        `tp`, `fp`, `fn` and `tn`, which are then the same for all classes.
+        true class and a column for each predicted class, in the order of `prior`. A mapping with
+        the costs of a `tp`, `fp`, `fn` and `tn` is used for all classes.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     by : str or sequence of str, default None
@@ -76,8 +76,9 @@ def class_metrics(
     ------
     RocframeError
         If the table is not a curve table, has no group column `class`, or already has a column with
-        the name of a metric, if a group is incomplete, if a metric is unknown, if shares do not sum
-        to 1 or lack a class, or if costs are negative, of the wrong shape or of an unknown class.
+        the name of a metric, or if a group is incomplete. Also if a metric is unknown, if shares do
+        not sum to 1 or lack a class, or if costs are negative, of the wrong shape or of an unknown
+        class.
 
     See Also
     --------

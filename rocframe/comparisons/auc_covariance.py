@@ -57,7 +57,9 @@ def auc_covariance(
     """Estimate the covariance matrix of the areas of all models in each group.
 
     DeLong's estimate is computed from the placement values of the rows that all models of the group
-    scored. The matrix determines the variance of any sum or difference of areas.
+    scored. The placement value of a row is the share of rows of the other class that the model
+    ranks correctly relative to this row. The matrix determines the variance of any sum or
+    difference of areas.
 
     Parameters
     ----------

@@ -101,11 +101,14 @@ def drift(
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     reference : object, default "first"
-        Window with which each other window of the group is compared. `"first"`: the first window
-        with positives and negatives. `"previous"`: for each window, the last earlier window with
-        positives and negatives that does not overlap. Otherwise a value of the column `over`, or a
-        DataFrame, LazyFrame or Arrow table of other predictions, such as those of the first month:
-        the reference of each group is then the group with the same keys in this table.
+        Window with which each other window of the group is compared.
+
+        - `"first"`: the first window with positives and negatives.
+        - `"previous"`: for each window, the last earlier window that has positives and negatives,
+          and that does not overlap the window.
+        - A value of the column `over`: this window.
+        - A DataFrame, LazyFrame or Arrow table of other predictions, such as those of the first
+          month: the rows of this table that belong to the same group.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the AUC of the window is
         larger (`"greater"`) or smaller (`"less"`) than the AUC of the reference.

@@ -74,9 +74,8 @@ def decision_curve(
         - `treat_all`: the net benefit of treating all rows, π - (1 - π)·p / (1 - p).
         - `treat_none`: the net benefit of treating no rows, 0.
         - `standardized_net_benefit`: `net_benefit` / π.
-        - `interventions_avoided`: (`net_benefit` - `treat_all`)·(1 - p) / p. This is the decrease
-          of the number of treated negatives, compared with treating all rows, minus the costs of
-          untreated positives.
+        - `interventions_avoided`: (`net_benefit` - `treat_all`)·(1 - p) / p. This is the number of
+          untreated negatives minus (1 - p) / p times the number of untreated positives.
 
         Values are null if the group has no rows. If the group has no positives,
         `standardized_net_benefit` is null. If `prevalence` is given and the group lacks a class,

@@ -112,8 +112,8 @@ def calibration(
     method : str, default "quantile"
         Method of estimation. Rows with equal scores are in the same bin.
 
-        - `"quantile"`: bins with about the same number of rows. Bin i ends at the lowest score for
-          which the share of rows up to this score is at least (i + 1) / `bins`.
+        - `"quantile"`: bins with about the same number of rows. Bin i, counted from 0, ends at the
+          lowest score for which the share of rows up to this score is at least (i + 1) / `bins`.
         - `"uniform"`: bin i is [i / `bins`, (i + 1) / `bins`); the last bin includes 1.
         - `"isotonic"`: the levels of the isotonic regression of the labels on the score (CORP).
         - `"loess"`: local regression with tricube weights, at points of a grid.
