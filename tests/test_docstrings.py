@@ -263,8 +263,8 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
         every[parameter] -= {
             documented(FUNCTIONS[name]).get(parameter) for name in READ_PROBABILITIES
         }
-    # `volume` has no positive class.
-    every["missing"] -= {documented(rf.volume)["missing"]}
+    # With three classes or more, missing="worst" concerns pairs or triples of rows.
+    every["missing"] -= {documented(f)["missing"] for f in (rf.multiclass_auc, rf.volume)}
     # `compress` does not convert the tables of other packages.
     every["predictions"] -= {documented(rf.compress)["predictions"]}
     for parameter in (

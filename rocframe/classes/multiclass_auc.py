@@ -117,10 +117,9 @@ def multiclass_auc(
         are the same as if the row were repeated that many times. If the table has a column named
         `count`, pass `count="count"` or `count=None`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
-        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
-        negative is a false positive at every threshold.
+        Handling of rows whose label, weight, count or any score is null or NaN. `"raise"`: an
+        error. `"drop"`: the rows are left out, and counted in the column `n_missing`. `"worst"`:
+        for missing scores only; a pair with a missing score counts 0.
 
     Returns
     -------
