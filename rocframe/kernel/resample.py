@@ -584,7 +584,15 @@ class GroupRows:
         )
         steps = StepEdges.at_scores(self.codes, rows, rows)
         corners = np.arange(len(self.codes))
-        return replace(self, pos=rows, neg=rows, corners=corners, steps=steps, corner_steps=steps)
+        return replace(
+            self,
+            pos=rows,
+            neg=rows,
+            corners=corners,
+            steps=steps,
+            corner_steps=steps,
+            clusters=None,
+        )
 
 
 def _merge_rows(

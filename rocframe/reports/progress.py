@@ -19,11 +19,13 @@ class Progress:
 
     In a terminal, the current step has a progress bar, which is removed at the end. In other
     outputs, such as the log of a nightly job, each step is a line. Commands that end before the
-    delay show nothing.
+    delay show nothing. Nothing is shown if stderr is missing, closed or full.
     """
 
     def __init__(self, *, quiet: bool = False, delay: float | None = None) -> None:
-        self._terminal = sys.stderr.isatty()
+        # In a process without a console, stderr is None.
+        quiet = quiet or sys.stderr is None or sys.stderr.closed
+        self._terminal = not quiet and sys.stderr.isatty()
         if delay is None:
             delay = 1.0 if self._terminal else 5.0
         self._start = monotonic()
@@ -50,6 +52,7 @@ class Progress:
             self._timer.cancel()
         with self._lock:
             self._active = False
+            self._step = ""  # the timer can end at the same time, and must not show a step
             if self._bar is not None:
                 self._bar.stop()
 
@@ -103,8 +106,11 @@ class Progress:
         elif self._step != self._shown_step:
             self._shown_step = self._step
             seconds = monotonic() - self._start
-            sys.stderr.write(f"rocframe: {seconds:6.1f} s  {self._step}\n")
-            sys.stderr.flush()
+            try:
+                sys.stderr.write(f"rocframe: {seconds:6.1f} s  {self._step}\n")
+                sys.stderr.flush()
+            except (OSError, ValueError):  # a full disk or a closed stderr does not stop the work
+                self._active = False
 
 
 def _start_bar(start: float) -> Bar:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import re
 import sys
 import time
@@ -40,6 +41,37 @@ def test_quiet_commands_show_no_progress(capsys):
     with Progress(quiet=True, delay=0) as progress:
         progress.step("Reading")
         time.sleep(0.05)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("stderr", ["none", "closed", "full"])
+def test_progress_does_not_fail_without_a_working_stderr(stderr, monkeypatch):
+    stream = None
+    if stderr != "none":
+        stream = io.StringIO()
+        stream.close()
+    if stderr == "full":
+        stream = FullFile()
+    monkeypatch.setattr(sys, "stderr", stream)
+    for quiet in (True, False):
+        with Progress(quiet=quiet, delay=0) as progress:
+            progress.step("Reading")
+            if stream is not None:
+                stream.close()
+            progress.step("Counting")
+
+
+class FullFile(io.StringIO):
+    """A file on a full disk."""
+
+    def write(self, text: str) -> int:  # noqa: ARG002
+        raise OSError(28, "No space left on device")
+
+
+def test_a_timer_that_ends_with_the_command_shows_no_step(capsys):
+    with Progress(delay=60) as progress:
+        progress.step("Reading")
+    progress._activate()
     assert capsys.readouterr().err == ""
 
 
