@@ -165,17 +165,22 @@ def gate(
         - `"undecided"`: the test has no p-value. The group does not pass; `note` has the reason.
         - `"ignored"`: the group does not count because of `min_rows`.
 
-        `deterioration` is `auc_old - auc_new` or, for losses, the loss of the new model minus the
-        loss of the old model. If `deterioration` is positive, the new model is worse. `limit` is
-        the upper one-sided confidence limit of `deterioration`; `level` must be above 0.5. Without
-        adjustment, a group passes if `limit` is below `margin`. `limit` is not adjusted for the
-        number of groups. `p_value` is the p-value of the null hypothesis that the deterioration is
-        at least `margin`. `se` is the standard error of the deterioration. These columns are
-        Float64. For other metrics, the columns of values are named `average_precision_old` and
-        `average_precision_new`, and so on.
+        These columns are Float64:
+
+        - `deterioration` is `auc_old - auc_new` or, for losses, the loss of the new model minus the
+          loss of the old model. If `deterioration` is positive, the new model is worse.
+        - `limit` is the upper one-sided confidence limit of `deterioration`, without an adjustment
+          for the number of groups. If `adjust` is None, a group passes if `limit` is below
+          `margin`.
+        - `p_value` is the p-value of the null hypothesis that the deterioration is at least
+          `margin`. `p_adjusted` is this p-value after the adjustment for the number of groups.
+        - `se` is the standard error of the deterioration.
+        - `auc_old` and `auc_new` are the metrics of the two models. For other metrics, the columns
+          are named `average_precision_old` and `average_precision_new`, and so on.
 
         `n_paired` (Int64) is the number of rows that both models scored, and null for unpaired
-        rows. `ci_level` (Float64) is `level`, and `test` (String) is `method`.
+        rows. `ci_level` (Float64) is `level`, which must be above 0.5, and `test` (String) is
+        `method`.
 
         `note` (String) is null, or the first of these values that applies:
 
