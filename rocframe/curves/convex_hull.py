@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# If curves have more than 64 rows on average, the hull of every 64th row is computed first.
-SAMPLED_EVERY = 64
+# If curves have more than 32 rows on average, the hull of every 32nd row is computed first.
+SAMPLED_EVERY = 32
 MAX_EXACT_PRODUCT = 2**61  # sums and differences of two products up to this limit fit into Int64
 HULL_ROUNDING = 1e-13  # larger than rounding errors of sums of weights whose total is about 1
 
@@ -88,32 +88,39 @@ def _hull_vertices(
     if tp.dtype.kind == "i" and int(tp.max()) * int(fp.max()) > MAX_EXACT_PRODUCT:
         tp, fp = tp.astype(object), fp.astype(object)
     is_exact = tp.dtype.kind != "f" and fp.dtype.kind != "f"
-    left, right = starts[:-1], starts[1:] - 1
+    left, right, sizes = starts[:-1], starts[1:] - 1, np.diff(starts)
     is_vertex[left] = is_vertex[right] = True
-    segment = np.repeat(np.arange(len(left)), np.diff(starts))
     rows = np.arange(len(tp))
-    # The row farthest above the straight line between the ends of a segment is a vertex. Rows on or
-    # below the line are not vertices. Each pass removes at least one row, so the loop ends.
+    # `sizes` are the numbers of the rows of the segments from `left` to `right`. The row farthest
+    # above the straight line between the ends of a segment is a vertex. Rows on or below the line
+    # are not vertices. Each pass removes at least one row, so the loop ends.
     while len(rows):
-        a, b = left[segment], right[segment]
-        height, width = tp[b] - tp[a], fp[b] - fp[a]
-        above = (tp[rows] - tp[a]) * width - (fp[rows] - fp[a]) * height
-        limit = 0 if is_exact else HULL_ROUNDING * (height + width)
-        is_above = np.asarray(above > limit, bool)
-        if not is_above.any():
+        tp1, fp1 = tp[left], fp[left]
+        height, width = tp[right] - tp1, fp[right] - fp1
+        above, across = tp[rows], fp[rows]
+        above -= tp1.repeat(sizes)
+        above *= width.repeat(sizes)
+        across -= fp1.repeat(sizes)
+        across *= height.repeat(sizes)
+        above -= across
+        limit = 0 if is_exact else (HULL_ROUNDING * (height + width)).repeat(sizes)
+        remaining = np.flatnonzero(above > limit)
+        if not len(remaining):
             break
-        rows, segment, above = rows[is_above], segment[is_above], above[is_above]
-        is_first = is_run_start(segment)
-        index = np.cumsum(is_first) - 1
-        firsts = np.flatnonzero(is_first)
-        farthest = np.flatnonzero(above == np.maximum.reduceat(above, firsts)[index])
-        middle = rows[farthest[is_run_start(index[farthest])]]
+        rows, above = rows[remaining], above[remaining]
+        ends = np.searchsorted(remaining, np.cumsum(sizes))
+        sizes = np.diff(ends, prepend=0)
+        is_split = sizes > 0
+        left, right, sizes, ends = (part[is_split] for part in (left, right, sizes, ends))
+        firsts = ends - sizes
+        farthest = np.flatnonzero(above == np.maximum.reduceat(above, firsts).repeat(sizes))
+        farthest = farthest[np.searchsorted(farthest, firsts)]
+        middle = rows[farthest]
         is_vertex[middle] = True
-        halves = np.stack([left[segment[firsts]], middle, right[segment[firsts]]])
-        left, right = halves[:2].T.ravel(), halves[1:].T.ravel()
-        segment = 2 * index + (rows > middle[index])
-        not_vertex = rows != middle[index]
-        rows, segment = rows[not_vertex], segment[not_vertex]
+        left = np.stack([left, middle], axis=1).ravel()
+        right = np.stack([middle, right], axis=1).ravel()
+        # The next pass removes the vertex itself, because its distance from the new line is 0.
+        sizes = np.stack([farthest - firsts, ends - farthest], axis=1).ravel()
     return is_vertex
 
 

@@ -190,7 +190,9 @@ def _select_rows(
         points = ExaminedPoints.from_rows(axes, counts, np.flatnonzero(examined))
     if axes.curved:
         points = points.insert_between_rows(axes, max(CURVED_STEP * max_error, MIN_CURVED_STEP))
-    rows, error = points.choose_rows(axes, required, max_error)
+    is_integer = counts.tp.dtype.kind == "i"
+    is_exact = is_integer and bool((axes.pos * axes.x_total < MAX_CORNER_PRODUCT).all())
+    rows, error = points.choose_rows(axes, required, max_error, is_exact=is_exact)
     error[~defined] = np.nan
     return rows, error
 
@@ -303,9 +305,12 @@ class ExaminedPoints:
         return ExaminedPoints(points=points, x=x, y=y, dx=dx, dy=dy)
 
     def choose_rows(
-        self, axes: DisplayAxes, required: NDArray[np.bool_], max_error: float
+        self, axes: DisplayAxes, required: NDArray[np.bool_], max_error: float, *, is_exact: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the rows that remain in simplified curves, and the error bound of each curve."""
+        """Return the rows that remain in simplified curves, and the error bound of each curve.
+
+        `is_exact` states that products of two counts have no rounding errors.
+        """
         points = self.points
         curve, (x_count, other_count) = points.curve, axes.axis_counts(points.tp, points.fp)
         # The larger of the deviations before and after a point.
@@ -316,8 +321,9 @@ class ExaminedPoints:
             left: NDArray[np.int64],
             right: NDArray[np.int64],
             sizes: NDArray[np.int64],
-        ) -> NDArray[np.float64]:
+        ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             """Return the distances of points from the straight lines between two other points."""
+            factor = np.ones(len(left))
             left, right = left.repeat(sizes), right.repeat(sizes)
             width, height = x_count[right] - x_count[left], other_count[right] - other_count[left]
             # If only one count changes, the curve is a straight line, and the deviation is 0.
@@ -332,7 +338,7 @@ class ExaminedPoints:
                 x = axes.x(x_count[left] + other_share * width, curve[point])
                 result = np.maximum(result, abs(self.x[point] - x) + dx[point])
             result[flat] = 0
-            return result
+            return result, factor
 
         is_complete = not (dx.any() or dy.any())
 
@@ -341,7 +347,7 @@ class ExaminedPoints:
             left: NDArray[np.int64],
             right: NDArray[np.int64],
             sizes: NDArray[np.int64],
-        ) -> NDArray[np.float64]:
+        ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             """Return the result of `deviation` for axes on which rates are linear."""
             x, y, line = x_count[left], other_count[left], curve[left]
             width, height = x_count[right] - x, other_count[right] - y
@@ -349,24 +355,35 @@ class ExaminedPoints:
             width[is_flat] = height[is_flat] = 0
             # The horizontal and the vertical distance of a point from a line are proportional to
             # the cross product of two vectors.
-            across = (x_count[point] - x.repeat(sizes)) * height.repeat(sizes)
-            across -= (other_count[point] - y.repeat(sizes)) * width.repeat(sizes)
+            across, other = x_count[point], other_count[point]
+            across -= x.repeat(sizes)
+            across *= height.repeat(sizes)
+            other -= y.repeat(sizes)
+            other *= width.repeat(sizes)
+            across -= other
             np.abs(across, out=across)
             by_x, by_y = (
                 np.divide(1, size * total[line], out=np.zeros(len(left)), where=~is_flat)
                 for size, total in ((height, axes.x_total), (width, axes.pos))
             )
-            result: NDArray[np.float64]
+            if is_complete and is_exact:
+                # Exact distances that differ are not equal after the multiplication by a factor.
+                return across, np.maximum(by_x, by_y)
             if is_complete:
-                result = across * np.maximum(by_x, by_y).repeat(sizes)
+                across *= np.maximum(by_x, by_y).repeat(sizes)
             else:
-                result = across * by_x.repeat(sizes) + dx[point]
-                result = np.maximum(result, across * by_y.repeat(sizes) + dy[point])
-            return result
+                by_y_distance = across * by_y.repeat(sizes) + dy[point]
+                across *= by_x.repeat(sizes)
+                across += dx[point]
+                np.maximum(across, by_y_distance, out=across)
+            return across, np.ones(len(left))
 
-        is_row = points.row != BETWEEN
-        is_required = np.zeros(len(is_row), bool)
-        is_required[is_row] = required[points.row[is_row]]
+        if axes.curved:
+            is_row = points.row != BETWEEN
+            is_required = np.zeros(len(is_row), bool)
+            is_required[is_row] = required[points.row[is_row]]
+        else:
+            is_row, is_required = None, required[points.row]
         with np.errstate(divide="ignore", invalid="ignore"):
             selected, error = douglas_peucker(
                 points.starts,

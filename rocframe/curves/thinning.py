@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Positions: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
     Deviation: TypeAlias = Callable[
         [NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-        NDArray[np.float64],
+        tuple[NDArray[np.float64], NDArray[np.float64]],
     ]
 
 
@@ -101,9 +101,9 @@ def corner_points(
         left: NDArray[np.int64],
         right: NDArray[np.int64],
         sizes: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         rows = points, left.repeat(sizes), right.repeat(sizes)
-        return segment_distance(*((x[part], y[part]) for part in rows))
+        return segment_distance(*((x[part], y[part]) for part in rows)), np.ones(len(left))
 
     return douglas_peucker(starts, deviation, tolerance, required=required)[0]
 
@@ -144,8 +144,9 @@ def douglas_peucker(
     """Return a mask of selected points of each line, and the largest deviation of each line.
 
     Segments are straight lines between neighboring selected points. `deviation(points, left, right,
-    sizes)` returns the distances of points from segments. Segment i is the line between the points
-    `left[i]` and `right[i]`. The first `sizes[0]` points belong to the first segment, the following
+    sizes)` returns a distance for each point and a factor for each segment. The distance of a point
+    from its segment is the product of the two. Segment i is the line between the points `left[i]`
+    and `right[i]`. The first `sizes[0]` points belong to the first segment, the following
     `sizes[1]` points to the second segment, and so on. Each segment with a deviation above the
     tolerance is split at its farthest point (Douglas and Peucker, 1973).
     Points in the mask `required` are always selected. Other points are selected only if they are in
@@ -173,10 +174,11 @@ def douglas_peucker(
         inner = right - left - 1
         firsts = np.cumsum(inner) - inner
         points = concatenated_ranges(left + 1, inner)
-        distance = deviation(points, left, right, inner)
+        distance, factor = deviation(points, left, right, inner)
         worst = np.maximum.reduceat(distance, firsts)
-        is_split = worst > limit[line]
-        np.maximum.at(largest, line[~is_split], worst[~is_split])
+        largest_distance = worst * factor
+        is_split = largest_distance > limit[line]
+        np.maximum.at(largest, line[~is_split], largest_distance[~is_split])
         if allowed is not None:
             distance = np.where(allowed[points], distance, -1.0)
             worst = np.maximum.reduceat(distance, firsts)
