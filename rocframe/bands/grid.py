@@ -191,9 +191,8 @@ class BandLimits:
     notes: NDArray[np.object_] | None = None
 
 
-SHIFT_TOLERANCE = (
-    1e-9  # added to shifts, so that rounding errors have no effect at vertical segments
-)
+# Added to shifts, so that rounding errors have no effect at vertical segments.
+SHIFT_TOLERANCE = 1e-9
 
 
 def shifted_limits(

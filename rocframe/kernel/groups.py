@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.cases import Cases
 
 
-MAX_KEY_CELLS = 1 << 22  # the tables of cells fit into the cache
+MAX_KEY_CELLS = 1 << 22  # the tables of cells need at most 12 bytes per cell, or 50 MB
 MAX_DIGIT_BITS = 14  # a block has counts of at most 2**14 digits
 PARTITIONED_ROWS = 1 << 16  # number of rows that a thread sorts by group at a time
 
@@ -219,6 +219,7 @@ class GroupNumbers:
             for column in integers[1:]:
                 cells = cells * np.uint64(column.size) + column.cells(part)
             number[part] = cells
+            # Several threads can write the same cell. All rows of a cell have the same keys.
             row_of_cell[cells] = np.arange(part.start, part.stop)
 
         parts = split_rows(keys.height, PARTITIONED_ROWS)
@@ -307,7 +308,11 @@ class IntegerKey(NamedTuple):
 
     @classmethod
     def from_series(cls, key: pl.Series) -> IntegerKey | None:
-        """Return the integers, or None for other types and for a range above `MAX_KEY_CELLS`."""
+        """Return the integers of a column of keys.
+
+        Return None for other types, if the range is larger than `MAX_KEY_CELLS`, or if all keys
+        are null.
+        """
         physical = key.cast(pl.UInt8) if key.dtype == pl.Boolean else key.to_physical()
         if not physical.dtype.is_integer() or physical.dtype in {pl.Int128, pl.UInt128}:
             return None

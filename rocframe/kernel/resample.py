@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 # of all kinds are faster than draws of single rows.
 MULTINOMIAL_RATIO = 32
 REUSED_BYTES = 1 << 24  # freed memory up to this size is reused for the next batch
-MAX_STORED_NUMBERS = (
-    1 << 19
-)  # maximum number of values of all replicates that a chunk of groups keeps in memory
+# Maximum number of values of all replicates that a chunk of groups keeps in memory.
+MAX_STORED_NUMBERS = 1 << 19
 RowCounts: TypeAlias = "NDArray[np.int64]"  # one row per replicate, one column per kind of row
 
 
@@ -411,7 +410,7 @@ def _split_groups(
 
     `n_values` is the number of values of all replicates of one group.
     """
-    # A chunk has at least one group for each thread.
+    # This limit is at least one group for each thread.
     most = max(count_workers(), MAX_STORED_NUMBERS // max(n_values, 1))
     rows = np.cumsum(np.diff(scan.rows.starts)[groups]) // (4 * BLOCK_ROWS)
     starts = run_starts(rows)

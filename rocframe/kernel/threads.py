@@ -27,8 +27,8 @@ R = TypeVar("R")
 def count_workers() -> int:
     """Return the number of threads of polars, which rocframe uses as well.
 
-    On a thread on which polars runs a query, `thread_pool_size` returns 1. Therefore it is called
-    on a new thread.
+    On a thread on which polars runs a query, `thread_pool_size` can return 1. Therefore it is
+    called on a new thread.
     """
     with ThreadPoolExecutor(1) as reader:
         return max(1, reader.submit(thread_pool_size).result())
@@ -44,7 +44,8 @@ def run_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
     """Call `function` on every task in parallel; return its results in the order of tasks.
 
     If a task calls `run_parallel`, the inner tasks run one after the other. Otherwise all threads
-    could wait for inner tasks that no thread is free to start.
+    could wait for inner tasks that no thread is free to start. For the same reason, a task must not
+    run a query of polars: all threads of polars could wait for tasks.
     """
     task_list = list(tasks)
     is_nested = current_thread().name.startswith(THREAD_NAME)

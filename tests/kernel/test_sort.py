@@ -53,6 +53,18 @@ def test_sorted_codes_and_their_order_are_those_of_a_stable_sort(name: str) -> N
         np.testing.assert_array_equal(codes, result)
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+def test_large_groups_are_sorted_with_any_number_of_threads(
+    workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sort, "count_workers", lambda: workers)
+    for codes in CODES.values():
+        result = codes.copy()
+        sort_groups(result, np.array([0, 5_000, ROWS]))
+        expected = np.concatenate([np.sort(codes[:5_000]), np.sort(codes[5_000:])])
+        np.testing.assert_array_equal(result, expected)
+
+
 def test_no_codes_have_an_empty_order() -> None:
     order, codes = sort_order(np.zeros(0, np.uint64), np.array([0, 0]))
     assert len(order) == len(codes) == 0
