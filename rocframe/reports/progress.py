@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from threading import Lock, Timer
 from time import monotonic
@@ -25,7 +26,8 @@ class Progress:
     def __init__(self, *, quiet: bool = False, delay: float | None = None) -> None:
         # In a process without a console, stderr is None.
         quiet = quiet or sys.stderr is None or sys.stderr.closed
-        self._terminal = not quiet and sys.stderr.isatty()
+        # A terminal with TERM=dumb cannot show a bar.
+        self._terminal = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         if delay is None:
             delay = 1.0 if self._terminal else 5.0
         self._start = monotonic()

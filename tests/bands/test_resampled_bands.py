@@ -110,9 +110,10 @@ def test_the_distance_of_curves_is_the_shift_that_moves_one_past_the_other(table
     assert apart < 1e-8 or not band_oracle.inside(*rates, *move[2:])
 
 
-def test_the_distance_of_long_curves_is_that_of_all_their_points():
+@pytest.mark.parametrize(("n_points", "n_knots"), [(1500, 30), (150, 300)])
+def test_the_distance_of_long_curves_is_that_of_all_their_points(n_points, n_knots):
     rng = np.random.default_rng(6)
-    rates = np.sort(rng.integers(0, 50, (2, 8, 1500)) / 50, axis=-1)
+    rates = np.sort(rng.integers(0, 50, (2, 8, n_points)) / 50, axis=-1)
     curves = [RotatedCurves.from_rates(x, y, n_pos=9, n_neg=16) for x, y in rates.swapaxes(0, 1)]
     first, *others = curves
     several = RotatedCurves(
@@ -121,8 +122,8 @@ def test_the_distance_of_long_curves_is_that_of_all_their_points():
         position=np.array([other.position for other in others]),
         height=np.array([other.height for other in others]),
     )
-    knots = np.linspace(0, 7, 30)
-    scale = DistanceScale.at_knots(knots, rng.uniform(0.5, 1, 30), first)
+    knots = np.linspace(0, 7, n_knots)
+    scale = DistanceScale.at_knots(knots, rng.uniform(0.5, 1, n_knots), first)
     expected = []
     for other in others:
         at = np.concatenate([first.position, other.position, knots])

@@ -34,6 +34,8 @@ OTHERS = {
     "string": column(["b", "a", None], pl.String()),
     "float": column([0.5, -1.0, None], pl.Float64()),
     "far apart": column([-(2**63), 2**63 - 1], pl.Int64()),
+    "int128": column([1, 2, None], pl.Int128()),
+    "nulls": column([None], pl.Int64()),
     "time": column([time(1), time(2)], pl.Time()),
     "null": column([None], pl.Null()),
 }

@@ -90,6 +90,14 @@ def test_a_terminal_shows_one_line_with_a_bar(monkeypatch, capsys):
     assert last.endswith("Drawing 2 of 2")
 
 
+def test_a_terminal_without_control_codes_shows_lines(monkeypatch, capsys):
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Progress(delay=0) as progress:
+        progress.step("Reading")
+    assert capsys.readouterr().err.endswith("Reading\n")
+
+
 def test_the_bar_shows_the_share_of_the_steps():
     progress = Progress(delay=60)
     progress.step("Reading")
