@@ -15,7 +15,7 @@ from rocframe.compression.engines import (
     engine_schema,
     has_python_objects,
 )
-from rocframe.errors import MassError, RepeatedNameError
+from rocframe.errors import MassError, OptionValueError, RepeatedNameError
 from rocframe.frames import through_node
 from rocframe.inputs.cases import is_positive
 from rocframe.inputs.roles import bind_roles
@@ -99,6 +99,13 @@ class Cells:
 
     def table(self, rounding: Rounding) -> pl.LazyFrame:
         """Return the compressed table, with scores that are rounded in this way."""
+        if rounding.relative and len(self.scores) > 1:
+            raise OptionValueError.compose(
+                "relative",
+                True,
+                "several scores are given, but a row has only one score_width",
+                "Use resolution= without relative=, or compress each score separately.",
+            )
         options = {"resolution": rounding.resolution, "relative": rounding.relative}
         widths = [cell_width(pl.col(name).cast(pl.Float64), **options) for name in self.scores]
         cells = self.count(rounding)

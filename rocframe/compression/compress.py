@@ -63,6 +63,7 @@ def compress(
         Round down to multiples of `resolution` times the largest power of two that is not above the
         absolute score. For example, `resolution=0.01, relative=True` changes a score by at most a
         hundredth. Use this option for small probabilities and other scores of very different sizes.
+        It is not available for several scores.
     max_envelope : float, default None
         A number above 0 and below 1. Find the coarsest resolution for which `auc_optimistic -
         auc_pessimistic` is at most this number. Each group has its own resolution. If

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from math import log2
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rocframe.compression.cells import COUNT, LABEL, WEIGHT, WIDTH
-from rocframe.compression.resolution import Rounding
+from rocframe.compression.resolution import RESOLUTIONS, Rounding
 from rocframe.frames import collect_frame, number_distinct_rows
 from rocframe.inputs.score_cells import round_down
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 # Each pass over the data keeps more binary digits of the largest score, until all envelopes are
 # small enough. The last pass does not round scores.
 DIGITS = (16, 24, 34, 44, None)
-MAX_DIGITS = 52
+MIN_EXPONENT, MAX_EXPONENT = (round(log2(resolution)) for resolution in RESOLUTIONS)
 GROUP = "group"
 
 
@@ -32,7 +33,7 @@ def cells_within_envelope(cells: Cells, limit: float) -> pl.DataFrame:
     found by bisection of its exponent. Groups with only one class keep the resolution of the last
     pass over the data.
     """
-    largest = cells.largest_exponent()
+    largest = min(cells.largest_exponent(), MAX_EXPONENT - 1)
     for digits in DIGITS:
         rounding = Rounding() if digits is None else Rounding(2.0 ** (largest - digits))
         counted = collect_frame(cells.count(rounding))
@@ -47,7 +48,9 @@ def cells_within_envelope(cells: Cells, limit: float) -> pl.DataFrame:
             break
 
     has_both = ~np.isnan(_envelopes(rows, cells, last))
-    low = np.full(n_groups, largest - (digits or MAX_DIGITS))
+    # A single large score must not limit the resolution of all others in the last pass.
+    finest = min(largest, MIN_EXPONENT) if digits is None else largest - digits
+    low = np.full(n_groups, finest)
     high = np.where(has_both & ~too_large, largest + 1, low)
     while (low < high).any():
         middle = (low + high + 1) // 2

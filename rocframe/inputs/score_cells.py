@@ -101,7 +101,9 @@ def group_resolution(
         ends = [end.over(by) for end in ends]
     narrowest, widest, lowest, highest, exact_zero = ends
     differ = (narrowest < widest) | (exact_zero & (widest > 0))
-    relative = (differ & (lowest == highest)).fill_null(False) & (len(edges) == 1)
+    # The ratio is infinite if cells that begin at 0 have a width.
+    same_ratio = (lowest == highest) & highest.is_finite()
+    relative = (differ & same_ratio).fill_null(False) & (len(edges) == 1)
     resolution = pl.when(relative).then(highest).otherwise(widest).fill_null(0.0)
     return resolution, relative
 

@@ -185,6 +185,35 @@ def test_max_envelope_finds_the_coarsest_resolution_of_each_group():
     assert_frame_equal(rf.compress(tied, "label", "score", max_envelope=0.01), exact)
 
 
+def test_a_single_huge_score_does_not_prevent_max_envelope_from_rounding_the_others():
+    frame = sample().drop("g").with_columns(pl.col("score") / 8)
+    outlier = pl.DataFrame({"label": [True], "score": [1e30]})
+    table = rf.compress(pl.concat([frame, outlier]), "label", "score", max_envelope=0.01)
+    alone = rf.compress(frame, "label", "score", max_envelope=0.01)
+    exact = rf.compress(frame, "label", "score")
+    assert alone.height <= table.height < exact.height
+    area = rf.auc(table, "label", "score", count="count", missing="drop").row(0, named=True)
+    assert 0 < area["auc_optimistic"] - area["auc_pessimistic"] <= 0.01
+
+
+def test_max_envelope_accepts_the_largest_numbers_of_float64():
+    frame = pl.DataFrame({"label": [1, 0, 1, 0], "score": [1.7e308, -1.7e308, 0.5, 0.3]})
+    table = rf.compress(frame, "label", "score", max_envelope=0.3)
+    assert table["count"].sum() == 4
+    assert table["score"].is_finite().all()
+    area = rf.auc(table, "label", "score", count="count").row(0, named=True)
+    assert area["auc_pessimistic"] <= 1 <= area["auc_optimistic"] <= area["auc_pessimistic"] + 0.3
+
+
+def test_exact_scores_of_zero_are_combined_with_cells_that_begin_at_zero():
+    exact = pl.DataFrame({"label": [True, False], "score": [0.0, 5e-324]})
+    rounded = pl.DataFrame({"label": [True, False], "score": [0.1, 0.2]})
+    parts = [rf.compress(exact, "label", "score")]
+    parts.append(rf.compress(rounded, "label", "score", resolution=0.25))
+    expected = rf.compress(pl.concat([exact, rounded]), "label", "score", resolution=0.25)
+    assert_frame_equal(rf.compress(pl.concat(parts), "label", "score", count="count"), expected)
+
+
 def test_several_scores_are_merged_if_all_are_equal_and_can_still_be_compared():
     rng = np.random.default_rng(2)
     frame = pl.DataFrame({"label": rng.random(300) < 0.5})
@@ -317,6 +346,16 @@ def test_wrong_input_raises_an_error(case, lazy):
     with pytest.raises(rf.RocframeError) as error:
         rf.compress(frame, "label", "score", **options).lazy().collect()
     assert str(error.value).split("\n\n")[0] == message
+
+
+def test_several_scores_have_no_relative_resolution():
+    frame = pl.DataFrame({"label": [1, 0], "a": [0.1, 0.2], "b": [1.0, 2.0]})
+    with pytest.raises(rf.RocframeError) as caught:
+        rf.compress(frame, "label", ["a", "b"], resolution=0.1, relative=True)
+    assert str(caught.value) == (
+        "relative=True: several scores are given, but a row has only one score_width.\n"
+        "Use resolution= without relative=, or compress each score separately."
+    )
 
 
 def test_a_score_with_the_name_of_another_column_raises_an_error():
