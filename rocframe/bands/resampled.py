@@ -37,7 +37,7 @@ ENVELOPE_POSITIONS = (
 )
 # To compare a curve with replicates, each replicate is first divided into parts of about the length
 # SEARCH_WIDTH, and then repeatedly into SEARCH_PARTS smaller parts.
-SEARCH_WIDTH, SEARCH_PARTS = 0.4, 8
+SEARCH_WIDTH, SEARCH_PARTS = 0.15, 4
 DISTANCE_MARGIN = 1e-9  # larger than the rounding errors of distances
 MIN_RELATIVE_SD = 0.5  # smallest standard deviation at a position, as a fraction of the largest one
 
@@ -292,12 +292,15 @@ class RotatedCurves:
         ) -> NDArray[np.float64]:
             """Return count / total * largest at (0, 0), at all points of curves, and at (1, 1)."""
             counts, factor = counts.reshape(size, -1), (largest / total)[:, None]
-            values = np.zeros((size, counts.shape[1] + 3))
+            values = np.empty((size, counts.shape[1] + 3))
+            values[:, :2] = 0
             np.multiply(counts, factor, out=values[:, 2:-1])
             if first.any():
                 values[:, 1:-1] += first[:, None] * factor
             values[:, -1] = largest
-            return np.minimum(values, largest, out=values)  # a product can be rounded up
+            if (values[:, -2] > largest).any():  # the largest product can be rounded up
+                np.minimum(values, largest, out=values)
+            return values
 
         fp, first = sample.block.fp, np.broadcast_to(totals.unscored_neg, size)
         x = coordinates(fp, first, totals.neg, self.x_max)
