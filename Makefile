@@ -86,9 +86,10 @@ browser: $(READY) ## run the tests that draw many charts, and those in chromium 
 	elif [ -n "$$CI" ]; then echo "chromium is not installed" >&2; exit 1; \
 	else echo "Browser tests skipped: chromium is not installed."; fi
 
-docs: $(READY) ## build the documentation in docs/_build/html
+docs: $(READY) ## build the documentation in docs/_build/html, and check its links
 	@rm -rf docs/api
 	@$(BIN)/sphinx-build -q -n -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	@$(BIN)/python tests/check_docs.py docs/_build/html
 	@echo "Documentation: docs/_build/html/index.html"
 
 # The wheel is built from the sdist and tested in an empty environment, then with the extra. The

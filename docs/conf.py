@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import imagesize
 from docutils import nodes
+from sphinx.transforms import SphinxTransform
 
 import rocframe as rf
 
@@ -22,6 +24,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "myst_parser",
+    "sphinx_design",
 ]
 exclude_patterns = ["_build"]
 nitpicky = True
@@ -59,13 +62,26 @@ html_theme_options = {
 }
 
 
-def link_images(app: Sphinx, document: nodes.document) -> None:
-    """Set the width of each image, because Sphinx links only images with a width to their files."""
-    for image in document.findall(nodes.image):
-        width, _ = imagesize.get(app.srcdir / image["uri"])
-        image.setdefault("width", f"{width}px")
+class Pictures(SphinxTransform):
+    """Show each picture in the version for light or for dark pages, with a link to its file."""
+
+    default_priority = 10  # before Sphinx copies the images
+
+    def apply(self, **_: Any) -> None:
+        """Set the widths of the images, and add their versions for dark pages."""
+        folder = Path(self.env.doc2path(self.env.docname)).parent
+        for image in list(self.document.findall(nodes.image)):
+            path = folder / image["uri"]
+            # Sphinx links only images with a width to their files.
+            image.setdefault("width", f"{imagesize.get(path)[0]}px")
+            if path.with_stem(f"{path.stem}-dark").exists():
+                dark = image.deepcopy()
+                dark["uri"] = str(Path(image["uri"]).with_stem(f"{path.stem}-dark"))
+                dark["classes"].append("only-dark")
+                image["classes"].append("only-light")
+                image.parent.insert(image.parent.index(image) + 1, dark)
 
 
 def setup(app: Sphinx) -> None:
-    """Connect the functions of this file to Sphinx."""
-    app.connect("doctree-read", link_images)
+    """Add the transform of this file to Sphinx."""
+    app.add_transform(Pictures)

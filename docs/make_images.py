@@ -1,7 +1,9 @@
-"""Write the pictures of the README and of the documentation: `python docs/make_images.py`.
+"""Write the pictures of the README and of the documentation: `python docs/make_images.py [PART]`.
 
-The pictures of pages need the browser chromium. The picture of the page on large logs shows the
-measurements in docs/scale.json.
+PART is a part of the paths of the pictures to write, such as `course/`. Without PART, all pictures
+are written. There are two files of each picture: for light and for dark pages. The screenshots of
+pages need the browser chromium. The picture of the page on large logs shows the measurements in
+docs/scale.json.
 """
 
 from __future__ import annotations
@@ -9,56 +11,89 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+import altair as alt
 import polars as pl
 import scale
-from pictures import DIGESTS, PAGES, digest, pictures
+from pictures import DIGESTS, IMAGES, SCREENSHOTS, digest, pictures
+from vl_convert import vegalite_to_png
 
 import rocframe as rf
+from rocframe.charts.style import DARK
+from rocframe.reports.colors import PAGE_STYLE, with_page_colors
 
-HERE = Path(__file__).parent
 BROWSER = "chromium"
 BROWSER_OPTIONS = (
     *("--headless", "--no-sandbox", "--hide-scrollbars"),
     "--virtual-time-budget=20000",  # milliseconds for the scripts of the page
 )
+COLOR_SCHEMES = {"": "1", "-dark": "0"}  # values of an option of chromium
+# The colors of charts in pages are CSS variables. Pictures have the colors of a palette instead.
+DARK_COLORS = {
+    getattr(PAGE_STYLE, part): getattr(DARK, part)
+    for part in ("background", "foreground", "muted", "grid")
+} | dict(zip(PAGE_STYLE.colors, DARK.colors, strict=True))
 WIDTH, HEIGHTS = 1080, (880, 1150)  # in pixels
 
 
-def main() -> None:
-    """Write all pictures."""
-    votes = rf.datasets.vote()
-    for kind in ("roc", "precision_recall", "det", "lift"):
-        chart = rf.curve(votes, "label", "score", by="model", kind=kind).roc.chart()
-        chart.save(HERE / "images" / f"{kind}.png", ppi=100)
-    areas = rf.auc(votes, "label", "score", by="model")
-    areas.roc.chart().save(HERE / "images" / "auc.png", ppi=100)
-    scale.main()
-    charts = pictures()
-    DIGESTS.parent.mkdir(exist_ok=True)
+def main(selected: str = "") -> None:
+    """Write the pictures whose paths contain `selected`."""
+    charts = pictures(selected)
     for image, chart in charts.items():
-        chart.save(HERE / image, ppi=80)
-    digests = {Path(image).name: digest(chart) for image, chart in charts.items()}
-    DIGESTS.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
-    if shutil.which(BROWSER):
-        write_pages(votes)
+        save(image, chart)
+    if selected in scale.IMAGE:
+        save(scale.IMAGE, scale.chart(scale.read_results()))
+    digests = json.loads(DIGESTS.read_text(encoding="utf-8")) if selected else {}
+    digests |= {image: digest(chart) for image, chart in charts.items()}
+    DIGESTS.write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    if shutil.which(BROWSER) and any(selected in image for image in SCREENSHOTS):
+        write_screenshots()
 
 
-def write_pages(votes: pl.DataFrame) -> None:
+def save(image: str, chart: Any) -> None:
+    """Write a chart for light and for dark pages."""
+    (IMAGES / image).parent.mkdir(exist_ok=True)
+    with alt.theme.enable("rocframe"):
+        spec = chart.to_dict()
+    dark = json.dumps(with_page_colors(spec))
+    for variable, color in DARK_COLORS.items():
+        dark = dark.replace(variable, color)
+    for suffix, text in (("", json.dumps(spec)), ("-dark", dark)):
+        png = vegalite_to_png(text, ppi=80)
+        with_suffix(image, suffix).write_bytes(png)
+
+
+def with_suffix(image: str, suffix: str) -> Path:
+    """Return the file of a picture: `name.png` or `name-dark.png`."""
+    path = IMAGES / image
+    return path.with_stem(path.stem + suffix)
+
+
+def write_screenshots() -> None:
     """Write the pictures of a dashboard and of a report."""
+    votes = rf.datasets.vote()
     two = votes.filter(pl.col("model").is_in(["random_forest", "logistic_regression"]))
     curves = rf.curve(two, "label", "score", by="model")
     with TemporaryDirectory() as folder:
-        board, report = (Path(folder) / f"{Path(image).stem}.html" for image in PAGES)
+        board, report = (Path(folder) / f"{Path(image).stem}.html" for image in SCREENSHOTS)
         rf.save_chart(rf.dashboard(curves, threshold=0.5, costs={"fp": 1, "fn": 5}), board)
         rf.report(votes, "label", "score", path=report, by=["model", "fold"], id="id")
-        for page, image, height in zip((board, report), PAGES, HEIGHTS, strict=True):
-            options = [f"--window-size={WIDTH},{height}", f"--screenshot={HERE / image}"]
-            command = [BROWSER, *BROWSER_OPTIONS, *options, page.as_uri()]
-            subprocess.run(command, check=True, capture_output=True)
+        for page, image, height in zip((board, report), SCREENSHOTS, HEIGHTS, strict=True):
+            for suffix, scheme in COLOR_SCHEMES.items():
+                if page is board and suffix:  # this page is always light
+                    continue
+                options = [
+                    f"--blink-settings=preferredColorScheme={scheme}",
+                    f"--window-size={WIDTH},{height}",
+                    f"--screenshot={with_suffix(image, suffix)}",
+                ]
+                command = [BROWSER, *BROWSER_OPTIONS, *options, page.as_uri()]
+                subprocess.run(command, check=True, capture_output=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

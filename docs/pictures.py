@@ -1,41 +1,63 @@
-"""Run the code of the gallery, in which each picture shows the variable `chart` above it."""
+"""Run the code of the documentation pages, and return the charts that their pictures show.
+
+An image that directly follows a ```python block, or the output of this block, shows the variable
+`chart` of the block. Other images repeat a picture of another place, or are screenshots.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 HERE = Path(__file__).parent
-GALLERY = HERE / "gallery.md"
-PAGES = ("images/gallery/dashboard.png", "images/gallery/report.png")  # a browser draws them
-DIGESTS = HERE / "images" / "gallery" / "digests.json"
+IMAGES = HERE / "images"
+DIGESTS = IMAGES / "digests.json"
+SCREENSHOTS = ("gallery/dashboard.png", "gallery/report.png")  # a browser draws them
 PART = re.compile(
-    r"^```python\n(?P<code>.*?)^```$|^!\[[^\]]*\]\((?P<image>[^)]*)\)$", re.MULTILINE | re.DOTALL
+    r"^```python\n(?P<code>.*?)^```\n"
+    r"(?:\n```text\n.*?^```\n)?"
+    r"(?:\n!\[[^\]]*\]\((?:\.\./)*images/(?P<image>[^)]*)\)$)?",
+    re.MULTILINE | re.DOTALL,
 )
 
 
-def pictures() -> dict[str, Any]:
-    """Run the gallery and return the chart of each image, by image path.
+def pages() -> list[Path]:
+    """Return the Markdown pages of the documentation, without built files."""
+    return sorted(page for page in HERE.rglob("*.md") if not {"_build", "api"} & set(page.parts))
 
-    Images of pages are not included.
+
+def pictures(selected: str = "") -> dict[str, Any]:
+    """Return the chart of each picture, by the path of the picture in docs/images.
+
+    `selected` is a part of the paths. Only the pages with such pictures run.
     """
-    source = GALLERY.read_text(encoding="utf-8")
+    charts: dict[str, Any] = {}
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path("data").symlink_to(HERE.parent / "data", target_is_directory=True)
+        for page in pages():
+            parts = list(PART.finditer(page.read_text(encoding="utf-8")))
+            images = [part["image"] for part in parts if part["image"]]
+            if any(selected in image for image in images):
+                charts |= _charts(page, parts)
+    return {image: chart for image, chart in charts.items() if selected in image}
+
+
+def _charts(page: Path, parts: list[re.Match[str]]) -> dict[str, Any]:
+    """Run the blocks of a page, and return its charts by the paths of their pictures."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     charts: dict[str, Any] = {}
-    for part in PART.finditer(source):
-        if part["image"] in PAGES:
-            continue
-        if part["image"]:
-            charts[part["image"]] = namespace.pop("chart")
-            continue
-        line = source.count("\n", 0, part.start("code"))
+    for part in parts:
+        line = part.string.count("\n", 0, part.start("code"))
         with redirect_stdout(StringIO()):
-            exec(compile("\n" * line + part["code"], GALLERY, "exec", dont_inherit=True), namespace)
+            exec(compile("\n" * line + part["code"], page, "exec", dont_inherit=True), namespace)
+        if part["image"] and part["image"] not in SCREENSHOTS:
+            charts[part["image"]] = namespace.pop("chart")
     return charts
 
 

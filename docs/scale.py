@@ -1,7 +1,7 @@
 """Write the measured part of the page on large logs: `python docs/scale.py`.
 
-The part consists of a summary, a chart and a table. The measurements are those in docs/scale.json,
-which `python -m bench.scale --save` writes.
+The part consists of a summary, a chart and a table. `docs/make_images.py` draws the chart. The
+measurements are those in docs/scale.json, which `python -m bench.scale --save` writes.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from rocframe.charts.style import LIGHT
-
 HERE = Path(__file__).parent
 RESULTS = HERE / "scale.json"
 PAGE = HERE / "large-logs.md"
-IMAGE = "images/scale.png"
+IMAGE = "scale.png"
 START, END = "<!-- measured: start -->\n", "<!-- measured: end -->\n"
 TASKS = {
     "read": "read the columns",
@@ -77,7 +75,7 @@ def chart(results: pl.DataFrame) -> Any:
                 )
             )
         rows.append(alt.hconcat(*panels))
-    return alt.vconcat(*rows).resolve_scale(color="independent").configure(**LIGHT.config())
+    return alt.vconcat(*rows).resolve_scale(color="independent")
 
 
 def text(results: pl.DataFrame) -> str:
@@ -88,7 +86,10 @@ def text(results: pl.DataFrame) -> str:
         for m in machines.iter_rows(named=True)
     ]
     lines += ["", summary(results), ""]
-    lines += [f"![Time, memory and size on disk against rows and groups, log-log]({IMAGE})", ""]
+    lines += [
+        f"![Time, memory and size on disk against rows and groups, log-log](images/{IMAGE})",
+        "",
+    ]
     titles = ["rows", "groups", "task", "seconds", "CPU seconds", "million rows per second"]
     titles += ["peak (MB)", "Parquet (MB)", "rows of the result", "result (MB)", "bounds"]
     lines += [f"| {' | '.join(titles)} |"]
@@ -140,9 +141,8 @@ def table_line(result: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Write the chart and the measured part of the page."""
+    """Write the measured part of the page."""
     results = read_results()
-    chart(results).save(HERE / IMAGE, ppi=80)
     page = PAGE.read_text(encoding="utf-8")
     before, rest = page.split(START)
     _, after = rest.split(END)

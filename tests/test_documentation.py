@@ -1,4 +1,4 @@
-"""Tests of README.md, CONTRIBUTING.md and docs/*.md: their examples run, and their names exist.
+"""Tests of README.md, CONTRIBUTING.md and docs/: their examples run, and their names exist.
 
 The ```python blocks of a page run one after the other in one namespace, in a folder with the
 bundled logs in `data/`. If a ```text block follows a ```python block, the ```text block is the
@@ -23,13 +23,19 @@ from rocframe.cli.main import main
 from tests.all_cases import all_cases
 
 TREE = Path(__file__).resolve().parents[1]
-PAGES = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]
+DOCS = TREE / "docs"
+PAGES = [
+    TREE / "README.md",
+    *sorted(page for page in DOCS.rglob("*.md") if not {"_build", "api"} & set(page.parts)),
+]
 BLOCK = re.compile(
     r"^(?P<fence>`{3,})(?P<language>[\w{}-]*)[^\n]*\n(?P<text>.*?)^(?P=fence)[ ]*$",
     re.MULTILINE | re.DOTALL,
 )
 
-every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+every_page = pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: page.relative_to(TREE).as_posix()
+)
 
 
 class Block(NamedTuple):
@@ -124,13 +130,13 @@ def test_every_path_of_the_rules_exists():
 
 
 def test_the_api_page_has_the_public_names_and_no_others():
-    page = (TREE / "docs" / "api.md").read_text(encoding="utf-8")
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
     listed = re.findall(r"^ +rocframe\.(?!namespace\.)(\w+)", page, re.MULTILINE)
     assert set(listed) == set(rf.__all__) - {"__version__"}
 
 
 def test_the_api_page_has_the_methods_of_expressions_and_no_others():
-    page = (TREE / "docs" / "api.md").read_text(encoding="utf-8")
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
     listed = re.findall(r"^ +rocframe\.namespace\.\w+\.(\w+)$", page, re.MULTILINE)
     assert set(listed) == public_methods(pl.col("score").roc)
 

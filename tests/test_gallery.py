@@ -1,4 +1,4 @@
-"""Tests of the gallery: its pictures exist, and are those of the code on the page."""
+"""Tests of the pictures in the docs: they exist, and are those of the code on their pages."""
 
 from __future__ import annotations
 
@@ -26,14 +26,18 @@ def gallery():
 
 @pytest.fixture(scope="module")
 def charts(gallery):
-    """The chart of each picture, by the name of its file."""
-    return {Path(image).stem: chart for image, chart in gallery.pictures().items()}
+    """The chart of each picture, by the path of its file in docs/images."""
+    return gallery.pictures()
 
 
 @pytest.fixture(scope="module")
 def specs(charts):
-    """The specification of each picture. `digest` also validates it."""
-    return {name: chart.to_dict(validate=False) for name, chart in charts.items()}
+    """The specification of each picture of the gallery. `digest` also validates it."""
+    return {
+        Path(image).stem: chart.to_dict(validate=False)
+        for image, chart in charts.items()
+        if image.startswith("gallery/")
+    }
 
 
 def parts(spec):
@@ -120,7 +124,7 @@ def test_the_curves_of_fawcetts_figure_7_cross_and_each_panel_names_its_own_area
     assert (single <= full + 0.01).all()  # one step of the curve
     (corner,) = list(zip(right["A"]["x"], right["A"]["y"], strict=True))[1:-1]
     assert corner in list(zip(right["B"]["x"], right["B"]["y"], strict=True))
-    picture = svg(charts["fawcett-7"])
+    picture = svg(charts["gallery/fawcett-7.png"])
     areas = [np.trapezoid(panel[m]["y"], panel[m]["x"]) for panel in (left, right) for m in "AB"]
     for model, area in zip("ABAB", areas, strict=True):
         assert f">{model} (AUC {area:.3f})<" in picture
@@ -224,17 +228,18 @@ def test_the_first_table_of_vuk_and_curk_has_11_positives_and_9_negatives(specs,
 
 
 def test_every_picture_is_that_of_the_code_above_it(gallery, charts):
-    digests = {f"{name}.png": gallery.digest(chart) for name, chart in charts.items()}
+    digests = {image: gallery.digest(chart) for image, chart in charts.items()}
     written = json.loads(gallery.DIGESTS.read_text(encoding="utf-8"))
     assert digests == written, "run python docs/make_images.py, and look at what it draws"
 
 
-def test_the_pictures_in_the_tree_are_those_of_the_page(gallery):
-    files = {path.name for path in gallery.DIGESTS.parent.glob("*.png")}
-    pages = {Path(image).name for image in gallery.PAGES}
-    assert files == pages | set(json.loads(gallery.DIGESTS.read_text(encoding="utf-8")))
-    text = gallery.GALLERY.read_text(encoding="utf-8")
-    assert all(f"(images/gallery/{name})" in text for name in files)
+def test_the_pictures_in_the_tree_are_those_of_the_pages(gallery):
+    drawn = {*json.loads(gallery.DIGESTS.read_text(encoding="utf-8")), "scale.png"}
+    screenshots = {*gallery.SCREENSHOTS, "gallery/report-dark.png"}
+    files = {path.relative_to(gallery.IMAGES).as_posix() for path in gallery.IMAGES.rglob("*.png")}
+    assert files == screenshots | drawn | {image.replace(".png", "-dark.png") for image in drawn}
+    pages = "".join(page.read_text(encoding="utf-8") for page in gallery.pages())
+    assert all(f"images/{image})" in pages for image in {*drawn, *gallery.SCREENSHOTS})
 
 
 @pytest.mark.parametrize(("figure", "n_models"), [(8, 1), (10, 2)])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Each pass over the data keeps more binary digits of the largest score, until all envelopes are
 # small enough. The last pass does not round scores.
 DIGITS = (16, 24, 34, 44, None)
-MIN_EXPONENT, MAX_EXPONENT = (round(log2(resolution)) for resolution in RESOLUTIONS)
+FINEST_EXPONENT, COARSEST_EXPONENT = (round(log2(resolution)) for resolution in RESOLUTIONS)
 GROUP = "group"
 
 
@@ -33,7 +33,7 @@ def cells_within_envelope(cells: Cells, limit: float) -> pl.DataFrame:
     found by bisection of its exponent. Groups with only one class keep the resolution of the last
     pass over the data.
     """
-    largest = min(cells.largest_exponent(), MAX_EXPONENT - 1)
+    largest = min(cells.largest_exponent(), COARSEST_EXPONENT - 1)
     for digits in DIGITS:
         rounding = Rounding() if digits is None else Rounding(2.0 ** (largest - digits))
         counted = collect_frame(cells.count(rounding))
@@ -49,7 +49,7 @@ def cells_within_envelope(cells: Cells, limit: float) -> pl.DataFrame:
 
     has_both = ~np.isnan(_envelopes(rows, cells, last))
     # A single large score must not limit the resolution of all others in the last pass.
-    finest = min(largest, MIN_EXPONENT) if digits is None else largest - digits
+    finest = min(largest, FINEST_EXPONENT) if digits is None else largest - digits
     low = np.full(n_groups, finest)
     high = np.where(has_both & ~too_large, largest + 1, low)
     while (low < high).any():

@@ -107,7 +107,7 @@ def at(
     interpolate : bool, default False
         Return the point that has exactly the given rate, with `tp` and `fp` interpolated linearly
         between the two rows around it. A random choice between the thresholds of these two rows has
-        the expected rates of this point.
+        these rates on average.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 

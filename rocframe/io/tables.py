@@ -150,9 +150,9 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     Parameters
     ----------
     path : str or Path
-        File to read. The suffix determines the format. Or a folder: the Parquet files in the folder
-        and its subfolders are read as one table, such as the folder of `rocframe evaluate --store`.
-        Files and folders whose names begin with "." or "_" are ignored.
+        File or folder to read. The suffix of a file determines its format. The Parquet files in a
+        folder and its subfolders, such as a folder of `rocframe evaluate --store`, are read as one
+        table. Files and folders whose names begin with "." or "_" are ignored.
 
     Returns
     -------

@@ -127,7 +127,7 @@ def check_method(
                 f"Proportions of rows are: {', '.join(PROPORTIONS)}."
             )
             if isinstance(metric, Rate) and isinstance(metric.formula, CountRatio):
-                problem = f"with prevalence= {metric_name!r} is not a proportion of rows"
+                problem = f"{metric_name!r} is not a proportion of rows if prevalence= is set"
                 hint = f'Use ci="bootstrap" for {metric_name!r}, or leave out prevalence=.'
             raise OptionValueError.compose("ci", ci, problem, hint)
     for name, column in columns.items():

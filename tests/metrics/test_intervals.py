@@ -706,7 +706,7 @@ WRONG = [
     (
         {"metrics": ["precision"], "threshold": 1, "ci": "wilson", "prevalence": 0.5},
         (
-            "ci='wilson': with prevalence= 'precision' is not a proportion of rows.\n"
+            "ci='wilson': 'precision' is not a proportion of rows if prevalence= is set.\n"
             "Use ci=\"bootstrap\" for 'precision', or leave out prevalence=."
         ),
     ),

@@ -1,0 +1,88 @@
+"""Check the built documentation: `python tests/check_docs.py docs/_build/html`.
+
+The links within the site work, each picture has a text alternative, and the search index contains
+the headings of the pages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+MIN_WORDS = 3  # of the text alternative of a picture
+
+
+class Page(HTMLParser):
+    """The links, anchors, pictures and headings of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.alternatives: dict[str, str] = {}
+        self.headings: list[str] = []
+        self._in_heading = self._in_anchor = False
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        if "id" in values:
+            self.anchors.add(values["id"])
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        if tag == "a" and "headerlink" in values.get("class", ""):
+            self._in_anchor = True
+        if tag == "img":
+            self.alternatives[values.get("src", "")] = values.get("alt", "")
+        if tag in {"h1", "h2", "h3"}:
+            self._in_heading = True
+            self.headings.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "a":
+            self._in_anchor = False
+        if tag in {"h1", "h2", "h3"}:
+            self._in_heading = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_heading and not self._in_anchor:
+            self.headings[-1] += data
+
+
+def problems(site: Path) -> list[str]:
+    """Return a line for each broken link, picture without alternative and heading not found."""
+    pages = {path.resolve(): Page(path) for path in site.rglob("*.html")}
+    found = []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            anchor = unquote(parts.fragment)
+            if not target.exists() or (
+                anchor and target in pages and anchor not in pages[target].anchors
+            ):
+                found.append(f"{path.name}: the link {link} has no target")
+        for image, text in page.alternatives.items():
+            if "_images/" in image and len(text.split()) < MIN_WORDS:
+                found.append(f"{path.name}: the picture {image} needs a text alternative")
+    index = json.loads(re.sub(r"^[^{]*|\)[^)]*$", "", (site / "searchindex.js").read_text()))
+    titles = {re.sub(r"\W+", " ", title).strip().lower() for title in index["alltitles"]}
+    for path, page in pages.items():
+        for heading in page.headings if "<article" in path.read_text(encoding="utf-8") else []:
+            name = re.sub(r"\W+", " ", heading).strip().lower()
+            if name and name not in titles and path.stem not in {"search", "genindex"}:
+                found.append(f"{path.name}: the search index lacks the heading {heading}")
+    return found
+
+
+if __name__ == "__main__":
+    found = problems(Path(sys.argv[1]))
+    print("\n".join(found), file=sys.stderr)
+    sys.exit(bool(found))
