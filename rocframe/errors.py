@@ -231,11 +231,14 @@ class AmbiguousCountError(RocframeError, ValueError):
     """The table has a column `count`, and the argument `count` is not given."""
 
     @classmethod
-    def compose(cls) -> AmbiguousCountError:
-        """Return an error that states the two possible values of `count`."""
+    def compose(cls, table: str = "frame") -> AmbiguousCountError:
+        """Return an error that states the two possible values of `count`.
+
+        `table` is the word for the table in the message.
+        """
         return cls(
-            "count: the frame has a column named 'count', which may hold the number of rows that "
-            "each row represents.\n"
+            f"count: the {table} has a column named 'count', which may hold the number of rows "
+            "that each row represents.\n"
             'Pass count="count" if the column holds these numbers, or else count=None.'
         )
 
@@ -321,10 +324,27 @@ class ScoreError(RocframeError, ValueError):
 
     @classmethod
     def different_cells(
-        cls, column: str, widths: Sequence[float], group: Sequence[str]
+        cls,
+        column: str,
+        widths: Sequence[float],
+        group: Sequence[str],
+        *,
+        compared: bool = False,
     ) -> ScoreError:
-        """Return an error for scores of one group that were rounded to different resolutions."""
+        """Return an error for scores of one group that were rounded to different resolutions.
+
+        With `compared`, parts of the group, such as windows, are compared with each other.
+        """
         where = f" of group {', '.join(group)}" if group else ""
+        if compared:
+            return cls(
+                f"{column}: the rows{where} have scores that were rounded to different "
+                "resolutions, and are compared with each other. A difference of the resolutions "
+                "alone can change the results.\n"
+                f"Found widths: {format_list(widths)}.\n"
+                "Round the scores of all compared rows to the largest width: "
+                f'compress(…, resolution={max(widths)!r}, count="count").'
+            )
         return cls(
             f"{column}: the rows{where} have scores that were rounded to different resolutions, so "
             f"their ranges overlap.\nFound widths: {format_list(widths)}.\n"

@@ -22,6 +22,7 @@ from rocframe.comparisons.compare import Family
 from rocframe.comparisons.delong import UnpairedEstimates, welch_columns
 from rocframe.comparisons.hypothesis import Hypothesis, Quantity
 from rocframe.errors import (
+    AmbiguousCountError,
     ColumnTypeError,
     MissingColumnError,
     OptionValueError,
@@ -38,6 +39,7 @@ from rocframe.inference.confidence import Confidence, parse_level
 from rocframe.inference.p_values import adjust_p_values, adjust_table, check_adjust
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles, bind_roles
+from rocframe.inputs.score_cells import SCORE_WIDTH
 from rocframe.kernel.groups import is_run_start
 from rocframe.options import NOT_GIVEN, check_choice, parse_names, public
 from rocframe.schemas import ROW_COUNTS, WINDOW, WINDOW_COLUMNS, WINDOW_END, drift_columns
@@ -187,6 +189,9 @@ def drift(
         If `reference` is not a value of the column `over`.
     ColumnTypeError
         If a group column has another dtype in the table `reference`.
+    ScoreError
+        If `compress` has rounded the scores of the windows of a group, or of the table `reference`,
+        to different resolutions.
 
     See Also
     --------
@@ -326,6 +331,7 @@ def plan_windows(
             finish=finish,
             over=len(names) + hidden,
             keep_over=len(names) if keep_windows else 0,
+            compare_over=True,
         )
 
     plan = lazy_plan("predictions", predictions).pipe_with_schema(resolve)
@@ -347,16 +353,23 @@ def _reference_rows(
         if not isinstance(name, str) or name not in schema:
             continue
         if name not in found:
-            raise MissingColumnError.compose("reference", name, found)
+            error = MissingColumnError.compose("reference", name, found)
+            if name == roles.count:
+                hint = "Compress the reference in the same way as the predictions."
+                raise MissingColumnError(f"{error}\n{hint}")
+            raise error
         if name in by and found[name] != schema[name]:
             hint = f"The predictions have {schema[name]}. Cast one of the two columns."
             raise ColumnTypeError.compose("reference", name, found[name], hint)
+    if roles.count is NOT_GIVEN and "count" in found:
+        raise AmbiguousCountError.compose("reference")
+    # The widths are needed to find a reference with scores of another resolution.
     return reference.select(
         column(name)
-        for name in schema
+        for name in dict.fromkeys((*schema, SCORE_WIDTH))
         if name in found
         and name not in windows
-        and (found[name] == schema[name] or name in arguments or found[name].is_numeric())
+        and (found[name] == schema.get(name) or name in arguments or found[name].is_numeric())
     )
 
 

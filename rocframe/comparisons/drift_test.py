@@ -137,6 +137,8 @@ def drift_test(
         If `over` is not a column.
     OptionValueError
         If windows overlap.
+    ScoreError
+        If `compress` has rounded the scores of the windows of a group to different resolutions.
 
     See Also
     --------

@@ -68,7 +68,8 @@ def compress(
         A number above 0 and below 1. Find the coarsest resolution for which `auc_optimistic -
         auc_pessimistic` is at most this number. Each group has its own resolution. If
         `auc_optimistic - auc_pessimistic` of the exact scores exceeds this number, the scores of
-        the group are not rounded. Needs several passes over the data.
+        the group are not rounded. Needs several passes over the data. For `drift`, whose windows
+        must have the same resolution, use `resolution`.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None

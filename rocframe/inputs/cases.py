@@ -59,8 +59,12 @@ class Cases:
     by: tuple[str, ...] = ()
 
 
-def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
-    """Check the values of a collected frame, and yield the `Cases` of each model."""
+def read_cases(frame: pl.DataFrame, bound: BoundRoles, *, compared: int = 0) -> Iterator[Cases]:
+    """Check the values of a collected frame, and yield the `Cases` of each model.
+
+    Groups that differ only in the last `compared` group columns are compared with each other, and
+    must have scores of the same resolution.
+    """
     columns = {role: frame.get_column(name) for role, name in bound.private.items()}
     keys = pl.DataFrame([frame.get_column(name).alias(str(i)) for i, name in enumerate(bound.by)])
     positive = is_positive(columns["label"], bound.positive, bound.names["label"])
@@ -97,7 +101,14 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
     negative = ~fill_nulls(positive, False).to_numpy()
 
     scores = [role for role in columns if role.startswith("score ")]
-    check_cells(keys, [columns[role] for role in scores], columns.get("width"), bound.by)
+    n_by = len(bound.by) - compared
+    check_cells(
+        keys[:, :n_by],
+        [columns[role] for role in scores],
+        columns.get("width"),
+        bound.by[:n_by],
+        compared=compared > 0,
+    )
     for model, role in zip(bound.models or [None], scores, strict=True):
         score = scores_as_floats(columns[role], bound.names[role])
         state = None

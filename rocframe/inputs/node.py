@@ -29,6 +29,7 @@ def plan_table(
     finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
     over: int = 0,
     keep_over: int = 0,
+    compare_over: bool = False,
 ) -> pl.LazyFrame:
     """Return the query plan that computes a table from predictions.
 
@@ -38,7 +39,8 @@ def plan_table(
     name of a column that is never null. The last `over` group columns are not in the result,
     because `compute` combines the groups that differ only in these columns. The first
     `keep_over` of these columns are in the result, although groups that differ only in these
-    columns affect each other.
+    columns affect each other. With `compare_over`, groups that differ only in the last `over`
+    columns must have scores of the same resolution.
 
     `finish` is applied to the table of all models, and may combine values of several groups.
     Therefore, with `finish`, polars must not apply filters on group columns before the computation.
@@ -51,7 +53,8 @@ def plan_table(
         keys = {name: dtype for name, dtype in bound.result_keys.items() if name not in removed}
 
         def complete_table(frame: pl.DataFrame) -> pl.DataFrame:
-            table = _compute_table(frame, bound, compute, len(removed))
+            compared = over if compare_over else 0
+            table = _compute_table(frame, bound, compute, len(removed), compared)
             return table if finish is None else finish(table)
 
         return through_node(
@@ -67,18 +70,24 @@ def plan_table(
 
 
 def _compute_table(
-    frame: pl.DataFrame, bound: BoundRoles, compute: Callable[[Cases], pl.DataFrame], removed: int
+    frame: pl.DataFrame,
+    bound: BoundRoles,
+    compute: Callable[[Cases], pl.DataFrame],
+    removed: int,
+    compared: int,
 ) -> pl.DataFrame:
     """Return the table of all models, sorted by group and model.
 
-    The last `removed` group columns are not in the table.
+    The last `removed` group columns are not in the table. Groups that differ only in the last
+    `compared` group columns must have scores of the same resolution.
     """
     names = {str(i): name for i, name in enumerate(bound.by[: len(bound.by) - removed])}
     if bound.models is None:
-        (cases,) = read_cases(frame, bound)
+        (cases,) = read_cases(frame, bound, compared=compared)
         table = compute(cases)
         return table.rename(names) if names else table
-    by_model = dict(zip(bound.models, map(compute, read_cases(frame, bound)), strict=True))
+    models = read_cases(frame, bound, compared=compared)
+    by_model = dict(zip(bound.models, map(compute, models), strict=True))
     tables = [
         table.insert_column(len(names), pl.lit(model).alias(MODEL))
         for model, table in sorted(by_model.items())

@@ -109,12 +109,18 @@ def group_resolution(
 
 
 def check_cells(
-    keys: pl.DataFrame, scores: Sequence[pl.Series], width: pl.Series | None, by: Sequence[str]
+    keys: pl.DataFrame,
+    scores: Sequence[pl.Series],
+    width: pl.Series | None,
+    by: Sequence[str],
+    *,
+    compared: bool = False,
 ) -> None:
     """Raise an error if the rows of a group have cells of different resolutions.
 
     `keys` are the group columns of the rows, and `by` their names in messages. `width` are the
-    widths of the cells, or None if the table does not have this column.
+    widths of the cells, or None if the table does not have this column. A score without a width is
+    exact. With `compared`, the message is that of groups whose parts are compared with each other.
     """
     if width is None or not (width.max() or 0):  # all scores are exact
         return
@@ -122,6 +128,8 @@ def check_cells(
     stored, groups = pl.nth(keys.width), [pl.nth(i) for i in range(keys.width)]
     columns = [*keys, *(values.cast(pl.Float64) for values in (width, *scores))]
     table = pl.DataFrame([column.alias(str(i)) for i, column in enumerate(columns)])
+    has_score = pl.any_horizontal(edge.is_not_null() for edge in edges)
+    table = table.with_columns(pl.when(has_score).then(stored.fill_null(0)))
     resolution, relative = group_resolution(edges, stored, groups)
     names = ("resolution", "relative")
     table = table.with_columns(resolution.alias(names[0]), relative.alias(names[1]))
@@ -135,4 +143,4 @@ def check_cells(
             on = table.columns[: len(by)]
             table = table.join(wrong.head(1), on=on, how="semi", nulls_equal=True)
         found = table.select(stored.drop_nulls().unique().sort()).to_series().to_list()
-        raise ScoreError.different_cells(SCORE_WIDTH, found, group)
+        raise ScoreError.different_cells(SCORE_WIDTH, found, group, compared=compared)

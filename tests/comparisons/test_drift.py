@@ -280,6 +280,60 @@ def test_a_group_without_the_reference_window_has_no_differences():
     assert empty.schema == got.schema
 
 
+def test_windows_and_references_of_different_resolutions_raise_an_error():
+    fine, coarse, other = (
+        rf.compress(part, "label", "score", by=["day", "segment"], resolution=resolution)
+        for part, resolution in (
+            (LOG.filter(pl.col("day") < MONDAY + timedelta(days=14)), 0.5),
+            (LOG.filter(pl.col("day") >= MONDAY + timedelta(days=14)), 4),
+            (LOG, 0.5),
+        )
+    )
+    message = (
+        "score_width: the rows{} have scores that were rounded to different resolutions, and are "
+        "compared with each other. A difference of the resolutions alone can change the results.\n"
+        "Found widths: {}.\nRound the scores of all compared rows to the largest width: "
+        'compress(…, resolution={}, count="count").'
+    )
+    mixed = pl.concat([fine, coarse])
+    raw = LOG.with_columns(count=1)
+    by, a = {"by": "segment"}, " of group segment='a'"
+    by_segment = pl.concat([fine.filter(segment="a"), coarse.filter(segment="b")])
+    for table, options, expected in (
+        (mixed, {}, ("", "0.5, 4.0", 4.0)),
+        (mixed.lazy(), by, (a, "0.5, 4.0", 4.0)),
+        (fine, by | {"reference": coarse}, (a, "0.5, 4.0", 4.0)),
+        (fine, by | {"reference": raw}, (a, "0.0, 0.5", 0.5)),
+        (raw, {"reference": fine}, ("", "0.0, 0.5", 0.5)),
+    ):
+        for function in (rf.drift, rf.drift_test):
+            if function is rf.drift_test and "reference" in options:
+                continue
+            with pytest.raises(rf.ScoreError) as error:
+                function(
+                    table, "label", "score", over="day", count="count", **options
+                ).lazy().collect()
+            assert str(error.value) == message.format(*expected)
+    same = rf.compress(
+        mixed, "label", "score", by=["day", "segment"], count="count", resolution=4.0
+    )
+    for table, options in ((same, {}), (by_segment, by), (fine, {"reference": other})):
+        rf.drift(table, "label", "score", over="day", count="count", **options)
+
+
+def test_a_reference_of_counts_needs_the_argument_count():
+    counts = rf.compress(LOG, "label", "score", by="day")
+    with pytest.raises(rf.AmbiguousCountError, match="count: the reference has a column named"):
+        rf.drift(LOG, "label", "score", over="day", reference=counts)
+    with pytest.raises(rf.MissingColumnError) as error:
+        rf.drift(counts, "label", "score", over="day", count="count", reference=LOG)
+    assert str(error.value) == (
+        "reference='count': the frame has no column of this name.\n"
+        "The frame has: 'day', 'segment', 'label', 'score'.\n"
+        "Compress the reference in the same way as the predictions."
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
