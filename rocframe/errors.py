@@ -323,6 +323,15 @@ class ScoreError(RocframeError, ValueError):
         )
 
     @classmethod
+    def wrong_widths(cls, column: str, rows: int) -> ScoreError:
+        """Return an error for widths of ranges of scores that are negative or not finite."""
+        return cls(
+            f"{column}: the width is negative or not finite in {format_count(rows, 'row')}.\n"
+            "A width must be finite and at least 0; correct these rows, or rename the column if it "
+            "is not that of compress()."
+        )
+
+    @classmethod
     def different_cells(
         cls,
         column: str,

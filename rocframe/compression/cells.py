@@ -15,7 +15,7 @@ from rocframe.compression.engines import (
     engine_schema,
     has_python_objects,
 )
-from rocframe.errors import MassError, OptionValueError, RepeatedNameError
+from rocframe.errors import MassError, OptionValueError, RepeatedNameError, ScoreError
 from rocframe.frames import through_node
 from rocframe.inputs.cases import is_positive
 from rocframe.inputs.roles import bind_roles
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 COUNT, LABEL, SCORE_COLUMN, WEIGHT, WIDTH = "count", "label", "score", "weight", "width"
 NEGATIVE, MISSING = "negative", "missing"  # numbers of rows with a wrong count
+HIGH_COUNT = "high count"  # the sum of the counts // HIGH, which does not overflow
+WRONG_WIDTH = "wrong width"  # the number of rows with a wrong width
+CHECKS = (NEGATIVE, MISSING, HIGH_COUNT, WRONG_WIDTH)
+MAX_COUNT, HIGH = 2**63 - 1, 2**32
 RESOLUTION, RELATIVE = "resolution", "relative"
 # Codes of labels that are neither 0 nor 1, if the positive class is not given, and of null.
 OTHER_LABEL, MISSING_LABEL = 2, 3
@@ -66,7 +70,8 @@ class Cells:
         bound = bind_compressed(pl.LazyFrame(schema=schema), schema, roles)
         names = {f"by {i}": name for i, name in enumerate(bound.by)} | bound.names
         required = [*dict.fromkeys(names.values())]
-        if has_python_objects(frame, required):
+        is_large = "count" in bound.names and schema[bound.names[COUNT]] not in SMALL_INTEGERS
+        if has_python_objects(frame, required) or (is_large and isinstance(frame, nw.DataFrame)):
             frame = nw.from_native(collect_rows(frame.select(*required)).lazy())
         return cls(
             bound=bound,
@@ -121,14 +126,26 @@ class Cells:
         The columns have the names of the columns of `rows`.
         """
         scores = [self._score(name, rounding).alias(name) for name in self.scores]
-        others = [nw.col(name) for name in self.dtypes if name not in {LABEL, COUNT, *self.scores}]
-        counts = nw.col(COUNT) if COUNT in self.dtypes else nw.lit(1)
-        sums = {COUNT: counts}
+        replaced = {LABEL, COUNT, WIDTH, *self.scores}
+        others = [nw.col(name) for name in self.dtypes if name not in replaced]
+        sums: dict[str, Any] = {COUNT: nw.lit(1)}
         if COUNT in self.dtypes:
-            sums |= {NEGATIVE: counts < 0, MISSING: counts.is_null()}
-        summed = [values.cast(nw.Int64).alias(name) for name, values in sums.items()]
-        statistics = [nw.col(name).sum() for name in sums]
+            count: Any = nw.col(COUNT)
+            high: Any = count // HIGH
+            sums = {NEGATIVE: count < 0, MISSING: count.is_null()}
+            if self.dtypes[COUNT] not in SMALL_INTEGERS:
+                high = (
+                    nw.when(count <= MAX_COUNT).then(high).otherwise(nw.lit(MAX_COUNT // HIGH + 1))
+                )
+                count = nw.when(count <= MAX_COUNT).then(count)
+            sums = {COUNT: count, **sums, HIGH_COUNT: high}
         if WIDTH in self.dtypes:
+            sums[WRONG_WIDTH] = self._is_wrong_width()
+        summed = [values.cast(nw.Int64).alias(name) for name, values in sums.items()]
+        statistics = [nw.col(name).sum() for name in self._sums]
+        if WIDTH in self.dtypes:
+            width = nw.col(WIDTH).cast(nw.Float64)
+            others.append(nw.when(width.is_finite()).then(width).alias(WIDTH))
             statistics.append(nw.col(WIDTH).max())
         cells = (
             self.rows.select(*others, self._label().alias(LABEL), *scores, *summed)
@@ -142,6 +159,24 @@ class Cells:
             return native
         return native.with_columns(pl.when(pl.col(LABEL) != MISSING_LABEL).then(LABEL))
 
+    @property
+    def _sums(self) -> list[str]:
+        """The columns of counted cells that are sums over rows."""
+        counts = [NEGATIVE, MISSING, HIGH_COUNT] if COUNT in self.dtypes else []
+        return [COUNT, *counts, *([WRONG_WIDTH] if WIDTH in self.dtypes else [])]
+
+    def _is_wrong_width(self) -> Any:
+        """Return whether a width is negative, infinite, or NaN although the row has a score."""
+        width = nw.col(WIDTH).cast(nw.Float64)
+        is_scored = nw.lit(False)
+        for name in self.scores:
+            score, is_float = nw.col(name), self.dtypes[name].is_float()
+            is_scored = is_scored | ~(
+                score.is_null() | score.is_nan() if is_float else score.is_null()
+            )
+        is_wrong = (width < 0) | ~width.is_finite() & (~width.is_nan() | is_scored)
+        return nw.when(~width.is_null()).then(is_wrong).otherwise(nw.lit(False))
+
     def _merge(self, cells: pl.DataFrame, rounding: Rounding) -> pl.LazyFrame:
         """Return the cells that another engine counted, with the dtypes and cells of polars.
 
@@ -152,12 +187,14 @@ class Cells:
         dtypes = replace(self, rows=empty).count(rounding).collect_schema()
         known: Any = {name: dtype for name, dtype in dtypes.items() if dtype != pl.Unknown}
         names = [WIDTH] if WIDTH in dtypes else []
-        sums = [name for name in (COUNT, NEGATIVE, MISSING) if name in dtypes]
+        # The sum of an engine can exceed Int64. It then becomes null, which `check` detects.
+        counts = cells.get_column(COUNT).cast(pl.Int64, strict=False)
         return (
             cells.lazy()
+            .with_columns(counts)
             .cast(known)
             .group_by(*self.cell_columns)
-            .agg(pl.col(sums).sum(), pl.col(names).max())
+            .agg(pl.col(self._sums).sum(), pl.col(names).max())
             .select(*dtypes)
         )
 
@@ -216,7 +253,7 @@ class Cells:
         order = [*self.keys, *self.scores, LABEL, *weight]
         falling = [name not in self.keys for name in order]
         names = self.names
-        checks = [NEGATIVE, MISSING] if COUNT in self.dtypes else []
+        checks = [name for name in self._sums if name in CHECKS]
         table = cells.select(*names, *checks).sort(order, descending=falling, nulls_last=falling)
         if self.dtypes[LABEL] == pl.Boolean and not checks:
             return table.rename(names)
@@ -242,20 +279,33 @@ class Cells:
         cells = cells.with_columns(resolution.alias(RESOLUTION), relative.alias(RELATIVE))
         options = {"resolution": pl.col(RESOLUTION), "relative": pl.col(RELATIVE)}
         cells = cells.with_columns(round_down(edge, **options, when=pl.when) for edge in edges)
-        sums = [name for name in (COUNT, NEGATIVE, MISSING) if name in cells.collect_schema()]
         width = pl.max_horizontal(cell_width(edge, **options) for edge in edges)
         return (
             cells.group_by(*self.cell_columns, RESOLUTION, RELATIVE)
-            .agg(pl.col(sums).sum())
+            .agg(pl.col(self._sums).sum())
             .with_columns(width.alias(WIDTH))
         )
 
     def check(self, cells: pl.DataFrame) -> pl.DataFrame:
-        """Return the cells with Boolean labels; raise an error for wrong labels or counts."""
+        """Return the cells with Boolean labels.
+
+        Raise an error for wrong labels, counts or widths.
+        """
         for problem in (NEGATIVE, MISSING):
             rows = int(cells[problem].sum()) if problem in cells.columns else 0
             if rows:
                 raise MassError.compose("count", self.bound.names[COUNT], problem, rows)
+        if HIGH_COUNT in cells.columns:
+            # A sum that overflows differs from the exact sum by a multiple of 2**64. A count that
+            # is not an Int64 is left out of the sum.
+            error = (
+                cells[HIGH_COUNT].cast(pl.Float64) * HIGH - cells[COUNT].cast(pl.Float64)
+            ).abs()
+            if (error > 2.0**62).any():
+                name = self.bound.names[COUNT]
+                raise MassError.overflow("count", name, "the maximum of Int64")
+        if WRONG_WIDTH in cells.columns and (rows := int(cells[WRONG_WIDTH].sum())):
+            raise ScoreError.wrong_widths(self.bound.names[WIDTH], rows)
         label, positive = cells[LABEL], self.bound.positive
         if positive is None:
             is_wrong = label.dtype != pl.Boolean and (label == OTHER_LABEL).any()
@@ -266,7 +316,7 @@ class Cells:
                 {LABEL: self.dtypes[LABEL]}
             )
             is_positive(distinct[LABEL], positive, self.bound.names[LABEL])  # raises the error
-        return cells.with_columns(label.cast(pl.Boolean)).drop(NEGATIVE, MISSING, strict=False)
+        return cells.with_columns(label.cast(pl.Boolean)).drop(CHECKS, strict=False)
 
 
 def bind_compressed(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> BoundRoles:

@@ -58,7 +58,8 @@ def compress(
         on the same rows.
     resolution : float, default None
         Scores are rounded down to multiples of the largest power of two that is not above this
-        number. None: scores are not rounded.
+        number, which is above 2**-1000 and below 2**900. With `relative=True`, it is above 2**-52
+        and below 1. None: scores are not rounded.
     relative : bool, default False
         Round down to multiples of `resolution` times the largest power of two that is not above the
         absolute score. For example, `resolution=0.01, relative=True` changes a score by at most a
@@ -107,8 +108,9 @@ def compress(
     ------
     RocframeError
         If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
-        option is invalid, counts are missing or negative, or the positive class is unknown or does
-        not occur. For a LazyFrame, errors that depend on its data are raised by `collect`.
+        option is invalid, counts are missing, negative or too large, a `score_width` is negative or
+        not finite, or the positive class is unknown or does not occur. For a LazyFrame, errors that
+        depend on its data are raised by `collect`.
 
     See Also
     --------

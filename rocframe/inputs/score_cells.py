@@ -116,13 +116,23 @@ def check_cells(
     *,
     compared: bool = False,
 ) -> None:
-    """Raise an error if the rows of a group have cells of different resolutions.
+    """Raise an error for wrong widths, or if a group has cells of different resolutions.
 
     `keys` are the group columns of the rows, and `by` their names in messages. `width` are the
     widths of the cells, or None if the table does not have this column. A score without a width is
     exact. With `compared`, the message is that of groups whose parts are compared with each other.
     """
-    if width is None or not (width.max() or 0):  # all scores are exact
+    if width is None:
+        return
+    is_wrong = (width < 0) | width.is_infinite()
+    if width.is_nan().any():
+        for score in scores:
+            is_scored = score.is_not_nan() if score.dtype.is_float() else score.is_not_null()
+            is_wrong |= width.is_nan() & is_scored
+        width = width.fill_nan(None)
+    if is_wrong.any():
+        raise ScoreError.wrong_widths(SCORE_WIDTH, int(is_wrong.sum()))
+    if not (width.max() or 0):  # all scores are exact
         return
     edges = [pl.nth(keys.width + 1 + i) for i in range(len(scores))]
     stored, groups = pl.nth(keys.width), [pl.nth(i) for i in range(keys.width)]

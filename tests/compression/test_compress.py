@@ -280,6 +280,14 @@ def test_a_lazy_frame_is_compressed_by_polars_alone():
     assert_frame_equal(by_text.filter(g="a").head(3).collect(), eager.filter(g="a").head(3))
 
 
+WRONG_WIDTHS = (
+    "score_width: the width is negative or not finite in 1 row.\nA width must be finite and at "
+    "least 0; correct these rows, or rename the column if it is not that of compress()."
+)
+TOO_LARGE = (
+    "count='n': the counts add up to more than the maximum of Int64.\n"
+    "Divide all counts by a common factor first. Rates do not change."
+)
 BAD = {
     "labels": (
         {"label": ["a", "b"], "score": [1, 2]},
@@ -314,6 +322,26 @@ BAD = {
             "correct these rows, or remove them with .filter()."
         ),
     ),
+    "sum of counts": (
+        {"label": [1, 1], "score": [1, 1], "n": [2**62, 2**62]},
+        {"count": "n"},
+        TOO_LARGE,
+    ),
+    "large count": (
+        {"label": [1, 1], "score": [1, 2], "n": pl.Series([2**63, 1], dtype=pl.UInt64)},
+        {"count": "n", "max_envelope": 0.1},
+        TOO_LARGE,
+    ),
+    "widths": (
+        {"label": [1, 1, 0], "score": [1.0, 2.0, None], "score_width": [0.0, -1.0, float("nan")]},
+        {},
+        WRONG_WIDTHS,
+    ),
+    "NaN widths": (
+        {"label": [1, 1], "score": [1.0, 2.0], "score_width": [0.0, float("nan")]},
+        {},
+        WRONG_WIDTHS,
+    ),
     "resolution": (
         {"label": [1], "score": [1]},
         {"resolution": 0},
@@ -346,6 +374,22 @@ def test_wrong_input_raises_an_error(case, lazy):
     with pytest.raises(rf.RocframeError) as error:
         rf.compress(frame, "label", "score", **options).lazy().collect()
     assert str(error.value).split("\n\n")[0] == message
+
+
+@pytest.mark.parametrize("kind", ["widths", "NaN widths"])
+def test_other_functions_refuse_the_same_widths(kind):
+    with pytest.raises(rf.ScoreError) as error:
+        rf.auc(pl.DataFrame(BAD[kind][0]), "label", "score", missing="drop")
+    assert str(error.value) == WRONG_WIDTHS
+
+
+def test_the_largest_sum_of_counts_is_exact():
+    data = {"label": [1, 1], "score": [1.0, 1.0], "n": [2**62, 2**62 - 1]}
+    for dtype in (pl.Int64, pl.UInt64):
+        frame = pl.DataFrame(data, schema_overrides={"n": dtype})
+        for table in (frame, frame.to_arrow()):
+            counts = rf.compress(table, "label", "score", count="n")["count"]
+            assert counts.to_list() == [2**63 - 1]
 
 
 def test_several_scores_have_no_relative_resolution():
