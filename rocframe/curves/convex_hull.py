@@ -103,7 +103,7 @@ def _hull_vertices(
         across -= fp1.repeat(sizes)
         across *= height.repeat(sizes)
         above -= across
-        limit = 0 if is_exact else (HULL_ROUNDING * (height + width)).repeat(sizes)
+        limit = 0 if is_exact else (HULL_ROUNDING * (np.abs(height) + width)).repeat(sizes)
         remaining = np.flatnonzero(above > limit)
         if not len(remaining):
             break
@@ -119,7 +119,8 @@ def _hull_vertices(
         is_vertex[middle] = True
         left = np.stack([left, middle], axis=1).ravel()
         right = np.stack([middle, right], axis=1).ravel()
-        # The next pass removes the vertex itself, because its distance from the new line is 0.
+        # The next pass removes the vertex itself: its distance from the new line is exactly 0, and
+        # no limit is negative, also where the rates of a curve fall.
         sizes = np.stack([farthest - firsts, ends - farthest], axis=1).ravel()
     return is_vertex
 
