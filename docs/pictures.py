@@ -54,10 +54,12 @@ def _charts(page: Path, parts: list[re.Match[str]]) -> dict[str, Any]:
     charts: dict[str, Any] = {}
     for part in parts:
         line = part.string.count("\n", 0, part.start("code"))
+        if part["image"]:
+            namespace.pop("chart", None)
         with redirect_stdout(StringIO()):
             exec(compile("\n" * line + part["code"], page, "exec", dont_inherit=True), namespace)
         if part["image"] and part["image"] not in SCREENSHOTS:
-            charts[part["image"]] = namespace.pop("chart")
+            charts[part["image"]] = namespace["chart"]
     return charts
 
 

@@ -173,5 +173,5 @@ def test_the_page_on_large_logs_shows_the_saved_measurements():
     results = page.read_results()
     measured = page.PAGE.read_text(encoding="utf-8").split(page.START)[1].split(page.END)[0]
     assert measured.strip() == page.text(results).strip(), "run python docs/scale.py"
-    assert (DOCS / page.IMAGE).exists()
+    assert (DOCS / "images" / page.IMAGE).exists()
     assert len(page.chart(results).to_dict()["vconcat"]) == 3

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 COUNT, LABEL, SCORE_COLUMN, WEIGHT, WIDTH = "count", "label", "score", "weight", "width"
 NEGATIVE, MISSING = "negative", "missing"  # numbers of rows with a wrong count
-HIGH_COUNT = "high count"  # the sum of the counts // HIGH, which does not overflow
+HIGH_COUNT = "high count"  # the sum of the counts // HIGH_UNIT, which does not overflow
 WRONG_WIDTH = "wrong width"  # the number of rows with a wrong width
 CHECKS = (NEGATIVE, MISSING, HIGH_COUNT, WRONG_WIDTH)
-MAX_COUNT, HIGH = 2**63 - 1, 2**32
+MAX_COUNT, HIGH_UNIT = 2**63 - 1, 2**32
 RESOLUTION, RELATIVE = "resolution", "relative"
 # Codes of labels that are neither 0 nor 1, if the positive class is not given, and of null.
 OTHER_LABEL, MISSING_LABEL = 2, 3
@@ -131,11 +131,13 @@ class Cells:
         sums: dict[str, Any] = {COUNT: nw.lit(1)}
         if COUNT in self.dtypes:
             count: Any = nw.col(COUNT)
-            high: Any = count // HIGH
+            high: Any = count // HIGH_UNIT
             sums = {NEGATIVE: count < 0, MISSING: count.is_null()}
             if self.dtypes[COUNT] not in SMALL_INTEGERS:
                 high = (
-                    nw.when(count <= MAX_COUNT).then(high).otherwise(nw.lit(MAX_COUNT // HIGH + 1))
+                    nw.when(count <= MAX_COUNT)
+                    .then(high)
+                    .otherwise(nw.lit(MAX_COUNT // HIGH_UNIT + 1))
                 )
                 count = nw.when(count <= MAX_COUNT).then(count)
             sums = {COUNT: count, **sums, HIGH_COUNT: high}
@@ -299,7 +301,7 @@ class Cells:
             # A sum that overflows differs from the exact sum by a multiple of 2**64. A count that
             # is not an Int64 is left out of the sum.
             error = (
-                cells[HIGH_COUNT].cast(pl.Float64) * HIGH - cells[COUNT].cast(pl.Float64)
+                cells[HIGH_COUNT].cast(pl.Float64) * HIGH_UNIT - cells[COUNT].cast(pl.Float64)
             ).abs()
             if (error > 2.0**62).any():
                 name = self.bound.names[COUNT]
