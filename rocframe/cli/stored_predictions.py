@@ -28,7 +28,7 @@ from rocframe.io.tables import read_file_schema
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -39,11 +39,15 @@ if TYPE_CHECKING:
     from rocframe.reports.report import ReportOptions
 
 
+MAX_UNCERTAINTY = 0.001  # a larger uncertainty of the AUC of rounded scores is printed
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredPredictions:
     """The compressed predictions of a window of a store, and the options of their evaluation.
 
-    `provenance` is the metadata of the tables. `columns` are the group columns of the store.
+    `provenance` is the metadata of the tables. `columns` are the group columns of the store, and
+    the columns of the logs of this run that the store does not contain.
     `summary` describes the store and its changes, and `warnings` name logs that need attention.
     """
 
@@ -161,7 +165,7 @@ def read_store(
             "relative": stored.relative,
             "max_envelope": stored.max_envelope,
         },
-        columns=stored.keys,
+        columns=(*stored.keys, *update.columns),
         skipped=update.skipped,
         summary=_store_summary(folder, parts, window, update, updated=bool(sources)),
         warnings=_warnings(update, stored),
@@ -197,6 +201,22 @@ def _open_log(file: str, check_count: Callable[[Logs], None]) -> Logs:
     logs = open_logs([file])
     check_count(logs)
     return logs
+
+
+def rounding_note(areas: pl.DataFrame, provenance: Mapping[str, Any]) -> str | None:
+    """Return the uncertainty of the AUC of rounded scores; None if it is at most 0.001."""
+    if provenance["resolution"] is None and provenance["max_envelope"] is None:
+        return None
+    widest: Any = (areas["auc_optimistic"] - areas["auc_pessimistic"]).max()
+    if widest is None or widest <= MAX_UNCERTAINTY:
+        return None
+    option = (
+        "a finer --resolution" if provenance["max_envelope"] is None else "a smaller --max-envelope"
+    )
+    return (
+        f"Rounded scores: the AUC is known to within {widest:.2g}. For a closer value, create a "
+        f"store with {option}."
+    )
 
 
 def _window_options(arguments: StoreArguments) -> dict[str, str]:
@@ -317,10 +337,24 @@ def _store_summary(
         lines.append(", ".join(f"{len(logs):,} {name}" for name, logs in changes.items() if logs))
         for name in ("replaced", "moved"):
             lines += [f"{name}: {join_first(changes[name])}"] if changes[name] else []
+    if rows := _rows_without_day(parts):
+        option = parts[0].options.partition_by
+        lines.append(
+            f"{format_count(rows, 'row')} without a {option}, which --since, --until and --last "
+            "leave out"
+        )
     if update.gone:
         logs = format_count(len(update.gone), "deleted log")
         lines.append(f"The store keeps the rows of {logs}: {join_first(update.gone, 3)}")
     return "\n".join(lines)
+
+
+def _rows_without_day(parts: Sequence[Part]) -> int:
+    """Return the number of rows of a store whose partition column is null."""
+    null = [part for part in parts if part.value is None and part.options.partition_by is not None]
+    if not null:
+        return 0
+    return int(collect_frame(scan_parts(null).select(pl.col(COUNT).sum())).item())
 
 
 def _warnings(update: StoreUpdate, options: StoreOptions) -> list[str]:
@@ -329,6 +363,9 @@ def _warnings(update: StoreUpdate, options: StoreOptions) -> list[str]:
     if update.without_positives:
         files = join_first(update.without_positives, 5)
         warnings.append(f"no row with the positive class {options.positive!r} in {files}.")
+    if update.without_rows:
+        files = join_first(sorted(update.without_rows), 5)
+        warnings.append(f"no row with a label and a score in {files}.")
     if update.incomplete:
         warnings.append(
             "an earlier run was interrupted. The rows of these logs may be incomplete or counted "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rocframe.cli.stored_predictions import read_store
+from rocframe.cli.stored_predictions import read_store, rounding_note
 from rocframe.cli.terminal import VERDICT_TEXTS
 from rocframe.comparisons.gate import gate
 from rocframe.curves.curve import curve
@@ -416,7 +416,7 @@ def _evaluate_store(
         provenance={**stored.provenance, "rows_missing": _missing_rows(areas, stored.options)},
         unused_keys=stored.options.unused_keys(stored.columns),
         subject=Path(stored.provenance["store"]).name,
-        summary=stored.summary,
+        summary="\n".join(filter(None, [stored.summary, rounding_note(areas, stored.provenance)])),
         warnings=stored.warnings,
     )
 

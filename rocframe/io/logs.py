@@ -22,7 +22,7 @@ from rocframe.io.files import (
     local_path,
     visible_files,
 )
-from rocframe.text import format_count, format_list
+from rocframe.text import format_count, format_list, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -91,26 +91,38 @@ def open_logs(
     `on_file` is called with the number of each file before the file is opened.
     """
     parts: dict[tuple[object, ...], LogPart] = {}
-    skipped = {}
+    unreadable: dict[str, LogError] = {}
     for number, file in enumerate(files):
         on_file(number)
         try:
             part = _open_file(file)
         except LogError as error:
-            if not skip_unreadable:
-                raise
-            skipped[file] = log_problem(file, error)
+            unreadable[file] = error
             continue
         key = (part.format, frozenset(part.schema.items()), part.hive_keys)
         if key in parts:
             part = replace(parts[key], files=(*parts[key].files, file))
         parts[key] = part
+    if unreadable and not skip_unreadable:
+        raise unreadable_logs(unreadable)
+    skipped = {file: log_problem(file, error) for file, error in unreadable.items()}
     return _checked_logs(tuple(parts.values()), skipped)
 
 
 def log_problem(file: str, error: LogError) -> str:
     """Return why a log cannot be read, without the name of the file and without the advice."""
     return str(error).removeprefix(f"{file}: ").split(".\n")[0]
+
+
+def unreadable_logs(errors: Mapping[str, LogError]) -> LogError:
+    """Return the error of the first of several logs, with the names of the others."""
+    (file, error), *others = errors.items()
+    if not others:
+        return error
+    hint = str(error).partition(".\n")[2]
+    names = join_first([name for name, _ in others], 5)
+    problem = f"{log_problem(file, error)}; these files cannot be read either: {names}"
+    return LogError.compose(file, problem, hint)
 
 
 def _open_file(file: str) -> LogPart:
@@ -295,7 +307,8 @@ class Logs:
                     format_list(self.files), _read_problem(error), hint
                 ) from error
             if not skip_unreadable:
-                raise _unreadable_log(*next(iter(damaged.items()))) from error
+                errors = {file: _unreadable_log(file, why) for file, why in damaged.items()}
+                raise unreadable_logs(errors) from error
         parts = [
             replace(part, files=tuple(file for file in part.files if file not in damaged))
             for part in self.parts

@@ -238,6 +238,11 @@ def read_parts(folder: Path) -> list[Part]:
     parts = [Part.read(path) for path in parquet_files(folder)]
     for part in parts:
         expected = part_path(folder, part.source, part.options.partition_by, part.value)
+        if part.path == part_path(
+            folder.parent, part.source, part.options.partition_by, part.value
+        ):
+            problem = f"the folder is one {part.options.partition_by} of a store"
+            raise StorageError.compose(folder, problem, f"Did you mean --store {folder.parent}?")
         if part.path != expected:
             hint = f"Delete this file, or rename it to {str(expected.relative_to(folder))!r}."
             raise StorageError.compose(part.path, "the part was copied or renamed", hint)

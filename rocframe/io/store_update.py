@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.compression.cells import LABEL, WEIGHT
+from rocframe.compression.cells import COUNT, LABEL, WEIGHT
 from rocframe.compression.compress import compress
 from rocframe.errors import ColumnTypeError, LogError, OptionValueError, RocframeError
 from rocframe.frames import PLAN_MARK, column
 from rocframe.inputs.cases import scores_as_floats
 from rocframe.inputs.roles import check_positive, positive_literal
 from rocframe.inputs.score_cells import SCORE_WIDTH
-from rocframe.io.logs import log_problem
+from rocframe.io.logs import log_problem, unreadable_logs
 from rocframe.io.store import Part, is_complete, part_path, read_part, read_parts
 from rocframe.io.tables import read_file_schema, write
 
@@ -41,7 +41,9 @@ class StoreUpdate:
 
     `skipped` contains the reasons. `gone` are logs of the store that no longer exist, and
     `incomplete` those of them that an interrupted run did not add or replace completely.
-    `without_positives` are added or replaced logs without a positive row.
+    `without_positives` are added or replaced logs without a positive row, and `without_rows` those
+    without a row that has a label and a score. `columns` are the columns of added, replaced and
+    moved logs that the store does not use.
     """
 
     added: list[str] = field(default_factory=list)
@@ -52,6 +54,8 @@ class StoreUpdate:
     gone: list[str] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
     without_positives: list[str] = field(default_factory=list)
+    without_rows: list[str] = field(default_factory=list)
+    columns: set[str] = field(default_factory=set)
 
 
 def update_store(
@@ -73,16 +77,23 @@ def update_store(
     """
     run = _UpdateRun(folder, parts, reader, skip_unreadable=skip_unreadable)
     opened: dict[str, Logs] = {}
+    unreadable: dict[str, LogError] = {}
     for number, file in enumerate(files):
         on_file("Opening file", number, len(files))
-        with run.skip_if_unreadable(file):
-            if run.is_unchanged(file):
-                run.update.unchanged.append(file)
-            else:
-                opened[file] = reader.open(file)
+        if run.is_unchanged(file):
+            run.update.unchanged.append(file)
+            continue
+        try:
+            opened[file] = reader.open(file)
+        except LogError as error:
+            unreadable[file] = error
+    if unreadable and not skip_unreadable:
+        raise unreadable_logs(unreadable)
+    run.update.skipped |= {file: log_problem(file, error) for file, error in unreadable.items()}
     for number, (file, logs) in enumerate(opened.items()):
         on_file("Adding log", number, len(opened))
         reader.check_columns(logs)
+        run.update.columns |= logs.columns - {*reader.columns}
         with run.skip_if_unreadable(file):
             run.add(file, logs)
     run.add_logs_without_positives()
@@ -293,7 +304,8 @@ class _UpdateRun:
                 self._reader.compress(logs, needs_positives=True)
         for log, _, table in self._without_positives:
             self._write(table, log)
-            self.update.without_positives += [log.file] if table.height else []
+            if log.file not in self.update.without_rows:
+                self.update.without_positives.append(log.file)
 
     def find_logs_that_are_gone(self, files: Sequence[str]) -> None:
         """Find the logs of the store that no longer exist."""
@@ -335,6 +347,11 @@ class _UpdateRun:
     def _write(self, table: pl.DataFrame, log: LogFile) -> None:
         """Write the parts of a log: one for each value of the partition column."""
         table = self._with_store_dtypes(table, log.file)
+        has_score = pl.any_horizontal(column(name).is_not_null() for name in self._options.scores)
+        if not table.select(
+            (column(LABEL).is_not_null() & has_score & (column(COUNT) > 0)).any()
+        ).item():
+            self.update.without_rows.append(log.file)
         known, key = self._sources.get(log.source), self._options.partition_by
         tables: list[tuple[str | None, pl.DataFrame]] = [(None, table)]
         if key is not None and table.height:

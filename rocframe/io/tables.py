@@ -185,6 +185,10 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
             problem = "the folder contains no Parquet files"
             raise StorageError.compose(os.fspath(path), problem, "Check the path.")
         return scan_files(files)
+    if not local.suffix and not local.exists():
+        raise StorageError.compose(
+            os.fspath(path), "the file or folder does not exist", "Check the path."
+        )
     local, file_format = check_file(path)
     try:
         if file_format == "Parquet":

@@ -65,9 +65,9 @@ def report_page(
 
     `provenance` is the result of `ReportOptions.provenance`, with optional additional keys: `files`
     (the names of the logs), `files_skipped` (the reason by file), `unused_keys` (the result of
-    `ReportOptions.unused_keys`) and `about` (the entries of the user). `files` are the names of a
-    file with all curves and of a file with all areas. The page mentions a file if it does not show
-    all curves or areas.
+    `ReportOptions.unused_keys`), `about` (the entries of the user), and `days`, `resolution`,
+    `relative` and `max_envelope` of a store. `files` are the names of a file with all curves and of
+    a file with all areas. The page mentions a file if it does not show all curves or areas.
     """
     from jinja2 import Environment, StrictUndefined  # a dependency of Altair
     from markupsafe import Markup
@@ -275,6 +275,8 @@ def _settings_list(
     percent = f", {format_percent(level[0])}" if len(level) else ""
     scores = provenance["score"]
     optional = {
+        "Rounded scores": _rounding_text(provenance),
+        "Days": provenance.get("days"),
         "Weight": provenance["weight"],
         "Count": provenance["count"],
         "Averaged over": options.averaged,
@@ -303,6 +305,16 @@ def _settings_list(
         *((format_name(name), format_name(str(value))) for name, value in about.items()),
         ("Software", ", ".join(f"{name} {version}" for name, version in versions.items())),
     ]
+
+
+def _rounding_text(provenance: Mapping[str, Any]) -> str | None:
+    """Return how the scores of a store are rounded; None if they are not rounded."""
+    if provenance.get("max_envelope") is not None:
+        return f"rounded down, --max-envelope {provenance['max_envelope']:g}"
+    if provenance.get("resolution") is None:
+        return None
+    relative = " relative to the score" if provenance["relative"] else ""
+    return f"rounded down, --resolution {provenance['resolution']:g}{relative}"
 
 
 def _value_text(value: object) -> str:

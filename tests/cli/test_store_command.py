@@ -18,6 +18,8 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.cli import main as cli
 from rocframe.cli import tasks
+from rocframe.reports.page import _settings_list
+from rocframe.reports.report import ReportOptions
 
 DAYS = [date(2026, 11, 1) + timedelta(days=i) for i in range(3)]
 LOG = pl.DataFrame(
@@ -384,6 +386,64 @@ def test_a_log_without_positives_is_added_with_a_message(capsys):
     path = f"logs/{DAYS[0]}.parquet"
     assert errors == f"rocframe: no row with the positive class 'yes' in {path}.\n"
     assert rf.read("out/auc.parquet")["n_neg"].sum() == 8
+
+
+def test_a_run_states_which_rows_and_logs_are_not_used(capsys):
+    log = LOG.filter(day=DAYS[0])
+    log.with_columns(day=pl.lit(None, pl.Date)).write_parquet("logs/no_day.parquet")
+    log.clear().write_parquet("logs/no_rows.parquet")
+    log.with_columns(score=pl.lit(None, pl.Float64)).write_parquet("logs/no_scores.parquet")
+    lines, errors = evaluate(capsys, *CREATE, "--missing", "drop")
+    assert errors == (
+        "rocframe: no row with a label and a score in logs/no_rows.parquet, "
+        "logs/no_scores.parquet.\n"
+    )
+    null_days = "4 rows without a day, which --since, --until and --last leave out"
+    assert lines[1:] == ["6 added", null_days]
+    lines, errors = evaluate(capsys, *STORE, "--missing", "drop")
+    assert (lines[1:], errors) == ([null_days], "")
+
+
+def test_rounded_scores_and_pooled_models_are_stated(capsys):
+    columns = ["--store", "store", "--positive", "yes", "--partition-by", "day"]
+    assert run("logs", *OPTIONS, *columns, "--resolution", "0.5", "--out", "out") == 0
+    captured = capsys.readouterr()
+    assert (
+        "rocframe: The column model is not a group column, so rows with different values of it "
+        "are pooled. Use --by model to evaluate these rows separately.\n"
+    ) in captured.err
+    area = rf.read("out/auc.parquet")
+    width = (area["auc_optimistic"] - area["auc_pessimistic"]).item()
+    assert (
+        f"\n3 added\nRounded scores: the AUC is known to within {width:.2g}. For a closer value, "
+        "create a store with a finer --resolution.\n"
+    ) in captured.out
+    settings = page_settings(area)
+    assert settings["Rounded scores"] == "rounded down, --resolution 0.5"
+    assert settings["Days"] == "2026-11-01 to 2026-11-03"
+
+
+def page_settings(area):
+    options = ReportOptions(label="label", score="score", count="count")
+    return dict(_settings_list(area, options, rf.about("out/auc.parquet"), {}))
+
+
+def test_all_damaged_logs_are_named(capsys):
+    for day in DAYS[:2]:
+        Path(f"logs/{day}.parquet").write_bytes(b"")
+    for store in (STORE, OPTIONS):
+        assert error_of(capsys, "logs", *store) == (
+            f"logs/{DAYS[0]}.parquet: the file is empty (0 bytes); these files cannot be read either: "
+            f"logs/{DAYS[1]}.parquet.\nWrite or download the file again, or skip unreadable files "
+            "with --skip-unreadable."
+        )
+
+
+def test_a_folder_of_a_store_is_not_a_store(capsys):
+    evaluate(capsys, *CREATE)
+    assert error_of(capsys, *STORE, "--store", "store/day=2026-11-02") == (
+        "store/day=2026-11-02: the folder is one day of a store.\nDid you mean --store store?"
+    )
 
 
 @pytest.mark.slow

@@ -78,6 +78,8 @@ def test_scan_of_a_folder_names_the_file_with_other_columns(tmp_path):
     folder.mkdir()
     with pytest.raises(rf.StorageError, match="the folder contains no Parquet files"):
         rf.scan(folder)
+    with pytest.raises(rf.StorageError, match="tabels': the file or folder does not exist"):
+        rf.scan(tmp_path / "tabels")
     rf.write(LOG, folder / "a.parquet")
     rf.write(LOG.head(1), folder / "b.parquet")
     (folder / ".hidden.parquet").touch()
