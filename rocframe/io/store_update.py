@@ -90,9 +90,10 @@ def update_store(
     if unreadable and not skip_unreadable:
         raise unreadable_logs(unreadable)
     run.update.skipped |= {file: log_problem(file, error) for file, error in unreadable.items()}
+    for logs in opened.values():
+        reader.check_columns(logs)
     for number, (file, logs) in enumerate(opened.items()):
         on_file("Adding log", number, len(opened))
-        reader.check_columns(logs)
         run.update.columns |= logs.columns - {*reader.columns}
         with run.skip_if_unreadable(file):
             run.add(file, logs)

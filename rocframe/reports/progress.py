@@ -117,7 +117,7 @@ class Progress:
 
 def _start_bar(start: float) -> Bar:
     """Show a progress bar on stderr, and return it; `start` is the start of the elapsed time."""
-    from rich.console import Console
+    from rich.console import Console  # cyclopts requires rich
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     bar = Progress(

@@ -433,9 +433,9 @@ def test_all_damaged_logs_are_named(capsys):
         Path(f"logs/{day}.parquet").write_bytes(b"")
     for store in (STORE, OPTIONS):
         assert error_of(capsys, "logs", *store) == (
-            f"logs/{DAYS[0]}.parquet: the file is empty (0 bytes); these files cannot be read either: "
-            f"logs/{DAYS[1]}.parquet.\nWrite or download the file again, or skip unreadable files "
-            "with --skip-unreadable."
+            f"logs/{DAYS[0]}.parquet: the file is empty (0 bytes); these files cannot be read "
+            f"either: logs/{DAYS[1]}.parquet.\nWrite or download the file again, or skip "
+            "unreadable files with --skip-unreadable."
         )
 
 
@@ -583,6 +583,10 @@ def test_only_files_that_cannot_be_read_or_have_no_rows_are_skipped(capsys):
     lines, errors = evaluate(capsys, *CREATE, "--skip-unreadable")
     assert lines[1] == "3 unchanged, 1 skipped"  # the first run added the other logs
     assert errors.startswith(f"rocframe: skipped {path}: column 'score' for --score has no values")
+    path = Path("logs/z.csv")
     path.write_text("day,model,label\n2026-11-01,a,yes\n")
+    before = files()
+    write_log(DAYS[0], LOG.with_columns(score=pl.col("score") / 2))
     message = error_of(capsys, *CREATE, "--skip-unreadable")
+    assert files() == before
     assert message.startswith(f"{path}: the file has no column 'score' for --score.\n")
