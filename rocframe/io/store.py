@@ -24,6 +24,7 @@ from rocframe.io.tables import (
     read_metadata,
     scan_files,
 )
+from rocframe.options import parse_fraction
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class StoreOptions:
                 "--max-envelope: --resolution is given as well.\nLeave out one of the two options."
             )
         Rounding.parse(self.resolution, self.relative)
+        if self.max_envelope is not None:
+            parse_fraction("max_envelope", self.max_envelope, example=0.0001)
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -268,6 +268,7 @@ def test_files_of_other_programs_and_copies_of_parts_raise_an_error(capsys):
     [
         (["--resolution", "0.01"], "--resolution 0.01: the store 'store' has no --resolution.\n"),
         (["--max-envelope", "0.1"], "--max-envelope 0.1: the store 'store' has no --resolution.\n"),
+        (["--max-envelope", "5"], "--max-envelope 5.0: expected a number above 0 and below 1.\n"),
         (["--positive", "no"], "--positive no: the store 'store' has --positive yes.\n"),
         (["--label", "model"], "--label model: the store 'store' has --label label.\n"),
         (["--weight", "score"], "--weight score: the store 'store' has no --weight.\n"),
