@@ -125,7 +125,7 @@ class EvaluationOptions(LogOptions):
     ci
         Method of the confidence interval of the AUC.
     level
-        Confidence level of the intervals, between 0 and 1.
+        Confidence level of the intervals, above 0 and below 1, such as 0.95.
     unmatched
         Handling of instances that only one of two compared models has. "raise": stop with an error.
         "drop": leave these instances out of the comparison and count their rows.
