@@ -104,7 +104,7 @@ def average(
           `score >= threshold` of each curve.
         - `"pooled"`: one curve from the rows of all curves.
 
-        Averages over classes have no limits:
+        The methods for curves of classes compute no confidence limits:
 
         - `"macro"`: the vertical mean with equal weights.
         - `"weighted"`: the vertical mean, with each class weighted by its number of positives.

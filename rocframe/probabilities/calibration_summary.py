@@ -83,8 +83,8 @@ def calibration_summary(
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     method : {"quantile", "uniform"}, default "quantile"
-        Bins of `ece`, `mce`, the Hosmer-Lemeshow test, and the parts of the Brier score by bins, as
-        in `calibration`. `"quantile"`: bins with about the same number of rows. `"uniform"`: bins
+        Type of the bins, as in `calibration`. `ece`, `mce`, the Hosmer-Lemeshow test and the parts
+        of the Brier score are computed from bins. `"quantile"`: bins with about the same number of rows. `"uniform"`: bins
         of equal width. Rows with equal scores are in the same bin.
     bins : int, default 10
         Number of bins.

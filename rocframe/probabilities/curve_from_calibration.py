@@ -67,7 +67,7 @@ def curve_from_calibration(
     costs: Mapping[str, float] | None = None,
     by: By = None,
 ) -> FrameT:
-    """Return the curve table that event rates and the distribution of scores determine.
+    """Compute a curve table from the event rates and the distribution of the scores.
 
     Each bin of a calibration table has n·event_rate positives and n·(1 - event_rate) negatives.
     Their sums over all bins at or above a threshold are the true and the false positives.
