@@ -151,9 +151,9 @@ def fold_auc(
     -----
     The intervals are for the fitted models on new test rows. The intervals do not include the
     variation between models fitted on other training rows. The folds are assumed to have no rows in
-    common. If a row is in several folds, as in repeated cross-validation, or occurs once for each class,
-    the limits are too narrow. In this case, use `ci=None`, or `multiclass_auc` for intervals over
-    classes.
+    common. If a row is in several folds, as in repeated cross-validation, or occurs once for each
+    class, the limits are too narrow. In this case, use `ci=None`, or `multiclass_auc` for intervals
+    over classes.
 
     References
     ----------

@@ -84,8 +84,8 @@ def calibration_summary(
         Group columns. Rows with a null in a group column are a separate group.
     method : {"quantile", "uniform"}, default "quantile"
         Type of the bins, as in `calibration`. `ece`, `mce`, the Hosmer-Lemeshow test and the parts
-        of the Brier score are computed from bins. `"quantile"`: bins with about the same number of rows. `"uniform"`: bins
-        of equal width. Rows with equal scores are in the same bin.
+        of the Brier score are computed from bins. `"quantile"`: bins with about the same number of
+        rows. `"uniform"`: bins of equal width. Rows with equal scores are in the same bin.
     bins : int, default 10
         Number of bins.
     n_fitted : int, default 0
