@@ -35,7 +35,7 @@ import polars as pl
 from rocframe.text import format_count, format_list, format_type, format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
     "AmbiguousCountError",
@@ -339,18 +339,23 @@ class ScoreError(RocframeError, ValueError):
         group: Sequence[str],
         *,
         compared: bool = False,
+        models: Mapping[object, Sequence[float]] | None = None,
     ) -> ScoreError:
         """Return an error for scores of one group that were rounded to different resolutions.
 
-        With `compared`, parts of the group, such as windows, are compared with each other.
+        With `compared`, parts of the group, such as windows or models, are compared with each
+        other. `models` are the widths of each model, or None.
         """
+        found = format_list(widths)
+        if models is not None:
+            found = "; ".join(f"{name}: {format_list(each)}" for name, each in models.items())
         where = f" of group {', '.join(group)}" if group else ""
         if compared:
             return cls(
                 f"{column}: the rows{where} have scores that were rounded to different "
                 "resolutions, and are compared with each other. A difference of the resolutions "
                 "alone can change the results.\n"
-                f"Found widths: {format_list(widths)}.\n"
+                f"Found widths: {found}.\n"
                 "Round the scores of all compared rows to the largest width: "
                 f'compress(…, resolution={max(widths)!r}, count="count").'
             )

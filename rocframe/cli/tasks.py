@@ -19,6 +19,7 @@ from rocframe.curves.simplify import parse_max_error, simplify
 from rocframe.decisions.operating_point import RuleOptions, operating_point
 from rocframe.errors import AmbiguousCountError, LogError, OptionValueError, StorageError
 from rocframe.frames import column
+from rocframe.inputs.score_cells import SCORE_WIDTH
 from rocframe.io.files import check_target, write_text
 from rocframe.io.logs import common_dtype, find_logs, open_logs
 from rocframe.io.tables import check_table_path, write
@@ -190,7 +191,7 @@ def gate_logs(
         check_table_path(path)
     tables = []
     for i, each in enumerate(log_options):
-        table, logs[i] = _read_logs(logs[i], each, progress)
+        table, logs[i] = _read_logs(logs[i], each, progress, with_width=True)
         if not table.height:
             raise LogError.compose(
                 sources[i],
@@ -268,6 +269,14 @@ def _concatenate_logs(
 
     The scores of the new log have the name of the old score.
     """
+    required = options[0].required_columns()
+    if SCORE_WIDTH not in required and any(SCORE_WIDTH in table.columns for table in tables):
+        # Scores without a width are exact.
+        exact = pl.lit(0.0).alias(SCORE_WIDTH)
+        tables = [
+            table if SCORE_WIDTH in table.columns else table.with_columns(exact) for table in tables
+        ]
+        required[SCORE_WIDTH] = "--count"
     (old, new), (old_score, new_score) = tables, (each.score[0] for each in options)
     new = new.select(
         column(new_score if name == old_score else name).alias(name) for name in old.columns
@@ -277,7 +286,7 @@ def _concatenate_logs(
         name: common_dtype(
             name, option, [(files[0], old.schema[name]), (files[1], new.schema[name])]
         )
-        for name, option in options[0].required_columns().items()
+        for name, option in required.items()
     }
     log = "log"
     while log in dtypes:
@@ -340,11 +349,19 @@ def _check_count_option(logs: Logs, options: LogOptions) -> None:
         )
 
 
-def _read_logs(logs: Logs, options: LogOptions, progress: Progress) -> tuple[pl.DataFrame, Logs]:
-    """Read the columns that the options name, and return them with the logs that were read."""
+def _read_logs(
+    logs: Logs, options: LogOptions, progress: Progress, *, with_width: bool = False
+) -> tuple[pl.DataFrame, Logs]:
+    """Read the columns that the options name, and return them with the logs that were read.
+
+    With `with_width`, the column of the widths of the cells of compressed logs is also read.
+    """
+    columns = options.required_columns()
+    if with_width and options.count is not None and logs.has_column(SCORE_WIDTH):
+        columns.setdefault(SCORE_WIDTH, "--count")
     n_files = len(logs.files)
     progress.step(f"Reading {n_files:,} files" if n_files > 1 else "Reading the log")
-    return logs.read(options.required_columns(), skip_unreadable=options.skip_unreadable)
+    return logs.read(columns, skip_unreadable=options.skip_unreadable)
 
 
 @contextmanager

@@ -306,7 +306,8 @@ def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
 
 def _read_checked_cases(frame: pl.DataFrame, pairing: PairingColumns) -> list[Cases]:
     """Return the rows of each score column; raise an error for scores that are no probabilities."""
-    models = list(read_cases(frame, pairing.bound))
+    row_model = None if pairing.between is None else frame.get_column(pairing.between)
+    models = list(read_cases(frame, pairing.bound, row_model=row_model))
     if pairing.options.probabilities:
         for cases in models:
             check_probabilities(cases, "Brier scores and logarithmic losses need probabilities.")

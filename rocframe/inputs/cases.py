@@ -59,11 +59,14 @@ class Cases:
     by: tuple[str, ...] = ()
 
 
-def read_cases(frame: pl.DataFrame, bound: BoundRoles, *, compared: int = 0) -> Iterator[Cases]:
+def read_cases(
+    frame: pl.DataFrame, bound: BoundRoles, *, compared: int = 0, row_model: pl.Series | None = None
+) -> Iterator[Cases]:
     """Check the values of a collected frame, and yield the `Cases` of each model.
 
     Groups that differ only in the last `compared` group columns are compared with each other, and
-    must have scores of the same resolution.
+    must have scores of the same resolution. `row_model` is the model of each row of a long table
+    whose models are compared within each group, or None.
     """
     columns = {role: frame.get_column(name) for role, name in bound.private.items()}
     keys = pl.DataFrame([frame.get_column(name).alias(str(i)) for i, name in enumerate(bound.by)])
@@ -107,7 +110,8 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles, *, compared: int = 0) -> 
         [columns[role] for role in scores],
         columns.get("width"),
         bound.by[:n_by],
-        compared=compared > 0,
+        compared=compared > 0 or row_model is not None,
+        model=row_model,
     )
     for model, role in zip(bound.models or [None], scores, strict=True):
         score = scores_as_floats(columns[role], bound.names[role])

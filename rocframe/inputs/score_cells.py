@@ -115,12 +115,14 @@ def check_cells(
     by: Sequence[str],
     *,
     compared: bool = False,
+    model: pl.Series | None = None,
 ) -> None:
     """Raise an error for wrong widths, or if a group has cells of different resolutions.
 
     `keys` are the group columns of the rows, and `by` their names in messages. `width` are the
     widths of the cells, or None if the table does not have this column. A score without a width is
     exact. With `compared`, the message is that of groups whose parts are compared with each other.
+    `model` is the model of each row, or None; the message has the widths of each model.
     """
     if width is None:
         return
@@ -146,6 +148,8 @@ def check_cells(
     options = {"resolution": pl.col(names[0]), "relative": pl.col(names[1])}
     rounded = pl.any_horizontal(round_down(edge, **options, when=pl.when) != edge for edge in edges)
     widest = pl.max_horizontal(cell_width(edge, **options) for edge in edges)
+    if model is not None:
+        table = table.with_columns(model.cast(pl.String).alias("model"))
     wrong = table.filter(rounded | (widest != stored))
     if wrong.height:
         group = [f"{name}={value!r}" for name, value in zip(by, wrong.row(0), strict=False)]
@@ -153,4 +157,11 @@ def check_cells(
             on = table.columns[: len(by)]
             table = table.join(wrong.head(1), on=on, how="semi", nulls_equal=True)
         found = table.select(stored.drop_nulls().unique().sort()).to_series().to_list()
-        raise ScoreError.different_cells(SCORE_WIDTH, found, group, compared=compared)
+        models = None
+        if model is not None:
+            widths = stored.drop_nulls().unique().sort()
+            by_model = table.group_by("model").agg(widths).sort("model")
+            models = dict(zip(*(column.to_list() for column in by_model), strict=True))
+        raise ScoreError.different_cells(
+            SCORE_WIDTH, found, group, compared=compared, models=models
+        )

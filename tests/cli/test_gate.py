@@ -152,6 +152,21 @@ def test_a_group_column_can_have_the_name_model_or_log(capsys):
     assert gate(capsys, "old.parquet", "new.parquet", *options)[0] == 0
 
 
+@pytest.mark.parametrize("old_resolution", [0.0625, None])
+def test_logs_compressed_to_different_resolutions_are_an_error(capsys, old_resolution):
+    for name, resolution in (("old", old_resolution), ("new", 0.5)):
+        table = log(name).pipe(rf.compress, "label", "score", resolution=resolution)
+        if resolution is None:
+            table = table.drop("score_width")
+        table.write_parquet(f"{name}.parquet")
+    options = ["--label", "label", "--score", "score", "--margin", "0.3", "--count", "count"]
+    text = error_of(capsys, "old.parquet", "new.parquet", *options)
+    assert text.startswith("score_width: the rows have scores that were rounded to different")
+    assert f"Found widths: new: 0.5; old: {old_resolution or 0.0}.\n" in text
+    log("old").pipe(rf.compress, "label", "score", resolution=0.5).write_parquet("old.parquet")
+    assert gate(capsys, "old.parquet", "new.parquet", *options)[0] == 0
+
+
 def test_folders_and_several_id_columns(capsys):
     for name in ("old", "new"):
         for segment in ("app", "mail", "web"):

@@ -161,6 +161,33 @@ def test_a_group_of_one_class_does_not_pass_unless_it_is_left_out():
     assert gate["verdict"].to_list()[2] == "not_shown"
 
 
+@pytest.mark.parametrize("old_resolution", [0.0625, None])
+def test_models_with_scores_of_different_resolutions_are_an_error(old_resolution):
+    resolutions = {"old": old_resolution, "new": 0.5}
+    table = pl.concat(
+        LONG.filter(model=model).pipe(
+            rf.compress, "label", "score", by=["g", "model"], resolution=resolution
+        )
+        for model, resolution in resolutions.items()
+    )
+    functions = {rf.gate: "newcombe_unpaired", rf.compare: "delong_unpaired"}
+    for function, method in functions.items():
+        with pytest.raises(rf.errors.ScoreError) as error:
+            function(table, "label", "score", by="g", **OPTIONS, method=method, count="count")
+        assert str(error.value) == (
+            "score_width: the rows of group g=0 have scores that were rounded to different "
+            "resolutions, and are compared with each other. A difference of the resolutions alone "
+            "can change the results.\n"
+            f"Found widths: new: 0.5; old: {old_resolution or 0.0}.\n"
+            "Round the scores of all compared rows to the largest width: "
+            'compress(…, resolution=0.5, count="count").'
+        )
+    coarse = table.drop("score_width").pipe(
+        rf.compress, "label", "score", by=["g", "model"], resolution=0.5, count="count"
+    )
+    assert decide(coarse, method="newcombe_unpaired", count="count")["p_value"].null_count() == 0
+
+
 def test_min_rows_counts_repeated_rows():
     gate = decide(WIDE.with_columns(n=pl.when(pl.col("g") == 0).then(2).otherwise(1)), count="n",
                   min_rows=121)  # fmt: skip
