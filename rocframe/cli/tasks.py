@@ -311,6 +311,9 @@ def _gate_summary(table: pl.DataFrame, options: ReleaseOptions) -> str:
         if not failing
         else f"FAIL: NEW is not shown to be non-inferior to OLD in {failing:,} of {groups}."
     ]
+    if ignored := table.height - counts.height:
+        verb = "does" if ignored == 1 else "do"
+        lines[0] += f" {format_count(ignored, 'group')} {verb} not count (--min-rows)."
     test = table["test"][0]
     reason = ""
     if test.endswith("_unpaired") and options.method is None:

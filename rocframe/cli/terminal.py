@@ -98,7 +98,12 @@ VERDICT_TEXTS = {
     "non_inferior": "non-inferior",
     "ignored": "does not count",
 }
-GATE_NOTE_TEXTS = {"not_in_old": "no rows in OLD", "not_in_new": "no rows in NEW"}
+GATE_NOTE_TEXTS = {
+    "not_in_old": "no rows in OLD",
+    "not_in_new": "no rows in NEW",
+    "unmatched": "rows left out",
+    "redrawn": "resamples drawn again",
+}
 
 
 def _gate_results(table: pl.DataFrame) -> list[str]:
@@ -107,7 +112,9 @@ def _gate_results(table: pl.DataFrame) -> list[str]:
     for verdict, note in zip(table["verdict"], table["note"], strict=True):
         text = VERDICT_TEXTS[verdict]
         if note is not None:
-            text += f": {GATE_NOTE_TEXTS.get(note, note.replace('_', ' '))}"
+            name, _, number = note.partition(":")
+            words = GATE_NOTE_TEXTS.get(name, name.replace("_", " "))
+            text += f": {words}{f': {number}' if number else ''}"
         results.append(text)
     return results
 

@@ -119,7 +119,8 @@ def gate(
         None: no adjustment.
     min_rows : int, default 0
         Groups in which the old model has fewer positives or fewer negatives than this number are
-        not tested and do not count for the decision. With 0, every group counts.
+        not tested and do not count for the decision. If only the new model has rows in a group,
+        its rows are counted instead. With 0, every group counts.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
         their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
@@ -186,7 +187,7 @@ def gate(
 
         - `not_in_old`: the old model has no rows in the group.
         - `not_in_new`: the new model has no rows in the group.
-        - `few_rows`: the old model has fewer positives or fewer negatives than `min_rows`.
+        - `few_rows`: there are fewer positives or fewer negatives than `min_rows`.
         - `identical_scores`: both models have the same score in each row. The group then passes if
           `margin` is above 0.
         - `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance`.
@@ -407,8 +408,10 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
     note = table.get_column("note")
     has_few_rows = np.zeros(table.height, bool)
     if options.min_rows:
-        smaller_class = _smaller_class(frame, columns, comparison.baseline, groups)
-        has_few_rows = smaller_class[group] < options.min_rows
+        names, smaller_class = _smaller_class(frame, columns, groups)
+        counted = pl.when(pl.col("note") == "not_in_old").then("model_b").otherwise("model_a")
+        model = [names.index(name) for name in table.select(counted).to_series().to_list()]
+        has_few_rows = smaller_class[model, group] < options.min_rows
     if has_few_rows.all():
         problem = "all groups of the old model have fewer positives or negatives than this number"
         hint = "Pass a smaller number: the decision needs at least one group."
@@ -513,20 +516,21 @@ def _groups_of_one_model(
 
 
 def _smaller_class(
-    frame: pl.DataFrame, columns: PairingColumns, baseline: object, groups: pl.DataFrame
-) -> NDArray[np.float64]:
-    """Return the number of rows of the old model in the smaller class of each group."""
+    frame: pl.DataFrame, columns: PairingColumns, groups: pl.DataFrame
+) -> tuple[list[object], NDArray[np.float64]]:
+    """Return the models, and the number of rows in the smaller class of each model and group."""
     models, model_cases = read_models(frame, columns)
-    cases = model_cases[models.to_list().index(baseline)]
-    group = find_keys(cases.keys, groups).fill_null(groups.height).to_numpy()
-    count = np.ones(len(group)) if cases.count is None else cases.count
-    if cases.state is not None:
-        count = np.where(cases.state <= RowState.UNSCORED, count, 0)
     size = groups.height + 1
-    n_neg = np.bincount(group, count * cases.negative, size)
-    n_pos = np.bincount(group, count * ~cases.negative, size)
-    smaller: NDArray[np.float64] = np.minimum(n_pos, n_neg)[:-1]
-    return smaller
+    smaller = np.zeros((len(models), size))
+    for i, cases in enumerate(model_cases):
+        group = find_keys(cases.keys, groups).fill_null(groups.height).to_numpy()
+        count = np.ones(len(group)) if cases.count is None else cases.count
+        if cases.state is not None:
+            count = np.where(cases.state <= RowState.UNSCORED, count, 0)
+        n_neg = np.bincount(group, count * cases.negative, size)
+        n_pos = np.bincount(group, count * ~cases.negative, size)
+        smaller[i] = np.minimum(n_pos, n_neg)
+    return models.to_list(), smaller[:, :-1]
 
 
 def _has_different_scores(

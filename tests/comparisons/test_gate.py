@@ -142,7 +142,18 @@ def test_keys_can_be_null_or_nan():
     table = table.filter(~(pl.col("g").is_nan().fill_null(False) & (pl.col("model") == "old")))
     gate = decide(table, id="id", min_rows=2)
     assert str(gate["g"].to_list()) == "[None, 2.0, 3.0, nan]"
-    assert gate["verdict"].to_list() == [*["non_inferior"] * 3, "ignored"]
+    assert gate["verdict"].to_list() == [*["non_inferior"] * 3, "undecided"]
+
+
+def test_a_group_of_the_new_model_alone_counts_unless_it_has_few_rows():
+    table = LONG.filter((pl.col("g") != 3) | (pl.col("model") == "new"))
+    expected = {120: ("undecided", False, "not_in_old"), 121: ("ignored", None, "not_in_old")}
+    for min_rows, row in expected.items():
+        repeated = pl.when(pl.col("g") == 3).then(1).otherwise(2)
+        gate = decide(table.with_columns(n=repeated), method="newcombe_unpaired", margin=0.3,
+                      min_rows=min_rows, count="n")  # fmt: skip
+        assert gate.select("verdict", "passed", "note").row(3) == row
+        assert gate["passed"].to_list()[:3] == [True] * 3
 
 
 def test_a_group_of_one_class_does_not_pass_unless_it_is_left_out():
