@@ -427,8 +427,8 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
     p_value = table.get_column("p_value").fill_null(np.nan).to_numpy().copy()
     if comparison.test.name not in NEWCOMBE_METHODS:
         p_value[has_zero_variance] = np.nan
-    if margin > 0:
-        p_value[is_identical] = 0.0
+    # A margin of 0 is the boundary of the null hypothesis: the statistic of other tests is then 0.
+    p_value[is_identical] = 0.0 if margin > 0 else 0.5
     p_value[has_few_rows] = np.nan
     one_family = np.zeros(table.height, np.int64)
     p_adjusted = adjust_p_values(p_value, one_family, options.adjust)

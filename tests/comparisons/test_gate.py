@@ -145,6 +145,14 @@ def test_keys_can_be_null_or_nan():
     assert gate["verdict"].to_list() == [*["non_inferior"] * 3, "undecided"]
 
 
+@pytest.mark.parametrize("method", ["newcombe", "newcombe_unpaired", "delong", "delong_unpaired",
+                                    "bootstrap"])  # fmt: skip
+def test_identical_models_do_not_pass_with_a_margin_of_0(method):
+    gate = decide(WIDE.with_columns(new="old"), margin=0, method=method, n_boot=20, seed=0)
+    assert gate["verdict"].to_list() == ["not_shown"] * 4
+    assert gate["p_value"].round(6).to_list() == [0.5] * 4
+
+
 def test_a_group_of_the_new_model_alone_counts_unless_it_has_few_rows():
     table = LONG.filter((pl.col("g") != 3) | (pl.col("model") == "new"))
     expected = {120: ("undecided", False, "not_in_old"), 121: ("ignored", None, "not_in_old")}
