@@ -342,8 +342,8 @@ def read_rows(
     sort = all(a <= b for a, b in pairwise(zip(*order, strict=True)))
     joint = {}
     if len(panels) > 1:
-        joint[PANEL] = _combined_column([columns[name] for name in panels], table.height, sort=True)
-    joint[LINE] = _combined_column(
+        joint[PANEL] = combined_column([columns[name] for name in panels], table.height, sort=True)
+    joint[LINE] = combined_column(
         [columns[name] for name in lines or left], table.height, sort=sort
     )
     groups = Groups(
@@ -367,8 +367,11 @@ def _default_color(
     return chosen
 
 
-def _combined_column(columns: Sequence[GroupColumn], height: int, *, sort: bool) -> GroupColumn:
-    """Return one column whose values are the combinations of values that occur in `columns`."""
+def combined_column(columns: Sequence[GroupColumn], height: int, *, sort: bool) -> GroupColumn:
+    """Return one column whose values are the combinations of values that occur in `columns`.
+
+    With `sort`, the values are in the order of the columns, otherwise in the order of the rows.
+    """
     if not columns:
         values = (ALL_ROWS,) if height else ()
         return GroupColumn(title="", values=values, codes=(0,) * height, joint=True)
@@ -417,6 +420,9 @@ def is_near(value: float, records: Sequence[Mapping[str, Any]], fields: Sequence
     return 2 * low - high <= value <= 2 * high - low
 
 
+TEST_TEXTS = {"delong_unpaired": "unpaired DeLong"}
+
+
 def interval_text(table: pl.DataFrame) -> str:
     """Return a text such as "95 % intervals (logit_delong)", with the test if there is one."""
 
@@ -428,5 +434,6 @@ def interval_text(table: pl.DataFrame) -> str:
     levels, methods, tests = (values(name) for name in ("ci_level", "ci_method", "test"))
     intervals = f"{level_text(table.get_column('ci_level'))} intervals" if levels else ""
     if tests:
-        return f"{f'{intervals} (not adjusted), ' if intervals else ''}test: {', '.join(tests)}"
+        texts = ", ".join(TEST_TEXTS.get(test, test) for test in tests)
+        return f"{f'{intervals} (not adjusted), ' if intervals else ''}test: {texts}"
     return f"{intervals} ({', '.join(methods)})" if intervals and methods else ""

@@ -26,7 +26,7 @@ from rocframe.schemas import MODEL
 from rocframe.text import format_list, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import polars as pl
 
@@ -203,20 +203,29 @@ class Groups:
         shown = alt.Legend(**options | legend) if has_legend else None
         return alt.Color(f"{self.color}:N", scale=scale, legend=shown)
 
-    def line_color(self) -> Any:
-        """Return the color channel of lines; a legend of many ordered values shows 11 of them."""
+    def line_color(self, drawn: Collection[str] | None = None) -> Any:
+        """Return the color channel of lines; a legend of many ordered values shows 11 of them.
+
+        `drawn` are the values that have a line, and None if all have one. The other values are not
+        in the legend.
+        """
         legend: dict[str, Any] = {
             "symbolType": "stroke",
             "symbolSize": 200,
             "symbolStrokeWidth": 3,
         }
         column = self.columns.get(self.color or "")
-        if column is not None and column.ordered and len(column.values) > MAX_LEGEND:
-            last, steps = len(column.values) - 1, SHOWN_IN_LEGEND - 1
-            shown = [column.values[round(i * last / steps)] for i in range(SHOWN_IN_LEGEND)]
-            title = f"{column.title} ({len(shown)} of {len(column.values)})"
+        if column is None:
+            return self.color_channel(**legend)
+        values = [value for value in column.values if drawn is None or value in drawn]
+        if column.ordered and len(values) > MAX_LEGEND:
+            last, steps = len(values) - 1, SHOWN_IN_LEGEND - 1
+            shown = [values[round(i * last / steps)] for i in range(SHOWN_IN_LEGEND)]
+            title = f"{column.title} ({len(shown)} of {len(values)})"
             legend |= {"title": title, "values": shown}
-        return self.color_channel(**legend)
+        elif len(values) < len(column.values):
+            legend["values"] = values
+        return self.color_channel(has_legend=bool(values), **legend)
 
     def with_titles(
         self,

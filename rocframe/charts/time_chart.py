@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import altair as alt
@@ -11,7 +11,9 @@ import polars as pl
 from rocframe.charts.dot_plot import (
     HIGH,
     LOW,
+    PANEL,
     add_limits,
+    combined_column,
     documented_columns,
     interval_text,
     is_near,
@@ -23,6 +25,7 @@ from rocframe.charts.labels import (
     finite,
     inline_data,
     json_values,
+    note_text,
     number_text,
     one_row,
     sentences,
@@ -30,9 +33,10 @@ from rocframe.charts.labels import (
     tooltip,
 )
 from rocframe.charts.layer_chart import LayerChart
-from rocframe.charts.style import BAND_OPACITY, CHANCE_STROKE
+from rocframe.charts.style import BAND_OPACITY, CHANCE_STROKE, MUTED
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import column
+from rocframe.options import parse_names
 from rocframe.schemas import MODEL, WINDOW, WINDOW_END
 from rocframe.text import format_count, format_values, join_first
 
@@ -44,7 +48,9 @@ if TYPE_CHECKING:
     from rocframe.table_types import DotStyle, Table
 
 MIN_TIMES = 3  # minimum number of times of a time axis; fewer times are lines of a dot plot
-MAX_TICKS = 8  # of an axis of windows
+MAX_TICKS, MAX_TICKS_IN_PANEL = 8, 3  # of an axis of windows
+LABEL_WIDTH = 80  # of a date in pixels, with a margin
+EMPTY = "empty"  # the field of the reason why a panel has no values
 TIME, TIME_WIDTH, TIME_HEIGHT = "time", 560, 260
 TIME_TEXT, END_TEXT, RING, HAS_LINE = "date", "end", "ring", "line"
 REFERENCE = "reference_auc"
@@ -104,9 +110,13 @@ def drift_chart(
     layers = rows.area_layers(style, bounds)
     ring: Any = alt.Chart().mark_point(filled=False, size=190, strokeWidth=2, opacity=1)
     ring = ring.transform_filter(f"datum.{RING}")
-    layers.append(ring.encode(x=rows.time_channel(), y=f"{style.marks[0]}:Q", color=rows.color))
+    layers.append(
+        ring.encode(
+            x=rows.time_channel(), y=f"{style.marks[0]}:Q", color=rows.color(style.marks[0])
+        )
+    )
     if bounds:
-        layers = [*layers[:1], *_reference_layers(rows), *layers[1:]]
+        layers = [*layers[:1], *_reference_layers(rows, style.marks[0]), *layers[1:]]
     names = rows.groups.names(len(rows.records))
     texts = [
         f"{name} {record[TIME_TEXT]}: {number_text(record['auc'])}, "
@@ -157,6 +167,7 @@ class TimeRows:
         others = [name for name in _without_ends(by) if name != time]
         table = table.filter(column(time).is_not_null()).sort(column(time), maintain_order=True)
         groups = read_groups(table.select(map(column, others)), others, table.columns, options)
+        groups = _with_default_panels(groups, others, table.height, options)
         shown = documented_columns(table, by)
         records = row_records(table, groups, shown)
         times = table.get_column(time)
@@ -190,17 +201,24 @@ class TimeRows:
             records=records,
         )
 
-    @property
-    def color(self) -> Any:
-        """The color channel."""
-        return self.groups.line_color()
+    def color(self, mark: str) -> Any:
+        """Return the color channel; groups without a value of the field `mark` have no legend."""
+        return self.groups.line_color(
+            {
+                record[str(self.groups.color)]
+                for record in self.records
+                if self.groups.color is not None and finite([record[mark]])
+            }
+        )
 
     def time_channel(self) -> alt.X:
         """Return the channel of the time axis: temporal, quantitative or ordinal."""
         times, title = self.table.get_column(self.time), short_name(self.time)
         kind = _time_type(times.dtype)
+        if self.time == WINDOW and (kind == "T" or WINDOW_END in self.table.columns):
+            title = "start of window"
         if kind == "T":
-            axis = _window_axis(times) if self.time == WINDOW else alt.Undefined
+            axis = _time_axis(times, self.time, in_panels=self.groups.panel is not None)
             return alt.X(f"{TIME}:T", title=title, axis=axis, scale=alt.Scale(type="utc"))
         if kind == "Q":
             axis = alt.Axis(format="d", tickMinStep=1)
@@ -211,7 +229,7 @@ class TimeRows:
         """Return the layers of lines, intervals and dots; `others` are other values on the axis."""
         fields = (style.marks[0], LOW, HIGH)
         values = finite(record[name] for record in self.records for name in fields)
-        x, color = self.time_channel(), self.color
+        x, color = self.time_channel(), self.color(style.marks[0])
         y = alt.Y(
             f"{style.marks[0]}:Q",
             title=style.axis,
@@ -225,23 +243,53 @@ class TimeRows:
         lines: Any = alt.Chart().mark_line(strokeWidth=1.5)
         points: Any = alt.Chart().mark_point(filled=True, size=36, opacity=1)
         bars: Any = alt.Chart().mark_rule(opacity=0.4)
-        return [
+        layers = [
             lines.encode(x=x, y=y, color=color, detail=detail),
             bars.encode(x=x, y=alt.Y(f"{LOW}:Q"), y2=alt.Y2(f"{HIGH}:Q"), color=color),
             points.encode(x=x, y=y, color=color, tooltip=tooltips),
         ]
+        return [*layers, *self._reasons(style.marks[0])]
+
+    def _reasons(self, mark: str) -> list[Any]:
+        """Return a layer with the reason of each panel without a value of the field `mark`.
+
+        The list is empty if all panels have values.
+        """
+        panel = self.groups.panel
+        by_panel: dict[str, list[dict[str, Any]]] = {}
+        for record in self.records:
+            by_panel.setdefault(record[panel] if panel else "", []).append(record)
+        empty = [
+            records
+            for records in by_panel.values()
+            if not finite(record[mark] for record in records)
+        ]
+        for records in empty:
+            notes = dict.fromkeys(note_text(record.get("note")) for record in records)
+            records[0][EMPTY] = ", ".join(notes)
+        text: Any = alt.Chart().transform_filter(f"isValid(datum.{EMPTY})")
+        text = text.mark_text(fontStyle="italic", color=MUTED)
+        middle = {"x": alt.XValue(self._width / 2), "y": alt.YValue(self._height / 2)}
+        return [text.encode(**middle, text=alt.Text(f"{EMPTY}:N"))] if empty else []
+
+    @property
+    def _width(self) -> int:
+        return TIME_WIDTH if self.groups.panel is None else PANEL_SIDE
+
+    @property
+    def _height(self) -> int:
+        return TIME_HEIGHT if self.groups.panel is None else PANEL_SIDE
 
     def layered(
         self, layers: Sequence[Any], *, title: str, subtitle: str, description: str
     ) -> alt.LayerChart | alt.FacetChart:
         """Return a chart of the layers with its title, subtitle and description."""
         title = f"{title} over {short_name(self.time)}"
-        in_panels = self.groups.panel is not None
         chart = LayerChart(
             layer=list(layers),
             data=inline_data(self.records),
-            width=PANEL_SIDE if in_panels else TIME_WIDTH,
-            height=PANEL_SIDE if in_panels else TIME_HEIGHT,
+            width=self._width,
+            height=self._height,
         )
         texts = format_values(self.table.get_column(self.time))
         return self.groups.with_titles(
@@ -269,23 +317,57 @@ def _time_type(dtype: pl.DataType) -> Literal["T", "Q", "O"]:
     return "Q" if dtype.is_integer() else "O"
 
 
-def _window_axis(times: pl.Series) -> Any:
-    """Return an axis with ticks at the starts of windows, at most MAX_TICKS of them.
+def _with_default_panels(
+    groups: Groups, by: Sequence[str], height: int, options: ChartOptions
+) -> Groups:
+    """Return groups whose lines of equal color are in different panels.
 
-    The default ticks are at Sundays, but weeks start on Monday. Windows of less than a day have the
-    default ticks.
+    By default, the values of one group column have colors. The values or combinations of values of
+    the other group columns have panels, because lines of equal color could not be distinguished.
+    The groups do not change if `facet` is given, or if `color` is None. Columns with one value, and
+    columns that `detail` names, have no panels.
     """
+    if groups.panel is not None or options.color is None:
+        return groups
+    details = parse_names(options.detail)
+    fields = {
+        key: groups.columns[key]
+        for name, key in zip(by, groups.columns, strict=False)
+        if name not in details
+        and key not in {groups.color, groups.one_color}
+        and len(groups.columns[key].values) > 1
+    }
+    if len(fields) < 2:
+        return replace(groups, panel=next(iter(fields), None))
+    joint = combined_column([*fields.values()], height, sort=True)
+    return replace(groups, columns={**groups.columns, PANEL: joint}, panel=PANEL)
+
+
+def _time_axis(times: pl.Series, name: str, *, in_panels: bool) -> Any:
+    """Return the axis of dates or times.
+
+    In panels, labels near the ends of the axis do not extend beyond the panel, because they would
+    overlap labels of neighboring panels.
+
+    An axis of windows has ticks at the starts of windows: at most MAX_TICKS, or MAX_TICKS_IN_PANEL
+    in panels. The default ticks are at Sundays, but weeks start on Monday. Windows of less than a
+    day have the default ticks.
+    """
+    flush: Any = LABEL_WIDTH / 2 if in_panels else False
+    default = alt.Axis(labelFlush=flush) if in_panels else alt.Undefined
+    if name != WINDOW:
+        return default
     starts = times.unique().sort()
     if times.dtype != pl.Date:
         starts = starts.dt.replace_time_zone(None)
         if (starts.dt.truncate("1d") != starts).any():
-            return alt.Undefined
-    step = -(-len(starts) // MAX_TICKS) or 1
+            return default
+    step = -(-len(starts) // (MAX_TICKS_IN_PANEL if in_panels else MAX_TICKS)) or 1
     values = [
         alt.DateTime(year=day.year, month=day.month, date=day.day, utc=True)
         for day in starts.gather_every(step)
     ]
-    return alt.Axis(values=values, format="%b %d, %Y", labelFlush=False, labelOverlap=True)
+    return alt.Axis(values=values, format="%b %d, %Y", labelFlush=flush, labelOverlap=True)
 
 
 def _window_column(table: pl.DataFrame, by: Sequence[str]) -> str:
@@ -312,10 +394,14 @@ def _has_one_reference(table: pl.DataFrame, others: Sequence[str]) -> list[bool]
     return rows.select(single & pl.col(REFERENCE_LOW).is_not_null()).to_series().to_list()
 
 
-def _reference_layers(rows: TimeRows) -> list[Any]:
-    """Return the line of the area of the reference of each group, and the band of its interval."""
+def _reference_layers(rows: TimeRows, mark: str) -> list[Any]:
+    """Return the line of the area of the reference of each group, and the band of its interval.
+
+    `mark` is the field of the areas.
+    """
     keys = [*rows.groups.table_columns, REFERENCE, *REFERENCE_LIMITS]
     low, high = REFERENCE_LIMITS
+    color = rows.color(mark)
     band: Any = alt.Chart().mark_rect(opacity=BAND_OPACITY / 2)
     line: Any = alt.Chart().mark_rule(strokeDash=CHANCE_STROKE["strokeDash"])
     band, line = (
@@ -323,6 +409,6 @@ def _reference_layers(rows: TimeRows) -> list[Any]:
         for layer in (band, line)
     )
     return [
-        band.encode(y=alt.Y(f"{low}:Q"), y2=alt.Y2(f"{high}:Q"), color=rows.color),
-        line.encode(y=alt.Y(f"{REFERENCE}:Q"), color=rows.color),
+        band.encode(y=alt.Y(f"{low}:Q"), y2=alt.Y2(f"{high}:Q"), color=color),
+        line.encode(y=alt.Y(f"{REFERENCE}:Q"), color=color),
     ]

@@ -51,7 +51,7 @@ def test_the_chart_of_drift_shows_the_table(weeks):
     assert spec(chart)["title"] == {
         "text": "Area under the ROC curve over window",
         "subtitle": (
-            "95 % intervals (not adjusted), test: delong_unpaired. Dashed: reference. "
+            "95 % intervals (not adjusted), test: unpaired DeLong. Dashed: reference. "
             "Rings: adjusted p < 0.05"
         ),
         "anchor": "start",
@@ -60,6 +60,25 @@ def test_the_chart_of_drift_shows_the_table(weeks):
         "The dashed line is the AUC of the reference, and the band is its interval. "
         "3 windows with an adjusted p-value below 0.05. app 2026-01-26: 0."
     ) in spec(chart)["description"]
+
+
+def test_lines_of_two_group_columns_are_in_panels(weeks):
+    models = pl.concat([weeks.with_columns(model=pl.lit(name)) for name in ("a", "b")])
+    table = rf.drift(models, "label", "score", by=["model", "segment"])
+    chart = table.roc.chart()
+    panel, color = spec(chart)["facet"]["field"], encodings(chart, "color")[0]["field"]
+    lines = {(record[panel], record[color]) for record in records(chart)}
+    assert lines == {("app", "a"), ("app", "b"), ("web", "a"), ("web", "b")}
+    assert encodings(chart, "x")[0]["title"] == "start of window"
+    assert "facet" not in spec(table.roc.chart(color=None))
+
+
+def test_a_group_without_values_has_a_reason_and_no_legend(weeks):
+    without = weeks.with_columns(pl.col("label") & (pl.col("segment") == "app"))
+    table = rf.drift(without, "label", "score", by="segment")
+    assert encodings(table.roc.chart(), "color")[0]["legend"]["values"] == ["app"]
+    reasons = [record.get("empty") for record in records(table.roc.chart(facet="segment"))]
+    assert [reason for reason in reasons if reason] == ["no positives"]
 
 
 def test_the_ticks_of_windows_are_at_their_starts(weeks):
@@ -77,7 +96,7 @@ def test_windows_with_different_references_have_no_line(weeks):
     assert not any(record["line"] for record in records(chart))
     assert marks(chart) == ["line", "rule", "point", "point"]
     assert spec(chart)["title"]["subtitle"] == (
-        "90 % intervals (not adjusted), test: delong_unpaired. Rings: adjusted p < 0.1"
+        "90 % intervals (not adjusted), test: unpaired DeLong. Rings: adjusted p < 0.1"
     )
 
 
