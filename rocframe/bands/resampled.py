@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,7 @@ ENVELOPE_POSITIONS = (
 # SEARCH_WIDTH, and then repeatedly into SEARCH_PARTS smaller parts.
 SEARCH_WIDTH, SEARCH_PARTS = 0.15, 4
 DISTANCE_MARGIN = 1e-9  # larger than the rounding errors of distances
+SD_REPLICATES = 500  # maximum number of replicates that standard deviations are computed from
 MIN_RELATIVE_SD = 0.5  # smallest standard deviation at a position, as a fraction of the largest one
 
 
@@ -104,10 +105,12 @@ def envelope_limits(
     The distance of the limits from the curve is proportional to the standard deviation of the
     replicates. If the standard deviation at a position is below half of its maximum, it is replaced
     by half of the maximum, because all replicates can be equal at a position although the true
-    curve is uncertain.
+    curve is uncertain. The standard deviations are those of the first `SD_REPLICATES` replicates.
+    More replicates would need more time and would change the shape of the limits only slightly.
     """
     group_notes, varying = _varying_groups(curves)
     rotated = _rotate_groups(curves, varying)
+    sd_draws = replace(draws, n_draws=min(draws.n_draws, SD_REPLICATES))
 
     def sums_of_squares(group: int, sample: ReplicateScan) -> NDArray[np.float64]:
         curve = rotated[group]
@@ -117,8 +120,8 @@ def envelope_limits(
         return total[None, :]
 
     sds: dict[int, DistanceScale] = {}
-    for group, sums in _map_replicates(sums_of_squares, scan, draws, varying):
-        sd = np.sqrt(np.sum(sums, axis=0) / draws.n_draws)
+    for group, sums in _map_replicates(sums_of_squares, scan, sd_draws, varying):
+        sd = np.sqrt(np.sum(sums, axis=0) / sd_draws.n_draws)
         sd = np.maximum(sd, MIN_RELATIVE_SD * sd.max())
         positions = rotated[group].even_positions()
         sds[group] = DistanceScale.at_knots(positions, sd, rotated[group])
