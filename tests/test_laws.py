@@ -203,6 +203,7 @@ def test_each_rate_stays_in_its_bounds_or_is_null(kind, table):
             assert shown.is_between(*record.bounds).all(), name
 
 
+@pytest.mark.slow
 @given(kind=any_kind, table=tables(missing=True), more=tables(missing=True, shape=TIED))
 def test_the_curves_of_two_groups_are_those_of_each_group_computed_alone(kind, table, more):
     assume(table.schema == more.schema)
@@ -213,6 +214,7 @@ def test_the_curves_of_two_groups_are_those_of_each_group_computed_alone(kind, t
     assert_same(together, pl.concat(apart))
 
 
+@pytest.mark.slow
 @given(kind=any_kind, table=tables(shape=PLAIN, missing=True), seed=st.integers(0, 9))
 def test_every_engine_gives_the_same_bits(kind, table, seed):
     eager = whole(table, kind, missing="worst")
@@ -231,6 +233,7 @@ def test_all_distinct_scores_as_thresholds_give_the_full_curve(kind, table):
     assert_same(given_all, own.drop("index"))
 
 
+@pytest.mark.slow
 @examples(1 / 2)
 @given(
     table=tables(missing=True, mass={"weight": ANY_WEIGHTS, "count": COUNTS}),

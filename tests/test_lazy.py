@@ -285,6 +285,7 @@ CUTS = {
 }
 
 
+@pytest.mark.slow
 @every_node
 @without_and_with_groups
 def test_cutting_rows_off_is_the_same_before_and_after_collect(scan, verb, by):

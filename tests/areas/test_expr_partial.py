@@ -14,6 +14,7 @@ few = examples(1 / 4)  # of each range
 every_range = pytest.mark.parametrize(("rate", "a", "b"), RANGES)
 
 
+@pytest.mark.slow
 @every_range
 @pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @few

@@ -108,6 +108,7 @@ def test_results_equal_those_of_scikit_learn():
 MASSES = [{}, {"weight": "w"}, {"count": "n"}, {"weight": "w", "count": "n"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mass", MASSES, ids=str)
 @pytest.mark.parametrize(("method", "bins"), [("quantile", 10), ("quantile", 3), ("uniform", 7)])
 @examples(1 / 4)

@@ -149,6 +149,7 @@ def test_ranks_within_folds_remove_a_shift_of_the_scores():
     assert ranked["pooled_auc"][0] == ranked["mean_auc"][0] == 0.625
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["vertical", "horizontal"])
 @pytest.mark.parametrize("kind", AXES)
 @fewer
@@ -195,6 +196,7 @@ def test_threshold_means_equal_those_from_exact_fractions(table):
             assert rate == pytest.approx(float(axis_oracle.mean(shares)), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["roc", "det", "gain"])
 @pytest.mark.parametrize("method", ["vertical", "horizontal"])
 @fewer
@@ -251,6 +253,7 @@ def test_row_order_and_lazy_frames_do_not_change_the_result(table):
         assert_frame_equal(lazy, expected, check_exact=True)
 
 
+@pytest.mark.slow
 @fewer
 @given(table=fold_tables())
 def test_pooled_curves_equal_curves_without_the_fold_key(table):

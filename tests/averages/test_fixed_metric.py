@@ -57,6 +57,7 @@ def compare(
         assert all(part in note for part, note in zip(fewer, notes, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixed", metric_oracle.METRICS)
 @fewer
 @given(table=fold_tables())
@@ -70,6 +71,7 @@ def test_means_equal_those_from_exact_fractions(fixed, table):
     compare(found, points, members, names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixed", metric_oracle.METRICS)
 @fewer
 @given(table=fold_tables())

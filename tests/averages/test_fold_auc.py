@@ -95,6 +95,7 @@ def test_the_influence_curve_equals_the_calculation_by_hand():
     assert areas["ci_method"].item() == "ledell"
 
 
+@pytest.mark.slow
 @given(table=fold_tables())
 def test_areas_and_variances_equal_those_from_exact_fractions(table):
     members = usable(table)

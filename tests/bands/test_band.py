@@ -208,6 +208,7 @@ def test_without_rows_there_is_one_group_or_none(method):
     assert_same(band(empty, method, by="g", grid="curve"), none)
 
 
+@pytest.mark.slow
 @every_method
 @few
 @given(table=tables(mass={"count": COUNTS}, missing=True, max_size=16), seed=st.integers(0, 99))

@@ -129,6 +129,7 @@ def test_charts_side_by_side_can_have_separate_legends(table):
     assert {f"a (AUC {auc:.3f})", f"a (AP {ap:.3f})"} <= set(shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["roc", "gain", "lift_chart"])
 @given(rows=st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=30))
 def test_a_hull_has_the_rows_above_all_lines_between_two_other_rows(kind, rows):

@@ -161,6 +161,7 @@ wide_rows = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(wide_rows, wide_rows)
 def test_volumes_of_sums_equal_those_from_counting_every_triple(one, other):
     schema = {"n": pl.Int64, "truth": pl.String, **dict.fromkeys(ABC, pl.Float64)}

@@ -53,6 +53,7 @@ def test_weights_belong_to_the_instance_in_wide_and_long_tables(verb):
     assert_frame_equal(found, expected, rel_tol=1e-11, abs_tol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["drop", pytest.param("worst", marks=pytest.mark.slow)])
 @given(table=logs(models="abc", missing=True))
 def test_missing_scores_are_handled_alike_in_wide_and_long_tables(missing, table):
@@ -152,6 +153,7 @@ def test_models_without_common_rows_are_null():
     assert (found["n_paired"], found["auc_a"], found["note"]) == (0, None, "no_rows")
 
 
+@pytest.mark.slow
 @given(
     table=logs(models="abc"), holes=st.sets(st.tuples(st.integers(0, 11), st.sampled_from("abc")))
 )

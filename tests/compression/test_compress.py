@@ -133,6 +133,7 @@ def test_parts_with_different_resolutions_are_rounded_to_the_widest_cells_of_eac
     )
 
 
+@pytest.mark.slow
 @examples(0.4)
 @given(seed=st.integers(0, 10**6), resolution=st.sampled_from([0.01, 0.3, 2]))
 def test_points_of_rounded_scores_are_points_of_the_exact_curve(seed, resolution):

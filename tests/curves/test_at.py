@@ -333,6 +333,7 @@ def test_rows_at_thresholds_are_those_of_the_definition(table, values):
     assert actual.select("group", "at", "value", *COLUMNS).rows() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", RATE_AXES)
 @given(table=tables(missing=True), values=st.lists(values, max_size=4))
 def test_rows_at_rates_are_those_of_the_definition(axis, table, values):
@@ -349,6 +350,7 @@ def test_rows_at_rates_are_those_of_the_definition(axis, table, values):
     assert_frame_equal(found, found.join(curves, on=found.columns, how="semi", nulls_equal=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", RATE_AXES)
 @given(table=tables(shape=TIED, missing=True), values=st.lists(values, max_size=3))
 def test_interpolated_points_are_those_of_the_definition(axis, table, values):
@@ -377,6 +379,7 @@ def traced(table: pl.DataFrame) -> dict[str, list[oracles.Point]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", RATE_AXES)
 @given(table=tables(mass={"weight": ANY_WEIGHTS}), values=st.lists(values, max_size=3))
 def test_rows_of_weighted_curves_do_not_exceed_the_given_rate_or_reach_it(axis, table, values):
@@ -394,6 +397,7 @@ def test_rows_of_weighted_curves_do_not_exceed_the_given_rate_or_reach_it(axis, 
     )
 
 
+@pytest.mark.slow
 @given(table=tables(shape=PLAIN, min_size=2), seed=st.integers(0, 9), values=values)
 def test_the_order_of_the_rows_of_a_curve_table_does_not_matter(table, seed, values):
     curves = rf.curve(table, "label", "score", by="group", kind="gain")

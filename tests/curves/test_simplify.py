@@ -137,6 +137,7 @@ def everywhere(counts):
     return np.unique(np.concatenate([*between, at]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["few", "ties", "rare", "random", "good", "worst first", "weighted", "long"]
 )

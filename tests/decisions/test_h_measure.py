@@ -53,6 +53,7 @@ def numerical(label: np.ndarray, score: np.ndarray, prior: tuple[float, float] |
     return 1 - lowest / mean(lambda c: min(c * (1 - share), (1 - c) * share))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 def test_the_measure_is_the_integral_of_the_lowest_loss(prior):
     rng = np.random.default_rng(5)

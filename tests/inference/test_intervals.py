@@ -42,6 +42,7 @@ def test_limits_lie_in_the_unit_interval_around_the_estimate(ci, table, level):
     assert (made["auc"] <= made["upper"] + 1e-15).all()
 
 
+@pytest.mark.slow
 @every_method
 @examples(1 / 2)
 @given(table=tables(mass={"count": COUNTS}, min_size=4), both=st.tuples(levels, levels))

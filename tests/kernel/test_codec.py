@@ -51,6 +51,7 @@ def cases(scores: np.ndarray, negative: np.ndarray, state: np.ndarray | None = N
     )
 
 
+@pytest.mark.slow
 @every_path
 @every_chunk
 @given(data=st.data())
@@ -70,6 +71,7 @@ def test_codes_decode_to_the_scores(dtype, scores, chunk, data):
     assert not (np.signbit(decoded) & (decoded == 0)).any()
 
 
+@pytest.mark.slow
 @every_path
 @every_chunk
 @given(data=st.data())

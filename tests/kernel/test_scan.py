@@ -111,6 +111,7 @@ def test_weighted_rows_may_be_cut_anywhere_too(table):
     assert_same_in_all_cuts(table, 2, weight="weight", count="count")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["any float", "any float32", "edges", "uint8"])
 @examples(1 / 3)
 @given(data=st.data())

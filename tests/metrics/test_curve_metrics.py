@@ -40,6 +40,7 @@ def test_curve_metrics_equal_the_expressions(table):
         assert_series_equal(made[name], expected, rel_tol=1e-12, abs_tol=1e-12)
 
 
+@pytest.mark.slow
 @given(tables(mass={"weight": ANY_WEIGHTS}, min_size=1))
 def test_weighted_curve_metrics_equal_the_expressions(table):
     made = estimates(table, weight="weight")

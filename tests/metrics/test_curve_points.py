@@ -46,6 +46,7 @@ def compared(table: pl.DataFrame, axis: str, asked: list[float], **roles: object
     return made.select(columns).sort(keys), expected.select(columns).sort(keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", AXES)
 @examples(1 / 2)
 @given(tables(mass={"count": COUNTS}, missing=True), values)
@@ -54,6 +55,7 @@ def test_points_and_metrics_equal_those_of_at(axis, table, asked):
     assert_frame_equal(made, expected, check_exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", AXES)
 @examples(1 / 2)
 @given(tables(mass={"weight": ANY_WEIGHTS}, missing=True), values)

@@ -571,6 +571,7 @@ def test_clusters_of_similar_rows_have_wider_limits():
     assert wide["ci_method"].to_list() == ["bootstrap_bca"] * 4
 
 
+@pytest.mark.slow
 @given(
     tables(mass={"count": COUNTS}),
     st.sampled_from([{}, {"ci": "bootstrap"}, {"ci": "bootstrap_bca"}]),

@@ -241,6 +241,7 @@ def test_each_fold_is_calibrated_by_the_fit_of_the_other_folds(method):
     assert n_folds["n_folds"].to_list() == [[3], [3], [0]]
 
 
+@pytest.mark.slow
 @given(table=tables(), other=tables())
 def test_the_auc_of_isotonic_scores_is_within_the_tie_envelope(table, other):
     other = other.with_columns(pl.col("score").cast(pl.Float64))
@@ -270,6 +271,7 @@ def test_fits_do_not_change_the_order_of_scores(method):
         assert_frame_equal(before, after)
 
 
+@pytest.mark.slow
 @any_method
 @given(table=tables(shape=PLAIN, mass={"count": COUNTS}))
 def test_a_count_of_n_is_n_rows(method, table):
@@ -281,6 +283,7 @@ def test_a_count_of_n_is_n_rows(method, table):
     assert absent["note"].to_list() == ["no_rows"] * absent.height
 
 
+@pytest.mark.slow
 @any_method
 @given(table=tables(shape=PLAIN, mass={"weight": ANY_WEIGHTS}), seed=st.integers(0, 9))
 def test_the_order_of_rows_does_not_matter(method, table, seed):
