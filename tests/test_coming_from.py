@@ -1,0 +1,199 @@
+"""The results of scikit-learn's functions equal those that the pages of docs/coming-from/ name."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rocframe as rf
+
+metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is in the test group")
+
+VOTES = rf.datasets.vote()
+MODELS = ["naive_bayes", "random_forest"]  # the second has 11 distinct scores
+DIGITS = (
+    rf.datasets.digits()
+    .filter(model="naive_bayes")
+    .with_columns(pl.col(r"^p\d$").cast(pl.Float64))
+    .with_columns(pl.col(r"^p\d$") / pl.sum_horizontal(r"^p\d$"))
+)
+SCORES = {digit: f"p{digit}" for digit in range(10)}
+
+
+def arrays(rows):
+    return rows["label"].to_numpy(), rows["score"].to_numpy()
+
+
+def equal(actual, expected, **tolerance):
+    tolerance = tolerance or {"rtol": 0, "atol": 1e-14}
+    np.testing.assert_allclose(actual.to_numpy(), expected, **tolerance)
+
+
+@pytest.fixture(params=MODELS)
+def rows(request):
+    return VOTES.filter(model=request.param).with_columns(w=1 + pl.col("id") % 3)
+
+
+def test_areas_and_losses(rows):
+    y, s = arrays(rows)
+    expected = {
+        "auc": metrics.roc_auc_score(y, s),
+        "average_precision": metrics.average_precision_score(y, s),
+        "brier": metrics.brier_score_loss(y, s),
+        "log_loss": metrics.log_loss(y, s),
+    }
+    summary = rf.summary(rows, "label", "score")
+    assert summary.select(*expected).row(0, named=True) == pytest.approx(expected, abs=1e-12)
+
+
+def test_areas_and_losses_with_weights(rows):
+    y, s = arrays(rows)
+    w = rows["w"].to_numpy()
+    expected = {
+        "auc": metrics.roc_auc_score(y, s, sample_weight=w),
+        "average_precision": metrics.average_precision_score(y, s, sample_weight=w),
+        "brier": metrics.brier_score_loss(y, s, sample_weight=w),
+        "log_loss": metrics.log_loss(y, s, sample_weight=w),
+    }
+    summary = rf.summary(rows, "label", "score", weight="w")
+    assert summary.select(*expected).row(0, named=True) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("max_fpr", [0.05, 0.1, 0.5])
+def test_max_fpr_is_the_standardized_partial_area(rows, max_fpr):
+    expected = metrics.roc_auc_score(*arrays(rows), max_fpr=max_fpr)
+    areas = rf.auc(rows, "label", "score", fpr=(0, max_fpr), standardize="mcclish", ci=None)
+    assert areas["partial_auc"].item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_roc_curve(rows):
+    fpr, tpr, thresholds = metrics.roc_curve(*arrays(rows), drop_intermediate=False)
+    curve = rf.curve(rows, "label", "score")
+    assert curve["threshold"].to_list() == thresholds.tolist()
+    equal(curve["fpr"], fpr)
+    equal(curve["tpr"], tpr)
+
+
+def test_roc_curve_without_points_on_straight_lines(rows):
+    fpr, tpr, _ = metrics.roc_curve(*arrays(rows))
+    curve = rf.curve(rows, "label", "score", max_error=1e-6)
+    corners = set(zip(curve["fpr"], curve["tpr"], strict=True))
+    # roc_curve also keeps a few points on straight lines, at the start of the curve.
+    assert corners <= set(zip(fpr.tolist(), tpr.tolist(), strict=True))
+    assert len(fpr) - len(corners) <= 2
+
+
+def test_precision_recall_curve(rows):
+    precision, recall, thresholds = metrics.precision_recall_curve(*arrays(rows))
+    curve = rf.curve(rows, "label", "score", kind="precision_recall").sort("threshold")
+    assert curve.row(-1, named=True).items() >= {"threshold": math.inf, "precision": None}.items()
+    assert (precision[-1], recall[-1]) == (1, 0)
+    points = curve[:-1]
+    assert points["threshold"].to_list() == thresholds.tolist()
+    equal(points["precision"], precision[:-1])
+    equal(points["recall"], recall[:-1])
+
+
+def test_det_curve(rows):
+    fpr, fnr, thresholds = metrics.det_curve(*arrays(rows))
+    curve = rf.curve(rows, "label", "score", kind="det").sort("threshold")
+    points = curve.filter(pl.col("threshold").is_in(thresholds.tolist()))
+    equal(points["fpr"], fpr)
+    equal(points["fnr"], fnr)
+    left_out = curve.filter(~pl.col("threshold").is_in(thresholds.tolist()))
+    assert left_out.select(((pl.col("fpr") == 0) | (pl.col("fnr") == 0)).all()).item()
+
+
+def test_confusion_matrix_at_thresholds(rows):
+    pytest.importorskip("sklearn", "1.8")
+    *counts, thresholds = metrics.confusion_matrix_at_thresholds(*arrays(rows))
+    curve = rf.curve(rows, "label", "score")[1:]
+    assert curve["threshold"].to_list() == thresholds.tolist()
+    for name, expected in zip(["tn", "fp", "fn", "tp"], counts, strict=True):
+        assert curve[name].to_list() == expected.tolist(), name
+
+
+def test_metric_at_thresholds():
+    pytest.importorskip("sklearn", "1.9")
+    rows = VOTES.filter(model="random_forest")
+    expected, thresholds = metrics.metric_at_thresholds(*arrays(rows), metrics.f1_score)
+    curve = rf.curve(rows, "label", "score", metrics=["f1"])[1:].sort("threshold")
+    order = np.argsort(thresholds)
+    equal(curve["threshold"], thresholds[order])
+    equal(curve["f1"], expected[order])
+
+
+def test_metrics_at_one_threshold(rows):
+    y, s = arrays(rows)
+    decided = s >= 0.5
+    expected = {
+        "precision": metrics.precision_score(y, decided),
+        "recall": metrics.recall_score(y, decided),
+        "f1": metrics.f1_score(y, decided),
+        "f_beta": metrics.fbeta_score(y, decided, beta=2),
+        "accuracy": metrics.accuracy_score(y, decided),
+        "error_rate": metrics.zero_one_loss(y, decided),
+        "balanced_accuracy": metrics.balanced_accuracy_score(y, decided),
+        "jaccard": metrics.jaccard_score(y, decided),
+        "mcc": metrics.matthews_corrcoef(y, decided),
+        "kappa": metrics.cohen_kappa_score(y, decided),
+        "lr_pos": metrics.class_likelihood_ratios(y, decided)[0],
+        "lr_neg": metrics.class_likelihood_ratios(y, decided)[1],
+    }
+    row = rf.curve(rows, "label", "score", metrics=list(expected), beta=2).roc.at(threshold=0.5)
+    assert row.select(*expected).row(0, named=True) == pytest.approx(expected, abs=1e-12)
+    matrix = rf.confusion_matrix(rows.select("label", call=pl.col("score") >= 0.5), "label", "call")
+    tn, fp, fn, tp = metrics.confusion_matrix(y, decided).ravel().tolist()
+    assert matrix.select("tn", "fp", "fn", "tp").row(0) == (tn, fp, fn, tp)
+
+
+def test_calibration(rows):
+    calibration = pytest.importorskip("sklearn.calibration")
+    # Without the scores of the random forest, which equal edges of bins.
+    rows = rows.with_columns(score=pl.col("score") * 0.999)
+    event_rate, score_mean = calibration.calibration_curve(*arrays(rows), n_bins=10)
+    bins = rf.calibration(rows, "label", "score", method="uniform", bins=10)
+    equal(bins["event_rate"], event_rate)
+    equal(bins["score_mean"], score_mean)
+
+
+def test_brier_skill(rows):
+    pytest.importorskip("sklearn", "1.8")
+    expected = metrics.d2_brier_score(*arrays(rows))
+    quality = rf.calibration_summary(rows, "label", "score")
+    assert quality["brier_skill"].item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("average", "options"),
+    [
+        ("hand_till", {"multi_class": "ovo"}),
+        ("macro", {"multi_class": "ovr"}),
+        ("weighted", {"multi_class": "ovr", "average": "weighted"}),
+        ("micro", {"multi_class": "ovr", "average": "micro"}),
+    ],
+)
+def test_areas_of_many_classes(average, options):
+    y, p = DIGITS["label"].to_numpy(), DIGITS.select(SCORES.values()).to_numpy()
+    areas = rf.multiclass_auc(DIGITS, "label", SCORES, average=average)
+    expected = metrics.roc_auc_score(y, p, **options)
+    assert areas["auc"].item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_areas_of_each_class():
+    y, p = DIGITS["label"].to_numpy(), DIGITS.select(SCORES.values()).to_numpy()
+    rest = rf.one_vs_rest(DIGITS, "label", SCORES, id="id")
+    areas = rf.auc(rest, "label", "score", by="class", ci=None)
+    equal(areas["auc"], metrics.roc_auc_score(y, p, multi_class="ovr", average=None), atol=1e-12)
+
+
+def test_losses_of_many_classes():
+    y, p = DIGITS["label"].to_numpy(), DIGITS.select(SCORES.values()).to_numpy()
+    losses = rf.multiclass_losses(DIGITS, "label", SCORES).row(0, named=True)
+    assert losses["log_loss"] == pytest.approx(metrics.log_loss(y, p), abs=1e-12)
+    assert losses["accuracy"] == metrics.accuracy_score(y, p.argmax(axis=1))
+    pytest.importorskip("sklearn", "1.8")
+    assert losses["brier"] == pytest.approx(metrics.brier_score_loss(y, p), abs=1e-12)
