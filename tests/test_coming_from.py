@@ -1,4 +1,4 @@
-"""The results of scikit-learn's functions equal those that the pages of docs/coming-from/ name."""
+"""The pages of docs/coming-from: results of rocframe equal those of the other packages."""
 
 from __future__ import annotations
 
@@ -197,3 +197,25 @@ def test_losses_of_many_classes():
     assert losses["accuracy"] == metrics.accuracy_score(y, p.argmax(axis=1))
     pytest.importorskip("sklearn", "1.8")
     assert losses["brier"] == pytest.approx(metrics.brier_score_loss(y, p), abs=1e-12)
+
+
+# The grades (wfns) and outcomes of pROC's data set aSAH, as counts.
+ASAH = pl.DataFrame(
+    {"wfns": [1, 2, 3, 4, 5], "Good": [37, 20, 3, 8, 4], "Poor": [2, 12, 1, 8, 18]}
+).unpivot(["Good", "Poor"], index="wfns", variable_name="outcome", value_name="n")
+
+
+@pytest.mark.parametrize(
+    ("area", "expected"),  # the areas in pROC's tests
+    [
+        ({}, 0.823678861788618),
+        ({"fpr": (0, 0.1)}, 0.0334417344173442),
+        ({"fpr": (0.1, 0.2)}, 0.0598373983739837),
+        ({"fpr": (0.5, 1)}, 0.488134475939354),
+        ({"tpr": (0.9, 1)}, 0.0400999322493225),
+        ({"tpr": (0.8, 0.9)}, 0.0609953703703703),
+    ],
+)
+def test_areas_of_proc(area, expected):
+    areas = rf.auc(ASAH, "outcome", "wfns", positive="Poor", count="n", **area)
+    assert areas["partial_auc" if area else "auc"].item() == pytest.approx(expected, abs=1e-12)
