@@ -219,3 +219,41 @@ ASAH = pl.DataFrame(
 def test_areas_of_proc(area, expected):
     areas = rf.auc(ASAH, "outcome", "wfns", positive="Poor", count="n", **area)
     assert areas["partial_auc" if area else "auc"].item() == pytest.approx(expected, abs=1e-12)
+
+
+# The predictions, labels and some of the expected values of ROCR's tests.
+# fmt: off
+ROCR = pl.DataFrame(
+    {
+        "label": [0, 1, 1, 0, 1, 1, 0, 1, 0, 0],
+        "score": [
+            0.02495517, 0.92535646, 0.86251887, 0.80946685, 0.70922858,
+            0.69762824, 0.50604485, 0.25446810, 0.10837728, 0.07250349,
+        ],
+    }
+)
+# fmt: on
+
+
+def test_measures_of_rocr():
+    curve = rf.curve(ROCR, "label", "score", metrics=["accuracy", "precision", "npv"])
+    assert curve["tp"].to_list() == [0, 1, 2, 2, 3, 4, 4, 5, 5, 5, 5]
+    assert curve["fp"].to_list() == [0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5]
+    assert curve["accuracy"].to_list() == [0.5, 0.6, 0.7, 0.6, 0.7, 0.8, 0.7, 0.8, 0.7, 0.6, 0.5]
+    assert curve["precision"].null_count() == curve["npv"].null_count() == 1  # ROCR: NaN
+    assert rf.hull(curve).select("fpr", "tpr").rows() == [
+        (0, 0),
+        (0, 0.4),
+        (0.2, 0.8),
+        (0.4, 1),
+        (1, 1),
+    ]
+    assert rf.area(curve)["auc"].item() == 0.84
+
+
+def test_aucpr_of_rocr_is_the_area_of_straight_lines_between_the_best_points():
+    curve = rf.curve(ROCR, "label", "score", kind="precision_recall")
+    best = curve.group_by("recall").agg(pl.col("precision").max().fill_null(1)).sort("recall")
+    trapezoids = np.trapezoid(best["precision"], best["recall"])
+    assert trapezoids == pytest.approx(0.8814286, abs=1e-7)
+    assert rf.area(curve)["pr_auc"].item() < trapezoids
