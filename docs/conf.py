@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import imagesize
 from docutils import nodes
+from docutils.statemachine import StringList
 from sphinx.transforms import SphinxTransform
+from sphinx.util.docutils import SphinxDirective
 
 import rocframe as rf
 
@@ -47,7 +50,7 @@ html_title = f"rocframe {release}"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 html_sidebars = {
-    page: [] for page in ("index", "guide", "gallery", "tables", "numbers", "changelog")
+    page: [] for page in ("index", "guide", "gallery/index", "tables", "numbers", "changelog")
 }
 html_show_sourcelink = False
 html_copy_source = False
@@ -82,6 +85,37 @@ class Pictures(SphinxTransform):
                 image.parent.insert(image.parent.index(image) + 1, dark)
 
 
+class Thumbnails(SphinxDirective):
+    """Show each section of a page of the gallery as a card with the picture of the section."""
+
+    required_arguments = 1
+    SECTION = re.compile(
+        r"^## (?P<title>.+)$(?:(?!^## ).*\n)*?^(?P<picture>!\[[^\]]*\]\([^)]*\))$", re.MULTILINE
+    )
+
+    def run(self) -> list[nodes.Node]:
+        """Return the cards of the page that the directive names."""
+        name = self.arguments[0]
+        page = Path(self.env.doc2path(self.env.docname)).with_name(f"{name}.md")
+        self.env.note_dependency(str(page))
+        lines = ["::::{grid} 2 3 4 4", ":gutter: 2", ""]
+        for section in self.SECTION.finditer(page.read_text(encoding="utf-8")):
+            lines += [
+                f":::{{grid-item-card}} {section['title']}",
+                f":link: {name}.html#{nodes.make_id(section['title'])}",
+                ":link-type: url",
+                ":class-card: thumbnail",
+                "",
+                section["picture"],
+                ":::",
+            ]
+        lines.append("::::")
+        cards = nodes.Element()
+        self.state.nested_parse(StringList(lines, str(page)), self.content_offset, cards)
+        return cards.children
+
+
 def setup(app: Sphinx) -> None:
-    """Add the transform of this file to Sphinx."""
+    """Add the transform and the directive of this file to Sphinx."""
     app.add_transform(Pictures)
+    app.add_directive("thumbnails", Thumbnails)
