@@ -49,8 +49,13 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"rocframe {release}"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
+# Pages without a list of pages on the left: code blocks need the width.
 html_sidebars = {
-    page: [] for page in ("index", "guide", "gallery/index", "tables", "numbers", "changelog")
+    page: []
+    for page in (
+        *("index", "guide", "tables", "numbers", "changelog"),
+        *("course/*", "gallery/*", "coming-from/*"),
+    )
 }
 html_show_sourcelink = False
 html_copy_source = False
@@ -61,7 +66,6 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_nav_level": 2,
-    "show_prev_next": False,
 }
 
 
