@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -11,6 +15,9 @@ import pytest
 import rocframe as rf
 
 metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is in the test group")
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGES = [*sorted((DOCS / "coming-from").glob("*.md")), DOCS / "rocmetrics.md"]
 
 VOTES = rf.datasets.vote()
 MODELS = ["naive_bayes", "random_forest"]  # the second has 11 distinct scores
@@ -257,3 +264,35 @@ def test_aucpr_of_rocr_is_the_area_of_straight_lines_between_the_best_points():
     trapezoids = np.trapezoid(best["precision"], best["recall"])
     assert trapezoids == pytest.approx(0.8814286, abs=1e-7)
     assert rf.area(curve)["pr_auc"].item() < trapezoids
+
+
+def calls(page):
+    """Return the calls of rocframe in the inline code of a page: the text, name and arguments."""
+    for code in re.findall(r"`([^`\n]*\brf\.[^`\n]*)`", page.read_text(encoding="utf-8")):
+        try:
+            tree = ast.parse(code.replace("…", "..."), mode="eval")
+        except SyntaxError:  # a statement
+            tree = ast.parse(code.replace("…", "..."))
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=ast.Attribute(ast.Name("rf"), attr=name), keywords=keywords):
+                    yield code, name, {keyword.arg for keyword in keywords}
+                case ast.Attribute(ast.Name("rf"), attr=name):
+                    yield code, name, set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_functions_and_arguments_in_inline_code_exist(page):
+    for code, name, arguments in calls(page):
+        assert name in rf.__all__, code
+        if arguments:
+            assert arguments <= set(inspect.signature(getattr(rf, name)).parameters), code
+
+
+def test_metrics_in_inline_code_exist():
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    lists = re.findall(r"`[^`\n]*\bmetrics=\[([^\]…`]*)\]", text)
+    names = {name for part in lists for name in re.findall(r'"(\w+)"', part)}
+    names -= {"threshold", "tpr", "fpr"}  # columns of every curve table
+    assert names
+    rf.curve(ROCR, "label", "score", metrics=sorted(names))
