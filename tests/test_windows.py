@@ -1,6 +1,7 @@
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -118,6 +119,57 @@ def test_windows_of_days_are_calendar_days_when_the_clock_changes():
         )
         for day, n in expected.items()
     ]
+
+
+@pytest.mark.parametrize("closed", ["left", "right"])
+@pytest.mark.parametrize(
+    ("zone", "first", "skipped"),
+    [
+        ("Africa/Cairo", date(2026, 4, 22), date(2026, 4, 24)),
+        ("America/Havana", date(2026, 3, 6), date(2026, 3, 8)),
+        ("Pacific/Apia", date(2011, 12, 28), date(2011, 12, 30)),
+    ],
+)
+def test_a_day_without_a_midnight_starts_at_the_clock_change(zone, first, skipped, closed):
+    hours = pl.datetime_range(
+        midnight(first), midnight(first + timedelta(days=5)), "1h", time_zone="UTC", eager=True
+    ).dt.convert_time_zone(zone)
+    table = rf.windows(pl.DataFrame({"time": hours}), "time", every="1d", closed=closed)
+    assert table["time"].to_list() == hours.to_list()
+    ends = table.select("window", "window_end").unique().sort("window")
+    gaps = ends["window"].shift(-1) - ends["window_end"]
+    assert gaps.drop_nulls().to_list() == [timedelta(0)] * (len(ends) - 1)
+    start = ends.filter(pl.col("window").dt.date() == skipped)["window"].to_list()
+    assert start == ([] if "Apia" in zone else [datetime.combine(skipped, time(1), ZoneInfo(zone))])
+
+
+@pytest.mark.parametrize("closed", ["left", "right", "both", "none"])
+@pytest.mark.parametrize(("every", "period", "offset"), [(3, 7, -5), (3, 3, 8), (2, 5, 20)])
+def test_the_first_window_is_the_last_one_that_starts_before_the_earliest_time(
+    every, period, offset, closed
+):
+    values = [-4, -1, 0, 5, 6, 11]
+    table = rf.windows(
+        pl.DataFrame({"t": values}), "t", every=every, period=period, offset=offset, closed=closed
+    )
+    above = {"left": int.__le__, "both": int.__le__}.get(closed, int.__lt__)
+    below = {"right": int.__le__, "both": int.__le__}.get(closed, int.__lt__)
+    first = values[0] // every * every + offset
+    while not above(first, values[0]):
+        first -= every
+    expected = [
+        (value, start, start + period)
+        for value in values
+        for start in range(first, 20, every)
+        if above(start, value) and below(value, start + period)
+    ]
+    assert table.rows() == expected
+
+
+def test_numpy_integers_are_lengths():
+    table = pl.DataFrame({"t": [0, 7]})
+    got = rf.windows(table, "t", every=np.int64(5), offset=np.int8(-1))
+    assert_frame_equal(got, rf.windows(table, "t", every=5, offset=-1))
 
 
 def test_a_row_is_repeated_once_for_each_of_its_windows_in_the_order_of_the_table():
@@ -251,6 +303,39 @@ def test_a_filter_of_a_lazy_result_gives_the_same_windows():
             (
                 "every=datetime.timedelta(0): expected a length above 0.\n"
                 'Use, for example, every="1w".'
+            ),
+        ),
+        (
+            DAYS.select(pl.duration(days="row").alias("row")),
+            {"time": "row", "every": "1d"},
+            (
+                "time='row': the column has type Duration(time_unit='us').\n"
+                "Expected a Date, a Datetime or an integer."
+            ),
+        ),
+        (
+            DAYS.cast({"day": pl.Datetime("ms")}),
+            {"time": "day", "every": timedelta(microseconds=1500)},
+            (
+                'every=datetime.timedelta(microseconds=1500): expected a multiple of "1ms", the '
+                "time unit of the column.\nRound every, or convert the times with "
+                '.dt.cast_time_unit("ns").'
+            ),
+        ),
+        (
+            DAYS,
+            {"time": "day", "every": "1w", "period": "101y"},
+            (
+                "period='101y': expected a length of at most 100 years.\n"
+                'Use, for example, period="1w".'
+            ),
+        ),
+        (
+            DAYS,
+            {"time": "row", "every": 5, "offset": -(2**63)},
+            (
+                "offset=-9223372036854775808: expected an int of at most "
+                "1,000,000,000,000,000,000.\nUse, for example, offset=7."
             ),
         ),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from numbers import Integral
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import polars as pl
@@ -55,7 +56,8 @@ def windows(
         Distance between the starts of two windows, such as `"1w"`. For integers, an int. The units
         are those of polars: `"ns"`, `"us"`, `"ms"`, `"s"`, `"m"`, `"h"`, `"d"`, `"w"`, `"mo"`,
         `"q"` and `"y"`. A Date supports only days and longer units. Days are calendar days, so
-        that a day on which a clock changes has 23 or 25 hours. Weeks start on Monday.
+        that a day on which a clock changes has 23 or 25 hours. Weeks start on Monday. Lengths are
+        at most 100 years.
     period : str, timedelta or int, default None
         Length of a window, such as `"4w"`. None: the value of `every`, so that windows do not
         overlap.
@@ -99,10 +101,17 @@ def windows(
     Notes
     -----
     The windows are those of `group_by_dynamic` of polars, and the same for all groups. The first
-    window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. If
-    `every` is given in hours or shorter units, and the time zone has clock changes, the starts are
-    counted in elapsed time from the first window. The starts after a clock change therefore depend
-    on the first row.
+    window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. If this
+    start is later than the earliest time, the first window starts earlier by the smallest multiple
+    of `every` that avoids this. With `closed="right"` and `closed="none"`, the first window starts
+    before the earliest time. Starts before the first window have no windows, although a long
+    `period` could include the first rows. Multiples of days and of units shorter than a day are
+    counted from 1970-01-01.
+
+    If `every` is given in hours or shorter units, and the time zone has clock changes, the starts
+    are counted in elapsed time from the first window. The starts after a clock change therefore
+    depend on the first row. If a clock change skips midnight, windows that would start or end at
+    this midnight start or end at the clock change.
 
     Functions can read the result as separate groups with `by="window"`. Identifiers of rows and
     clusters remain unique within each window. If windows overlap, results of different windows
@@ -159,9 +168,10 @@ def windows(
         name, expr, dtype = resolve_column(plan, schema, "time", time)
         is_index = dtype.is_integer() and dtype not in WIDE_INTEGERS
         if not (is_index or dtype.base_type() in {pl.Date, pl.Datetime}):
-            conversion = ".cast(pl.Int64)" if dtype.is_integer() else ".str.to_date()"
-            hint = "Expected a Date, a Datetime or an integer. "
-            hint += f"Convert it, for example with pl.col({name!r}){conversion}."
+            hint = "Expected a Date, a Datetime or an integer."
+            if dtype == pl.String or dtype.is_numeric():
+                conversion = ".str.to_date()" if dtype == pl.String else ".cast(pl.Int64)"
+                hint += f" Convert it, for example with pl.col({name!r}){conversion}."
             raise ColumnTypeError.compose("time", name, dtype, hint)
         for new in WINDOW_COLUMNS:
             if new in schema:
@@ -173,7 +183,12 @@ def windows(
         step = parse_length("every", every, dtype)
         length = step if period is None else parse_length("period", period, dtype)
         shift = None if offset is None else parse_length("offset", offset, dtype, negative=True)
+        zone = time_zone_of_days(dtype, step, length, shift)
+        if zone is not None:
+            expr = expr.dt.replace_time_zone(None)
         index_dtype = pl.Int64() if dtype.is_integer() else dtype
+        if isinstance(dtype, pl.Datetime) and zone is not None:
+            index_dtype = pl.Datetime(dtype.time_unit)
         key, member = private_names(["time", "member"], (*schema, *WINDOW_COLUMNS)).values()
         rows = plan.with_columns(expr.cast(index_dtype).alias(key))
         # The windows are assigned to the distinct times, of which a log by day has few.
@@ -201,6 +216,10 @@ def windows(
             starts = starts.filter(
                 pl.col(WINDOW_END) <= _next_start(pl.col(WINDOW).max(), step, dtype)
             )
+        if zone is not None:
+            starts = starts.with_columns(
+                in_time_zone(pl.col(name), zone).alias(name) for name in WINDOW_COLUMNS
+            )
         return (
             rows.join(
                 starts.explode(member),
@@ -219,9 +238,27 @@ def windows(
 
 
 # polars does not support lengths that mix months, weeks, days and shorter units, such as "1d12h".
-DAYS = r"\d+[dw]|(?:\d+(?:mo|[qy]))+"
+DAYS = r"[0-9]+[dw]|(?:[0-9]+(?:mo|[qy]))+"
 DAY_LENGTH = re.compile(DAYS)
-LENGTH = re.compile(rf"{DAYS}|(?:\d+(?:ns|us|ms|[smh]))+")
+LENGTH = re.compile(rf"{DAYS}|(?:[0-9]+(?:ns|us|ms|[smh]))+")
+UNIT = re.compile("([0-9]+)([a-z]+)")
+SECOND, DAY = 10**9, 86400 * 10**9
+NANOSECONDS = {
+    "ns": 1,
+    "us": 10**3,
+    "ms": 10**6,
+    "s": SECOND,
+    "m": 60 * SECOND,
+    "h": 3600 * SECOND,
+    "d": DAY,
+    "w": 7 * DAY,
+    "mo": 30 * DAY,
+    "q": 91 * DAY,
+    "y": 365 * DAY,
+}
+# Longer windows could end at a time that polars cannot represent.
+MAX_YEARS = 100
+MAX_STEP = 10**18
 
 
 def parse_length(
@@ -232,12 +269,14 @@ def parse_length(
     `dtype` is the dtype of the time. Raise an error if the value is not a length of this dtype.
     """
     if dtype.is_integer():
-        text = f"{value}i" if isinstance(value, int) and not isinstance(value, bool) else ""
-        valid = re.fullmatch(r"-?\d+i", text) is not None
+        text = f"{value}i" if not isinstance(value, bool) and isinstance(value, Integral) else ""
+        valid = re.fullmatch(r"-?[0-9]+i", text) is not None
         expected, hint = (
             "an int, because the times are integers",
             f"Use, for example, {argument}=7.",
         )
+        if valid and abs(int(text[:-1])) > MAX_STEP:
+            valid, expected = False, f"an int of at most {MAX_STEP:,}"
     else:
         text = timedelta_text(value) if isinstance(value, timedelta) else str(value)
         days = dtype == pl.Date
@@ -250,6 +289,13 @@ def parse_length(
         if not days:
             expected = f'a number and a unit, which may be "s", "m", "h", {units}'
         hint = f'Use, for example, {argument}="1w".'
+        nanoseconds = sum(int(n) * NANOSECONDS[unit] for n, unit in UNIT.findall(text) if valid)
+        unit = dtype.time_unit if isinstance(dtype, pl.Datetime) else "ns"
+        if nanoseconds > MAX_YEARS * NANOSECONDS["y"]:
+            valid, expected = False, f"a length of at most {MAX_YEARS} years"
+        elif nanoseconds % NANOSECONDS[unit]:
+            valid, expected = False, f'a multiple of "1{unit}", the time unit of the column'
+            hint = f'Round {argument}, or convert the times with .dt.cast_time_unit("ns").'
     if valid and not negative and (text.startswith("-") or not re.search("[1-9]", text)):
         valid, expected = False, "a length above 0"
     if not valid:
@@ -263,6 +309,29 @@ def timedelta_text(length: timedelta) -> str:
     if length % timedelta(days=1):
         return f"{sign}{length // timedelta(microseconds=1)}us"
     return f"{sign}{length.days}d"
+
+
+def time_zone_of_days(dtype: pl.DataType, *lengths: str | None) -> str | None:
+    """Return the time zone of the times if all lengths are days or longer units, otherwise None.
+
+    Windows of such lengths are computed from local times. In a time zone in which a clock change
+    skips midnight, `group_by_dynamic` would leave out the last hour of this day.
+    """
+    days = all(length is None or DAY_LENGTH.fullmatch(length.lstrip("-")) for length in lengths)
+    return dtype.time_zone if days and isinstance(dtype, pl.Datetime) else None
+
+
+def in_time_zone(local: pl.Expr, zone: str) -> pl.Expr:
+    """Return local times as times in a time zone.
+
+    If a clock change skips a local time, the result is the time of the clock change. If a local
+    time occurs twice, it is the first of the two.
+    """
+    time, day_before = (
+        value.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+        for value in (local, local.dt.offset_by("-1d"))
+    )
+    return pl.coalesce(time, day_before + pl.duration(hours=24))
 
 
 def _next_start(start: pl.Expr, step: str, dtype: pl.DataType) -> pl.Expr:
