@@ -79,10 +79,23 @@ CURVE_TABLE = {"threshold", "tp", "fp", "fn", "tn"}  # columns of all curve tabl
 MAX_FRACTIONAL_LABELS = 10  # a float label column with more distinct values probably has scores
 
 
-# The message is the only argument of a constructor. If an error is raised while polars resolves the
-# schema of a query, polars creates a second error of the same class from the message.
+# polars appends texts to a message, which contain nodes of the query plan or an expression.
+CONTEXT_MARKS = ("\n\nResolved plan until failure", "\n\nThis error occurred ")
+
+
 class RocframeError(Exception):
-    """Base class of all errors of rocframe."""
+    """Base class of all errors of rocframe.
+
+    The message is the only argument. If an error is raised while polars resolves the schema of a
+    query, polars creates a second error of the same class from the message and the query plan. The
+    query plan is removed, because it contains nodes that the user did not write.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        """Create an error with a message."""
+        for mark in CONTEXT_MARKS:
+            message = message.split(mark, maxsplit=1)[0]
+        super().__init__(message)
 
 
 class ArgumentError(RocframeError, TypeError):

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 FrameT = TypeVar("FrameT", bound=pl.DataFrame | pl.LazyFrame)
 HASH_TABLE_LIMIT, HASH_TABLE_SIZE = "POLARS_MAX_HOT_TABLE_SIZE", 2**22
-PLAN_MARK = "\n\nResolved plan until failure"
-EXPRESSION_MARK = "\n\nThis error occurred in the following expression"
 
 
 def column(name: str) -> pl.Expr:
@@ -39,9 +37,7 @@ def as_input_frame(source: FrameT, result: pl.LazyFrame) -> FrameT:
     try:
         return cast("FrameT", result.collect())
     except RocframeError as error:
-        # polars appends the query plan or the expression to the message. The user passed a
-        # DataFrame and no query, so this part of the message is removed.
-        raise type(error)(str(error).split(PLAN_MARK)[0].split(EXPRESSION_MARK)[0]) from None
+        raise error.with_traceback(None) from None  # without the functions of polars
 
 
 def collect_frame(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:

@@ -73,6 +73,17 @@ def test_an_error_is_made_again_from_its_text(error):
         assert str(again) == str(first)
 
 
+@pytest.mark.parametrize("run", ["collect", "collect_schema"])
+def test_the_message_of_a_lazy_frame_has_no_query_plan(run):
+    table = pl.DataFrame({"label": [0, 1], "score": [0.1, 0.2]})
+    with pytest.raises(rf.MissingColumnError) as caught:
+        getattr(rf.windows(rf.compress(table.lazy(), "label", "score"), "day", every=1), run)()
+    assert str(caught.value) == (
+        "time='day': the frame has no column of this name.\n"
+        "The frame has: 'label', 'score', 'score_width', 'count'."
+    )
+
+
 @every_error
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 def test_an_error_goes_through_a_node_and_through_the_schema(error, engine):

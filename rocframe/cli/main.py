@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rocframe.errors import RocframeError
-from rocframe.frames import PLAN_MARK
 from rocframe.io.files import local_path
 from rocframe.options import suggest_argument
 
@@ -58,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 text = f"{text.split(' Did you mean ')[0]} Did you mean {option}?"
         return _fail(f"{text}\nSee rocframe {command}--help.")
     except RocframeError as error:
-        return _fail(with_options(str(error).split(PLAN_MARK)[0]))
+        return _fail(with_options(str(error)))
     except MemoryError:
         return _fail(
             "there is not enough memory for these logs. All files are complete or unchanged.\n"

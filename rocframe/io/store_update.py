@@ -14,7 +14,7 @@ import polars as pl
 from rocframe.compression.cells import COUNT, LABEL, WEIGHT
 from rocframe.compression.compress import compress
 from rocframe.errors import ColumnTypeError, LogError, OptionValueError, RocframeError
-from rocframe.frames import PLAN_MARK, column
+from rocframe.frames import column
 from rocframe.inputs.cases import scores_as_floats
 from rocframe.inputs.roles import check_positive, positive_literal
 from rocframe.inputs.score_cells import SCORE_WIDTH
@@ -134,7 +134,7 @@ class LogReader:
         except LogError:
             raise
         except RocframeError as error:
-            raise type(error)(f"{logs.files[0]}: {str(error).split(PLAN_MARK)[0]}") from error
+            raise type(error)(f"{logs.files[0]}: {error}") from error
         return rows.with_columns(
             *(scores_as_floats(rows[name], name).cast(pl.Float64) for name in self.options.scores),
             *(pl.col(name).cast(pl.Float64) for name in [WEIGHT] if self.options.weight),
