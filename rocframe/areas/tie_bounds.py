@@ -84,8 +84,8 @@ def tie_bounds(
     Raises
     ------
     RocframeError
-        If the table is not a curve table, a group is incomplete, a metric is unknown, or the last
-        row of a curve has true negatives.
+        If the table is not a curve table, if a metric is unknown, or if a curve lacks rows: it has
+        no row with threshold `inf`, or its last row has true negatives.
 
     See Also
     --------

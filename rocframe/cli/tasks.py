@@ -191,7 +191,7 @@ def gate_logs(
         check_table_path(path)
     tables = []
     for i, each in enumerate(log_options):
-        table, logs[i] = _read_logs(logs[i], each, progress, with_width=True)
+        table, logs[i] = _read_logs(logs[i], each, progress)
         if not table.height:
             raise LogError.compose(
                 sources[i],
@@ -352,15 +352,13 @@ def _check_count_option(logs: Logs, options: LogOptions) -> None:
         )
 
 
-def _read_logs(
-    logs: Logs, options: LogOptions, progress: Progress, *, with_width: bool = False
-) -> tuple[pl.DataFrame, Logs]:
+def _read_logs(logs: Logs, options: LogOptions, progress: Progress) -> tuple[pl.DataFrame, Logs]:
     """Read the columns that the options name, and return them with the logs that were read.
 
-    With `with_width`, the column of the widths of the cells of compressed logs is also read.
+    The column of the widths of the scores of compressed logs is also read.
     """
     columns = options.required_columns()
-    if with_width and options.count is not None and logs.has_column(SCORE_WIDTH):
+    if options.count is not None and logs.has_column(SCORE_WIDTH):
         columns.setdefault(SCORE_WIDTH, "--count")
     n_files = len(logs.files)
     progress.step(f"Reading {n_files:,} files" if n_files > 1 else "Reading the log")

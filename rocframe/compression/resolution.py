@@ -34,5 +34,7 @@ class Rounding:
                 raise OptionValueError.compose("relative", relative, problem, hint)
             return cls()
         low, high = RELATIVE_RESOLUTIONS if relative else RESOLUTIONS
+        hint = "Use, for example, resolution=0.001, or leave out resolution= to round no score."
+        parse_number("resolution", resolution, low=0, hint=hint)
         number = parse_number("resolution", resolution, low=low, high=high, example=0.001)
         return cls(power_of_two_below(number), relative)

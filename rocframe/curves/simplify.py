@@ -96,8 +96,8 @@ def simplify(
     ------
     RocframeError
         If an option is invalid, if the table is not a curve table or already has a column `error`
-        or `area_change`, if a curve has no row with threshold `inf`, or if the last row of a curve
-        has true negatives, because rows with lower thresholds are then missing.
+        or `area_change`, or if a curve lacks rows: it has no row with threshold `inf`, or its last
+        row has true negatives.
 
     Notes
     -----

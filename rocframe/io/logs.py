@@ -12,6 +12,7 @@ import polars as pl
 
 from rocframe.errors import LogError, RocframeError
 from rocframe.frames import collect_frame, column
+from rocframe.inputs.score_cells import SCORE_WIDTH
 from rocframe.io.files import (
     EMPTY_FILE,
     FILE_FORMATS,
@@ -239,10 +240,20 @@ class Logs:
         return any(name in part.schema for part in self.parts)
 
     def scan(self, columns: Mapping[str, str]) -> pl.LazyFrame:
-        """Return columns of all files; `columns` maps each name to its option, such as --by."""
+        """Return columns of all files; `columns` maps each name to its option, such as --by.
+
+        Scores of files without the widths of scores are exact, so that their widths are 0.
+        """
         plans = [part.scan(columns) for part in self.parts]
         if text := self._text_keys(columns, [plan.collect_schema() for plan in plans]):
             plans = [part.scan(columns, text) for part in self.parts]
+        if SCORE_WIDTH in columns and self.has_column(SCORE_WIDTH):
+            plans = [
+                plan
+                if SCORE_WIDTH in plan.collect_schema()
+                else plan.with_columns(pl.lit(0.0).alias(SCORE_WIDTH))
+                for plan in plans
+            ]
         schemas = []
         for part, plan in zip(self.parts, plans, strict=True):
             schema = plan.collect_schema()

@@ -228,3 +228,22 @@ def test_amounts_and_ranges_are_read():
         "fpr": (0.0, 0.1),
     }
     assert parse_ranges(None) is None
+
+
+def test_compressed_logs_of_different_resolutions_are_an_error(capsys):
+    Path("logs").mkdir()
+    for name, resolution in (("fine", None), ("coarse", 0.5)):
+        counts = rf.compress(
+            LOG.with_columns(day=pl.lit(name)), "label", "score", by="day", resolution=resolution
+        )
+        if resolution is None:
+            counts = counts.drop("score_width")
+        counts.write_parquet(f"logs/{name}.parquet")
+    options = ["logs", *BASIC[1:], "--count", "count", "--rule", "youden"]
+    for command in ("decide", "report", "evaluate"):
+        arguments = options if command == "decide" else [*options[:-2], "--out", "out.html"]
+        assert cli.main([command, *arguments]) == 2
+        error = capsys.readouterr().err
+        assert "score_width: the rows have scores that were rounded to different" in error
+        assert "Found widths: 0.0, 0.5.\n" in error
+    decide(capsys, *options, "--by", "day")

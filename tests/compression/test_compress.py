@@ -347,8 +347,8 @@ BAD = {
         {"label": [1], "score": [1]},
         {"resolution": 0},
         (
-            "resolution=0: expected a number above 9.33264e-302 and below 8.45271e+270.\n"
-            "Use, for example, resolution=0.001."
+            "resolution=0: expected a finite number above 0.\n"
+            "Use, for example, resolution=0.001, or leave out resolution= to round no score."
         ),
     ),
     "relative": (
