@@ -48,7 +48,7 @@ def tie_bounds(
     """Return the range of areas, KS and EER of each curve over all orders of tied rows.
 
     Rows are tied if they have the same score, for example because `compress` rounded their scores.
-    The value for the scores before rounding is then between the two bounds.
+    The value of a metric for the original scores is then between the worst and the best value.
 
     Parameters
     ----------

@@ -91,8 +91,8 @@ def fold_auc(
 
         - `"logit_delong"`: interval of the logit of the mean, with DeLong's variance in each fold.
         - `"delong"`: Wald interval with the same variance, clipped to [0, 1].
-        - `"ledell"`: Wald interval with the variance of LeDell, Petersen and van der Laan, from the
-          class proportions of all folds together.
+        - `"ledell"`: Wald interval with the variance of LeDell, Petersen and van der Laan, which
+          uses the class proportions of all folds together.
         - None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.

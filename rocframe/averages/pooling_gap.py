@@ -102,7 +102,7 @@ def pooling_gap(
         - `n_pos`, `n_neg` and `n_missing` (Int64) count all rows.
         - `note` (String) is as in `fold_auc`.
 
-        An AUC is null if there are no pairs.
+        Each AUC is null if there are no pairs of the type that it describes.
 
     Raises
     ------

@@ -204,8 +204,8 @@ def theoretical_curve(
 ) -> pl.DataFrame:
     """Return the ROC curve of two continuous distributions of scores.
 
-    The true positive rate of the curve is S₁(S₀⁻¹(fpr)), where S₁(s) and S₀(s) are the
-    probabilities that the score of a positive and of a negative is above s.
+    The true positive rate of the curve is S₁(S₀⁻¹(fpr)). S₁(s) is the probability that a positive
+    has a score above s, and S₀(s) is the probability that a negative has a score above s.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ def relative_superiority(
     """Return the ranges of costs in which each of several models has the lowest expected cost.
 
     Each model uses the threshold that is best for the costs. The chart of the table is the relative
-    superiority graph of Adams and Hand: a bar for each range, with a line for each model.
+    superiority graph of Adams and Hand: one row per model, with a bar for each range.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def relative_superiority(
 
     See Also
     --------
-    lc_index : The share of uncertain costs for which each model is the best one.
+    lc_index : The probability that each model has the lowest cost if costs are uncertain.
     cost_curve : The lowest expected cost for each ratio of costs.
     hull : The points of the common hull.
 
@@ -154,7 +154,7 @@ def lc_index(
     prevalence: float | None = None,
     by: By = None,
 ) -> FrameT:
-    """Return the LC index of each model: the share of uncertain costs for which it is the best one.
+    """Return the LC index: the probability that each model has the lowest cost.
 
     The costs of errors are described by a lowest, a most likely and a highest cost ratio. The LC
     index (loss comparison index) of a model is the probability that the model has the lowest

@@ -46,9 +46,10 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
         threshold, auc_change, tied_pos, tied_neg`. Groups without ties have no rows.
 
         - `threshold` (Float64) is the tied score.
-        - `auc_change` (Float64) is the largest change of the AUC if the tied rows are put in an
-          order: plus this number if all positives are first, minus this number if all negatives are
-          first.
+        - `auc_change` (Float64) is the largest change of the AUC if the tied rows get different
+          scores. If all positives get higher scores than the negatives, the AUC increases by this
+          number. If all positives get lower scores than the negatives, the AUC decreases by this
+          number.
         - `tied_pos` and `tied_neg` are the numbers of positives and negatives with this score, or
           the sums of weights, with the dtype of the counts.
 

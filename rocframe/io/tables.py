@@ -158,8 +158,8 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     -------
     LazyFrame
         The table that was written. `collect` reads only the parts of the file that the query needs.
-        For a folder, the rows of all files, in the order of the names of the files. Names of
-        folders such as `day=2026-11-01` are not columns: the columns are those in the files.
+        For a folder, the result contains the rows of all files, in the order of the names of the
+        files. Names of folders such as `day=2026-11-01` do not become columns.
 
     Raises
     ------

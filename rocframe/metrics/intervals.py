@@ -262,11 +262,11 @@ def intervals(
     -----
     For metrics that depend only on TPR and FPR, each resample has as many rows of each class as the
     data. For all other metrics, such as precision, and for expressions of the caller, rows are
-    drawn from both classes together. The same applies to points of a rule that does not depend only
-    on TPR and FPR. With `cluster`, complete clusters are drawn. The p-quantile of n replicates in
-    increasing order is the replicate at position p·(n + 1), counted from 1 and interpolated
-    linearly. The skewness correction of `"bootstrap_bca"` uses the influence values of single rows
-    (infinitesimal jackknife).
+    drawn from both classes together. Rows are also drawn from both classes together if the rule
+    that chooses the point depends on more than TPR and FPR. With `cluster`, complete clusters are
+    drawn. The p-quantile of n replicates in increasing order is the replicate at position
+    p·(n + 1), counted from 1 and interpolated linearly. The skewness correction of
+    `"bootstrap_bca"` uses the influence values of single rows (infinitesimal jackknife).
 
     KS is the supremum over thresholds of D = TPR - FPR. D* is the same difference in a resample.
     The lower limit of `"bootstrap_supremum"` is KS minus the (1 + level) / 2 quantile of sup
