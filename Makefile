@@ -87,7 +87,7 @@ browser: $(READY) ## run the tests that draw many charts, and those in chromium 
 	else echo "Browser tests skipped: chromium is not installed."; fi
 
 docs: $(READY) ## build the documentation in docs/_build/html, and check its links
-	@rm -rf docs/api
+	@rm -rf docs/api docs/_build
 	@$(BIN)/sphinx-build -q -n -W --keep-going -d docs/_build/doctrees docs docs/_build/html
 	@$(BIN)/python tests/check_docs.py docs/_build/html
 	@echo "Documentation: docs/_build/html/index.html"

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import imagesize
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx.ext.autosummary import Autosummary
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 
 import rocframe as rf
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import reference
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -31,6 +37,7 @@ extensions = [
 ]
 exclude_patterns = ["_build"]
 nitpicky = True
+default_role = "literal"  # single backticks in docstrings enclose code
 # Only names of rocframe are checked, except the type variable `FrameT`. To resolve types of other
 # packages, Sphinx needs a network.
 nitpick_ignore_regex = [("py:.*", r"(?!rocframe\.).*|.*\bFrameT")]
@@ -49,14 +56,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"rocframe {release}"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
-# Pages without a list of pages on the left: code blocks need the width.
-html_sidebars = {
-    page: []
-    for page in (
-        *("index", "guide", "tables", "numbers", "changelog"),
-        *("course/*", "gallery/*", "coming-from/*"),
-    )
-}
+html_sidebars = {"**": []}  # code needs the width
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -119,7 +119,49 @@ class Thumbnails(SphinxDirective):
         return cards.children
 
 
+class FunctionCards(Autosummary):
+    """Show the functions of the API page as cards with a summary and a picture."""
+
+    def get_table(self, items: list[tuple[str, str | None, str, str]]) -> list[nodes.Node]:  # type: ignore[override]
+        """Return a card for each function."""
+        if self.env.docname != "api":
+            return super().get_table(items)  # type: ignore[arg-type, return-value]
+        lines = [".. grid:: 1 2 3 3", "   :gutter: 2", ""]
+        for name, _, summary, full_name in items:
+            picture = reference.picture_of(name.removeprefix("rocframe."))
+            lines += [
+                f"   .. grid-item-card:: {name.rpartition('.')[2]}",
+                f"      :link: api/{full_name}.html",
+                *(
+                    "      :link-type: url",
+                    "      :class-card: thumbnail",
+                    "",
+                    f"      {summary}",
+                    "",
+                ),
+            ]
+            if picture is not None:
+                lines += [
+                    f"      .. image:: /{picture.picture}",
+                    *(f"         :alt: {picture.text}", ""),
+                ]
+        cards = nodes.Element()
+        self.state.nested_parse(StringList(lines, self.env.docname), self.content_offset, cards)
+        return cards.children
+
+
+def add_examples(
+    _app: Sphinx, what: str, name: str, _object: object, _options: object, lines: list[str]
+) -> None:
+    """Add columns, a picture and links to examples below the docstring of a function."""
+    if what == "function":
+        lines += ["", *reference.function_lines(name.removeprefix("rocframe."))]
+
+
 def setup(app: Sphinx) -> None:
-    """Add the transform and the directive of this file to Sphinx."""
+    """Add the transform, the directives and the hook of this file to Sphinx."""
     app.add_transform(Pictures)
     app.add_directive("thumbnails", Thumbnails)
+    app.add_directive("autosummary", FunctionCards, override=True)
+    # numpydoc has the priority 500, and must see the docstring alone.
+    app.connect("autodoc-process-docstring", add_examples, priority=900)

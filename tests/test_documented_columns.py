@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -154,3 +155,15 @@ def test_docstrings_list_the_columns_of_each_type_of_table():
                     else:
                         best_of = {"p_best", "auc_by_chance", "best_of"}
                         assert_listed(table, documented_lists(DOCUMENTED[name]), best_of, {"model"})
+
+
+def test_the_page_of_a_function_shows_the_columns_of_its_table(monkeypatch):
+    monkeypatch.syspath_prepend(str(PAGE.parent))
+    columns_of = import_module("reference").columns_of
+    functions = {name for table in TABLES for name in table.functions}
+    without = {name for name in functions if columns_of(name) is None}
+    # These columns are those of a curve, or depend on the kind, or are described in a sentence.
+    assert without == {"area", "class_metrics", "fit_calibration", "theoretical_curve"}
+    heading, (header, *rows) = columns_of("drift")
+    assert (heading, header) == ("Drift", "| column | dtype | meaning | null |")
+    assert any(row.startswith("| `difference` | Float64 |") for row in rows)
