@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rocframe.errors import OptionValueError
-from rocframe.inputs.score_cells import power_of_two_below
+from rocframe.inputs.score_cells import MAX_RESOLUTION, power_of_two_below
 from rocframe.options import check_flag, parse_number
 
-RESOLUTIONS = (2.0**-1000, 2.0**900)
+RESOLUTIONS = (2.0**-1000, MAX_RESOLUTION)
 RELATIVE_RESOLUTIONS = (2.0**-52, 1.0)
 
 

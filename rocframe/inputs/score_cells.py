@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SCORE_WIDTH = "score_width"
 MAX_MULTIPLE = 2.0**53  # Float64 has no digits below the step in larger multiples of the step
 MAX_SPLIT = 2.0**970  # the product in `leading_power` overflows for larger numbers
+MAX_RESOLUTION = 2.0**900  # of a resolution that is not relative
 MIN_SPLIT = 2.0**-1000  # the step of a relative resolution can be 0 for smaller numbers
 
 
@@ -66,8 +67,9 @@ def _cell_step(score: Any, resolution: Any, relative: Any, when: Callable[..., A
     """Return the distance between neighboring edges at each score; a number if it is constant."""
     if relative is False:
         return resolution
-    size = score.abs()
-    step = when(size < MAX_SPLIT).then(leading_power(size) * resolution).otherwise(0.0)
+    # Scores above -MAX_SPLIT can be rounded down to -MAX_SPLIT, so that it needs a step.
+    is_split = (score >= -MAX_SPLIT) & (score < MAX_SPLIT)
+    step = when(is_split).then(leading_power(score.abs()) * resolution).otherwise(0.0)
     return step if relative is True else pl.when(relative).then(step).otherwise(resolution)
 
 
@@ -88,8 +90,13 @@ def group_resolution(
 
     The resolution is relative if all cells of the group have the same width relative to the leading
     power of their score, but not the same width. A score of 0 has no leading power, and is exact in
-    tables with a relative resolution. Otherwise the resolution is the largest width of a cell of
-    the group. Cells of the returned resolution contain the cells of the table.
+    tables with a relative resolution. Widths above MAX_RESOLUTION are relative. Otherwise the
+    resolution is the largest width of a cell of the group. Cells of the returned resolution contain
+    the cells of the table.
+
+    The inferred kind can differ from the options of `compress`: for example, all cells of a
+    relative resolution have the same width if their scores have the same leading power. Then both
+    kinds have the cells of the table, and no result depends on the kind.
     """
     power = leading_power(edges[0].abs())
     power = pl.when(_is_negative_power(edges[0])).then(power / 2).otherwise(power)
@@ -100,7 +107,7 @@ def group_resolution(
     if by:
         ends = [end.over(by) for end in ends]
     narrowest, widest, lowest, highest, exact_zero = ends
-    differ = (narrowest < widest) | (exact_zero & (widest > 0))
+    differ = (narrowest < widest) | (exact_zero & (widest > 0)) | (widest > MAX_RESOLUTION)
     # The ratio is infinite if cells that begin at 0 have a width.
     same_ratio = (lowest == highest) & highest.is_finite()
     relative = (differ & same_ratio).fill_null(False) & (len(edges) == 1)

@@ -423,3 +423,23 @@ def test_the_hash_table_of_polars_is_enlarged_unless_the_user_has_set_its_size(
     assert os.environ.get(LIMIT) == before
     rf.compress(frame.lazy(), "label", "score")
     assert os.environ[LIMIT] == after
+
+
+@pytest.mark.parametrize(
+    ("scores", "widths"),
+    [
+        ([3e306, -4.8e291], [0.0, 2.0**966]),  # scores of 2^970 and more are not rounded
+        ([-0.999 * 2.0**970], [2.0**967]),
+        ([2.0**970, 0.999 * 2.0**970], [0.0, 2.0**967]),
+    ],
+)
+def test_a_relative_resolution_of_very_large_scores_is_read(scores, widths):
+    table = pl.DataFrame({"label": [True] * len(scores), "score": scores})
+    cells = rf.compress(table, "label", "score", resolution=0.25, relative=True)
+    assert cells["score_width"].to_list() == widths
+    for score, (edge, width) in zip(
+        sorted(scores), cells.select("score", "score_width").sort("score").rows(), strict=True
+    ):
+        assert edge <= score <= edge + width
+    assert_frame_equal(rf.compress(cells, "label", "score", count="count"), cells)
+    assert rf.auc(cells, "label", "score", count="count")["n_pos"].item() == len(scores)
