@@ -303,8 +303,11 @@ def save(results: list[dict[str, Any]], path: Path) -> None:
 
 
 def numbers(text: str) -> list[int]:
-    """Return the whole numbers of a list such as `1e6,1e7`."""
-    return [int(float(word)) for word in text.split(",")]
+    """Return the whole numbers of a list such as `1e6,1e7`; each is at least 1."""
+    values = [int(float(word)) for word in text.split(",")]
+    if min(values) < 1:
+        raise argparse.ArgumentTypeError(f"expected numbers of at least 1, got {text}")
+    return values
 
 
 def task_names(text: str) -> list[str]:

@@ -175,3 +175,10 @@ def test_the_page_on_large_logs_shows_the_saved_measurements():
     assert measured.strip() == page.text(results).strip(), "run python docs/scale.py"
     assert (DOCS / "images" / page.IMAGE).exists()
     assert len(page.chart(results).to_dict()["vconcat"]) == 3
+
+
+@pytest.mark.parametrize("option", ["--rows", "--groups"])
+def test_scale_needs_at_least_one_row_and_one_group(option, capsys):
+    with pytest.raises(SystemExit):
+        scale.main([option, "10,0"])
+    assert f"argument {option}: expected numbers of at least 1, got 10,0" in capsys.readouterr().err
