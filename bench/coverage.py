@@ -74,6 +74,9 @@ GATE_CASES = (
         for sizes in ((50, 50), (50, 500), (200, 200))
     ),
 )
+# Other metrics of the gate, with their default methods. The bootstrap is slow: it runs only for
+# classes of equal sizes, with fewer groups and half of the resamples.
+GATE_METRICS = {"brier": "t_test", "log_loss": "t_test", "average_precision": "bootstrap"}
 GRID = 101
 RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
@@ -599,8 +602,11 @@ def _coverage(result: pl.DataFrame, table: pl.DataFrame, truth: Truth) -> str:
     return f"{100 * simultaneous:.1f} / {100 * pointwise:.1f} ({width:.3f}{without})"
 
 
-def false_passes(samples: int, _: int, __: int, seed: int) -> Iterator[str]:
-    """Yield a table: how often a gate passes a group whose new model is worse by the margin."""
+def false_passes(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield two tables: how often a gate passes a group whose new model is worse by the margin.
+
+    The first table is for the AUC, the second for other metrics.
+    """
     numbers = " | ".join(f"{n} group{'s' * (n > 1)}" for n in GATE_GROUPS)
     yield f"| `method` | old AUC | margin | correlation | positives, negatives | {numbers} |"
     yield "| --- " * (5 + len(GATE_GROUPS)) + "|"
@@ -608,35 +614,108 @@ def false_passes(samples: int, _: int, __: int, seed: int) -> Iterator[str]:
         rng = np.random.default_rng([seed, n_pos, n_neg, round(1000 * area)])
         n_groups = max(GATE_GROUPS) * samples // 4
         is_positive = np.tile(np.arange(n_pos + n_neg) < n_pos, n_groups)
-        common, own = rng.standard_normal((2, len(is_positive)))
-        old, new = (
-            NormalDist().inv_cdf(value) * np.sqrt(2) * is_positive
-            for value in (area, area - margin)
-        )
-        table = pl.DataFrame(
-            {
-                "group": np.repeat(np.arange(n_groups), n_pos + n_neg),
-                "label": is_positive,
-                "old": old + common,
-                "new": new + correlation * common + np.sqrt(1 - correlation**2) * own,
-            }
-        )
+        scores = _two_models(rng, is_positive, (area, area - margin), correlation)
         for method in GATE_METHODS:
-            decision = rf.gate(
-                table, "label", ["old", "new"], by="group", baseline="old", margin=margin,
-                method=method, level=LEVEL, adjust=None,
-            )  # fmt: skip
-            # Holm's method passes at least one of n equal groups if the smallest p-value passes
-            # with Bonferroni's adjustment.
-            p_value = decision["p_value"].fill_null(1).to_numpy()
-            cells = []
-            for n in GATE_GROUPS:
-                smallest = p_value[: n_groups // n * n].reshape(-1, n).min(axis=1)
-                cells.append(f"{100 * (smallest <= (1 - LEVEL) / n).mean():.1f}")
+            cells = _false_pass_cells(scores, is_positive, n_groups, margin, method=method)
             sizes = f"{n_pos}, {n_neg}"
             values = [f"`{method}`", f"{area:g}", f"{margin:g}", f"{correlation:g}", sizes, *cells]
             yield f"| {' | '.join(values)} |"
     yield ""
+    yield f"| `metric` | old AUC, new AUC | margin | correlation | positives, rows | {numbers} |"
+    yield "| --- " * (5 + len(GATE_GROUPS)) + "|"
+    for metric, method in GATE_METRICS.items():
+        is_bootstrap = method == "bootstrap"
+        n_samples = resampled // 10 if is_bootstrap else samples // 16
+        n_groups = max(GATE_GROUPS) * max(1, n_samples)
+        for area, difference, correlation, (n_pos, n_neg) in GATE_CASES:
+            if is_bootstrap and n_pos != n_neg:
+                continue
+            rng = np.random.default_rng([seed, n_pos, n_neg, round(1000 * area)])
+            n_rows, areas = n_pos + n_neg, (area, area - difference)
+            prevalence = n_pos / n_rows
+            is_positive = rng.random(n_groups * n_rows) < prevalence
+            scores = _two_models(rng, is_positive, areas, correlation)
+            if metric != "average_precision":
+                scores = [
+                    _probability(score, one, prevalence)
+                    for score, one in zip(scores, areas, strict=True)
+                ]
+            old, new = (_true_value(metric, one, prevalence) for one in areas)
+            cells = _false_pass_cells(
+                scores, is_positive, n_groups, abs(old - new),
+                metric=metric, method=method, n_boot=max(2, n_boot // 2), seed=seed,
+            )  # fmt: skip
+            both = f"{areas[0]:g}, {areas[1]:g}"
+            sizes = f"{n_pos}, {n_rows}"
+            values = [f"`{metric}`", both, f"{abs(old - new):.4f}", f"{correlation:g}", sizes]
+            yield f"| {' | '.join([*values, *cells])} |"
+    yield ""
+
+
+def _two_models(
+    rng: np.random.Generator,
+    is_positive: NDArray[np.bool_],
+    areas: tuple[float, float],
+    correlation: float,
+) -> list[NDArray[np.float64]]:
+    """Return the scores of two models: normal with variance 1, correlated within each class."""
+    common, own = rng.standard_normal((2, len(is_positive)))
+    old, new = (normal(area).means[0] * is_positive for area in areas)
+    return [old + common, new + correlation * common + np.sqrt(1 - correlation**2) * own]
+
+
+def _false_pass_cells(
+    scores: list[NDArray[np.float64]],
+    is_positive: NDArray[np.bool_],
+    n_groups: int,
+    margin: float,
+    **options: object,
+) -> list[str]:
+    """Return the percentage of samples in which at least one group passes, for `GATE_GROUPS`."""
+    table = pl.DataFrame(
+        {
+            "group": np.repeat(np.arange(n_groups), len(is_positive) // n_groups),
+            "label": is_positive,
+            "old": scores[0],
+            "new": scores[1],
+        }
+    )
+    options |= {"by": "group", "level": LEVEL, "adjust": None}
+    decision = rf.gate(table, "label", ["old", "new"], baseline="old", margin=margin, **options)
+    # Holm's method passes at least one of n equal groups if the smallest p-value passes with
+    # Bonferroni's adjustment.
+    p_value = decision["p_value"].fill_null(1).to_numpy()
+    smallest = {n: p_value[: n_groups // n * n].reshape(-1, n).min(axis=1) for n in GATE_GROUPS}
+    return [f"{100 * (p <= (1 - LEVEL) / n).mean():.1f}" for n, p in smallest.items()]
+
+
+def _probability(score: NDArray[np.float64], area: float, prevalence: float) -> NDArray[np.float64]:
+    """Return the probability of the positive class for scores of a normal model with this AUC."""
+    from scipy.special import expit, logit
+
+    (mean,) = normal(area).means
+    return expit(logit(prevalence) + mean * score - mean**2 / 2)
+
+
+def _true_value(metric: str, area: float, prevalence: float) -> float:
+    """Return the true metric of a normal model, by numerical integration."""
+    truth = normal(area)
+    (mean,) = truth.means
+    score = np.linspace(mean + 12, -12, 1_000_001)
+    if metric == "average_precision":
+        fpr, tpr = truth.rates(score)
+        precision = prevalence * tpr / (prevalence * tpr + (1 - prevalence) * fpr)
+        return float(np.trapezoid(precision, tpr))
+    p = _probability(score, area, prevalence)
+    losses = (1 - p) ** 2, p**2
+    if metric == "log_loss":
+        losses = -np.log(p), -np.log1p(-p)
+    densities = (
+        share * np.exp(-((score - center) ** 2) / 2) / np.sqrt(2 * np.pi)
+        for share, center in ((prevalence, mean), (1 - prevalence, 0.0))
+    )
+    total = sum(loss * density for loss, density in zip(losses, densities, strict=True))
+    return float(-np.trapezoid(total, score))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -99,7 +99,9 @@ DICT_OPTIONS = {"costs": "cost", "benefits": "benefit", "subject_to": "subject-t
 # a value, such as costs=.
 DICT = re.compile(rf"(?:({'|'.join(DICT_OPTIONS)})=|(?<=example, ))(\{{[^{{}}]*\}})")
 ITEM = re.compile(rf"({'|'.join(DICT_OPTIONS)})\[(['\"])(.*?)\2\]=(\([^()]*\))?")
-BARE_ARGUMENT = re.compile(rf"(?<![\w.\-'\"])({'|'.join(DICT_OPTIONS)}|minimize)=(?![\w'\"(\[{{-])")
+BARE_ARGUMENT = re.compile(
+    rf"(?<![\w.\-'\"])({'|'.join(DICT_OPTIONS)}|minimize|by|id)=(?![\w'\"(\[{{-])"
+)
 
 
 def with_options(message: str) -> str:

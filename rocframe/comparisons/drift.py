@@ -204,9 +204,10 @@ def drift(
     The test assumes that the rows of different windows are independent. This is not the case if the
     same users occur in several windows, or if windows share rows. Windows that overlap are
     therefore not tested against each other. With `windows(closed="both")`, rows at the end of a
-    window are also in the next window; the test then ignores that these windows share rows. Rows
-    with a null in `over` are one window, which is never the reference of `"first"` and
-    `"previous"`.
+    window are also in the next window; the test then ignores that these windows share rows. The
+    test is conservative for shared rows: they make the difference of the two areas smaller, so that
+    the p-values are too large and the intervals too wide. Rows with a null in `over` are one
+    window, which is never the reference of `"first"` and `"previous"`.
 
     With `reference="first"` or a given window, all tests depend on the estimate of the same
     reference. A reference with few rows has a wide interval, and tests against this reference have
@@ -362,7 +363,8 @@ def _reference_rows(
             hint = f"The predictions have {schema[name]}. Cast one of the two columns."
             raise ColumnTypeError.compose("reference", name, found[name], hint)
     if roles.count is NOT_GIVEN and "count" in found:
-        raise AmbiguousCountError.compose("reference")
+        hint = 'For count="count", compress the predictions in the same way as the reference.'
+        raise AmbiguousCountError(f"{AmbiguousCountError.compose('reference')}\n{hint}")
     # The widths are needed to find a reference with scores of another resolution.
     return reference.select(
         column(name)

@@ -75,9 +75,9 @@ def drift_test(
         names to columns compares several models side by side. The result then has the group
         column `model` (String) after `by`.
     over : str, default "window"
-        Column of the windows, which must not overlap: dates, times or integers. For values of other
-        types, the columns of the trend are null. If `over` is `"window"`, the column `window_end`
-        is also read.
+        Column of the windows, which must not overlap, with the dtype Date, Datetime or an integer
+        dtype. Columns of other dtypes, such as names, have no trend. If `over` is `"window"`, the
+        column `window_end` is also read.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     level : float, default 0.95
@@ -119,12 +119,14 @@ def drift_test(
 
         Windows that lack a class, have one row of a class, or have an AUC of 0 or 1 are left out of
         the tests. `n_windows` (Int64) is the number of the remaining windows. If `n_windows` is
-        below 2, the columns of the homogeneity are null. If `n_windows` is below 3, the columns of
-        the trend are null. `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows of all
-        windows. `ci_level` (Float64) is `level`. `note` (String) has up to two parts, and is null
-        if neither applies. The first part is the first of these values that applies to the group:
-        `no_rows, no_positives, no_negatives`. The second part is the number and the keys of the
-        windows that are left out, such as `left_out:1 (2026-01-05)`.
+        below 2, the columns of the homogeneity are null. `trend_p`, `trend_p_adjusted`, `slope`,
+        `lower`, `upper` and `se` are null if `n_windows` is below 3, if the dtype of `over` is not
+        an integer, Date or Datetime, or if all logits are exactly on a line. `n_pos`, `n_neg` and
+        `n_missing` (Int64) are the numbers of rows of all windows. `ci_level` (Float64) is `level`.
+        `note` (String) has up to two parts, and is null if neither applies. The first part is the
+        first of these values that applies to the group: `no_rows, no_positives, no_negatives`. The
+        second part is the number and the keys of the windows that are left out, such as
+        `left_out:1 (2026-01-05)`.
 
     Raises
     ------

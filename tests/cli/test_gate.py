@@ -144,6 +144,15 @@ def test_rows_of_one_log_are_an_error_or_left_out(capsys):
     assert out.count("non-inferior: rows left out: 1\n") == 3
 
 
+def test_the_error_for_a_repeated_id_names_the_options_of_the_command(capsys):
+    pl.concat([log("new"), log("new")[:1]]).write_parquet("twice.parquet")
+    assert error_of(capsys, "old.parquet", "twice.parquet", *PAIRED) == (
+        "--id id: model 'new' has 2 rows with a repeated id in one group, such as 0.\n"
+        "An id occurs once per model and group. Add the column that distinguishes these rows to "
+        "--id or --by."
+    )
+
+
 def test_a_group_column_can_have_the_name_model_or_log(capsys):
     for name in ("old", "new"):
         log(name).rename({"segment": "log", "id": "model"}).write_parquet(f"{name}.parquet")

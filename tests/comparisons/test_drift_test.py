@@ -118,7 +118,9 @@ def test_times_dates_counts_and_lazy_frames_are_supported():
     assert_frame_equal(lazy.collect(), expected)
     names = rf.drift_test(table.cast({"day": pl.String}), "label", "score", over="day")
     assert names["homogeneity_p"].to_list() == expected["homogeneity_p"].to_list()
-    assert names["trend_p"].to_list() == [None]
+    trend = ["trend_p", "trend_p_adjusted", "slope", "lower", "upper", "se"]
+    assert names.select(trend).row(0) == (None,) * 6
+    assert names["n_windows"].to_list() == expected["n_windows"].to_list()
 
 
 def test_windows_without_a_variance_or_a_time_are_left_out():
