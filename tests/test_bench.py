@@ -162,7 +162,12 @@ def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypat
     for name in dict(coverage.CALIBRATION_METHODS):
         assert any(line.startswith(f"| `{name}` | `") for line in outputs[0])
     assert sum(line.startswith("| `bootstrap_supremum` |") for line in outputs[0]) == 1
-    for name in (*coverage.PARTIAL_METHODS, *coverage.GATE_METHODS, "compare"):
+    for name in (
+        *coverage.PARTIAL_METHODS,
+        *coverage.GATE_METHODS,
+        *coverage.GATE_METRICS,
+        "compare",
+    ):
         assert any(line.startswith(f"| `{name}` ") for line in outputs[0])
 
 
