@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format lint types laws spark browser docs dist bench oldest clean distclean
+.PHONY: help setup demo test check format lint types laws notebooks spark browser docs dist bench oldest clean distclean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -49,9 +49,9 @@ demo: $(READY) ## evaluate the bundled log: tables and a page with charts in dem
 
 # There is a worker for each core, so polars uses one thread in each. `make laws` uses all threads.
 test: $(READY) ## run the tests except slow ones and those of `make browser` and `make spark`, with the examples of the docs
-	@POLARS_MAX_THREADS=1 $(PYTEST) -m "not render and not slow and not spark" $(ARGS)
+	@POLARS_MAX_THREADS=1 $(PYTEST) -m "not render and not slow and not spark and not notebook" $(ARGS)
 
-check: test lint types docs dist laws oldest spark browser ## run everything that CI runs
+check: test lint types docs dist laws oldest notebooks spark browser ## run everything that CI runs
 
 format: $(READY) ## format the code
 	@$(BIN)/ruff check --quiet --fix-only .
@@ -66,6 +66,10 @@ types: $(READY) ## check the types of the package (mypy, strict)
 
 laws: $(READY) ## run the slow tests, and the property-based tests with five times as many examples
 	@$(PYTEST) tests -m "hypothesis or slow" --hypothesis-profile=thorough $(ARGS)
+
+notebooks: $(READY) ## run the notebooks of the documentation
+	@$(INSTALL) --group notebooks
+	@$(BIN)/python -m pytest tests/test_notebooks.py -n 0 $(ARGS)
 
 # PySpark is large and is built from its sdist, so only this command installs it. Its wheel is not
 # compressed, which takes half of the time. The second run uses Spark Connect.
