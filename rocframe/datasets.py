@@ -1,4 +1,4 @@
-"""Two small, real prediction logs for examples and tests.
+"""Three small, real prediction logs for examples and tests.
 
 `data/README.md` in the repository describes the data, the models and their AUCs.
 """
@@ -12,8 +12,8 @@ import polars as pl
 
 from rocframe.errors import UnknownOptionError
 
-__all__ = ["digits", "path", "vote"]
-LogName = Literal["vote", "digits"]
+__all__ = ["digits", "path", "rain", "vote"]
+LogName = Literal["vote", "digits", "rain"]
 
 
 def vote() -> pl.DataFrame:
@@ -80,6 +80,38 @@ def digits() -> pl.DataFrame:
     return pl.read_parquet(path("digits"), glob=False)
 
 
+def rain() -> pl.DataFrame:
+    """Load the predictions of three models for a binary label on each day: rain in Seattle.
+
+    A row is the prediction of one model for one day, from the weather of the days before it. Each
+    model was trained again at the start of each month, on all earlier days. `naive_bayes` and
+    `boosted_trees` are overconfident. The column `calibrated` has the scores after a recalibration
+    that was fitted on the scores of earlier months.
+
+    Returns
+    -------
+    DataFrame
+        One row per day and model: 1095 days of the years 2013 to 2015, 3 models. The columns are
+        `day` (Date); `model` (String); `label` (Boolean), true if it rained; `score` (Float64), the
+        predicted probability of rain; `calibrated` (Float64), the recalibrated probability; and
+        `cost` (Float64), the assumed cost of the wrong decision on this day. On a day with rain,
+        `cost` is the precipitation in mm, as the damage without protection. On a dry day, `cost` is
+        2, the cost of a protection that was not necessary.
+
+    References
+    ----------
+    National Oceanic and Atmospheric Administration (NOAA), daily weather of Seattle, public domain;
+    the extract in vega_datasets, `seattle-weather`.
+
+    Examples
+    --------
+    >>> import rocframe as rf
+    >>> rf.datasets.rain().shape
+    (3285, 6)
+    """
+    return pl.read_parquet(path("rain"), glob=False)
+
+
 def __getattr__(name: str) -> NoReturn:
     raise AttributeError(
         f"rocframe.datasets.{name}: unknown data set.\n"
@@ -93,7 +125,7 @@ def path(name: LogName) -> Path:
 
     Parameters
     ----------
-    name : {"vote", "digits"}
+    name : {"vote", "digits", "rain"}
         Name of the log.
 
     Returns

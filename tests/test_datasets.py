@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,11 @@ DIGITS_AUC = {
     ],
 }
 # fmt: on
+RAIN_AUC = {  # of the columns `score` and `calibrated`
+    "logistic_regression": [0.7711553476545495, 0.7672790840686258],
+    "naive_bayes": [0.7532043088020894, 0.7505665839822563],
+    "boosted_trees": [0.7382433823681829, 0.736305250575221],
+}
 
 
 def pairwise_auc(label: pl.Series, score: pl.Series) -> float:
@@ -80,7 +86,7 @@ def test_digits_has_the_promised_columns() -> None:
     }
 
 
-@pytest.mark.parametrize("load", [datasets.vote, datasets.digits])
+@pytest.mark.parametrize("load", [datasets.vote, datasets.digits, datasets.rain])
 def test_no_value_is_missing(load: Callable[[], pl.DataFrame]) -> None:
     log = load()
     assert log.null_count().sum_horizontal().item() == 0
@@ -169,6 +175,31 @@ def test_digits_auc_is_that_of_scikit_learn(model: str) -> None:
     assert areas == pytest.approx(DIGITS_AUC[model], abs=1e-12)
 
 
+def test_rain_has_each_day_of_three_years_once_per_model() -> None:
+    log = datasets.rain()
+    assert log.schema == {
+        "day": pl.Date,
+        "model": pl.String,
+        "label": pl.Boolean,
+        "score": pl.Float64,
+        "calibrated": pl.Float64,
+        "cost": pl.Float64,
+    }
+    days = pl.date_range(date(2013, 1, 1), date(2015, 12, 31), eager=True).to_list()
+    for rows in log.partition_by("model"):
+        assert rows["day"].to_list() == days
+        assert rows["label"].sum() == 446
+    assert log.select(pl.col("score", "calibrated").is_between(0, 1).all()).row(0) == (True, True)
+    assert log.filter(~pl.col("label"))["cost"].unique().to_list() == [2.0]
+
+
+@pytest.mark.parametrize("model", RAIN_AUC)
+def test_rain_auc_is_that_of_scikit_learn(model: str) -> None:
+    rows = datasets.rain().filter(model=model)
+    areas = [pairwise_auc(rows["label"], rows[name]) for name in ("score", "calibrated")]
+    assert areas == pytest.approx(RAIN_AUC[model], abs=1e-12)
+
+
 @pytest.mark.parametrize("model", VOTE_AUC)
 def test_the_frozen_reference_was_made_from_this_log(model: str) -> None:
     frozen = Path(__file__).parent / "reference" / "vote_sklearn.json"
@@ -182,7 +213,9 @@ def test_the_frozen_reference_was_made_from_this_log(model: str) -> None:
     assert [float(t) for t in curve["threshold"]] == [scores[i] for i in curve["index"]]
 
 
-@pytest.mark.parametrize(("name", "limit"), [("vote", 150_000), ("digits", 400_000)])
+@pytest.mark.parametrize(
+    ("name", "limit"), [("vote", 150_000), ("digits", 400_000), ("rain", 150_000)]
+)
 def test_path_finds_a_small_file_to_scan(name: datasets.Name, limit: int) -> None:
     file = datasets.path(name)
     assert file.stat().st_size < limit
@@ -200,5 +233,5 @@ def test_an_unknown_data_set_lists_the_data_sets():
     with pytest.raises(AttributeError) as caught:
         datasets.load("vote")
     assert str(caught.value) == (
-        "rocframe.datasets.load: unknown data set.\nData sets: vote(), digits()."
+        "rocframe.datasets.load: unknown data set.\nData sets: vote(), digits(), rain()."
     )
