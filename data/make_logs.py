@@ -1,6 +1,7 @@
 """Create the prediction logs in this folder from data sets that Python packages contain.
 
-The script needs scikit-learn, statsmodels and vega_datasets, but no network. Run it from any folder:
+The script needs scikit-learn, statsmodels and vega_datasets, but no network. Run it from any
+folder:
 
     python data/make_logs.py
 

@@ -12,6 +12,7 @@ import json
 import shutil
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +21,7 @@ import altair as alt
 import polars as pl
 import scale
 from pictures import DIGESTS, IMAGES, SCREENSHOTS, digest, pictures
+from PIL import Image
 from vl_convert import vegalite_to_png
 
 import rocframe as rf
@@ -64,7 +66,12 @@ def save(image: str, chart: Any) -> None:
         dark = dark.replace(variable, color)
     for suffix, text in (("", json.dumps(spec)), ("-dark", dark)):
         png = vegalite_to_png(text, ppi=80)
-        with_suffix(image, suffix).write_bytes(png)
+        write_png(png, with_suffix(image, suffix))
+
+
+def write_png(png: bytes, path: Path) -> None:
+    """Write a picture with at most 256 colors, which takes a third of the space."""
+    Image.open(BytesIO(png)).convert("RGB").quantize(256).save(path, optimize=True)
 
 
 def with_suffix(image: str, suffix: str) -> Path:
@@ -93,6 +100,7 @@ def write_screenshots() -> None:
                 ]
                 command = [BROWSER, *BROWSER_OPTIONS, *options, page.as_uri()]
                 subprocess.run(command, check=True, capture_output=True)
+                write_png(with_suffix(image, suffix).read_bytes(), with_suffix(image, suffix))
 
 
 if __name__ == "__main__":

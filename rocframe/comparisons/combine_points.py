@@ -210,5 +210,5 @@ def _check_rates(frame: pl.DataFrame, n_keys: int) -> None:
     repeated = frame.filter(frame.select(pl.nth(range(n_keys + 1))).is_duplicated())
     if repeated.height:
         problem = f"model {repeated.item(0, MODEL)!r} has several points in a group"
-        hint = "Select one point with .filter(), or name the columns that distinguish rows in by=."
+        hint = "Select one point with .filter(), or pass the columns that distinguish rows as by=."
         raise OptionValueError(f"table: {problem}.\n{hint}")

@@ -345,7 +345,7 @@ def test_points_with_undefined_rates_have_a_note():
             {"model": ["a", "a"], "fpr": [0.5, 0.2], "tpr": [0.5, 0.5]},
             (
                 "table: model 'a' has several points in a group.\n"
-                "Select one point with .filter(), or name the columns that distinguish rows in by=."
+                "Select one point with .filter(), or pass the columns that distinguish rows as by=."
             ),
         ),
     ],
