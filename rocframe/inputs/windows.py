@@ -217,8 +217,12 @@ def windows(
                 pl.col(WINDOW_END) <= _next_start(pl.col(WINDOW).max(), step, dtype)
             )
         if zone is not None:
+            start, end = (in_time_zone(pl.col(name), zone) for name in WINDOW_COLUMNS)
+            # A day that a clock change skips is empty. Its end belongs to the window before it.
+            before = in_time_zone(pl.col(WINDOW).dt.offset_by(f"-{step}"), zone)
             starts = starts.with_columns(
-                in_time_zone(pl.col(name), zone).alias(name) for name in WINDOW_COLUMNS
+                pl.when(start < end).then(start).otherwise(before).alias(WINDOW),
+                end.alias(WINDOW_END),
             )
         return (
             rows.join(
