@@ -64,7 +64,7 @@ lint: $(READY) ## check format and style, without changes
 types: $(READY) ## check the types of the package (mypy, strict)
 	@$(BIN)/mypy
 
-laws: $(READY) ## run the slow tests, and the property-based tests with five times as many examples
+laws: $(READY) ## run the slow tests, and the property-based tests with four times as many examples
 	@$(PYTEST) tests -m "hypothesis or slow" --hypothesis-profile=thorough $(ARGS)
 
 notebooks: $(READY) ## run the notebooks of the documentation
@@ -123,7 +123,7 @@ oldest: | $(VENV)/made ## run important tests with the lowest versions of the de
 	@[ -d $(VENV)-oldest ] || $(BIN)/uv venv --quiet --python $(BIN)/python $(VENV)-oldest
 	@$(BIN)/uv pip install --quiet --python $(VENV)-oldest/bin/python --resolution lowest-direct \
 		--editable . --group test
-	@POLARS_MAX_THREADS=1 $(VENV)-oldest/bin/python -m pytest $(PYTEST_OPTIONS) $(OLDEST) $(ARGS)
+	@POLARS_MAX_THREADS=1 $(VENV)-oldest/bin/python -m pytest $(PYTEST_OPTIONS) -m "not slow" $(OLDEST) $(ARGS)
 
 clean: ## remove build products, but not the environments
 	@rm -rf build demo docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
