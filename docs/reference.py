@@ -1,7 +1,7 @@
-"""What the page of a function shows besides its docstring: columns, a picture, and examples.
+"""What the page of a function shows besides its docstring: columns, definitions and examples.
 
-The columns are a table of the page on tables. The examples are the sections of all pages whose code
-calls the function.
+The columns are a table of the page on tables. The definitions are the sections of the page on
+numbers that name the function. The examples are the sections of all pages whose code calls it.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Section:
     page_title: str
     title: str
     code: str
+    body: str
     picture: str | None = None
     text: str = ""
 
@@ -74,6 +75,7 @@ def sections() -> list[Section]:
                     page_title=headings[0][1],
                     title=heading[1].replace("`", ""),
                     code="\n".join(CODE.findall(body)),
+                    body=body,
                     picture=picture["file"] if picture else None,
                     text=picture["text"] if picture else "",
                 )
@@ -101,6 +103,13 @@ def picture_of(function: str) -> Section | None:
             if part.picture and part.calls(function):
                 return part
     return None
+
+
+def definitions_of(function: str) -> list[Section]:
+    """Return the sections of the page on numbers that name the function."""
+    numbers = (part for part in sections() if part.page == "numbers")
+    named = re.compile(rf"`(?:rf\.)?{function}[`(]")
+    return [part for part in numbers if part.title != part.page_title and named.search(part.body)]
 
 
 def columns_of(function: str) -> tuple[str, list[str]] | None:
@@ -146,6 +155,11 @@ def function_lines(function: str) -> list[str]:
         for row in rows:
             first, *rest = (_rst(cell.strip()) for cell in re.split(r"(?<!\\)\|", row[1:-1]))
             lines += [f"   * - {first}", *(f"     - {cell}" for cell in rest)]
+        lines.append("")
+    definitions = definitions_of(function)
+    if definitions:
+        lines += [".. rubric:: Definitions", ""]
+        lines += [f"- Numbers: `{part.title} <../{part.link}>`__" for part in definitions]
         lines.append("")
     picture = picture_of(function)
     if picture is not None:
