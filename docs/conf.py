@@ -102,7 +102,7 @@ class Thumbnails(SphinxDirective):
         name = self.arguments[0]
         page = Path(self.env.doc2path(self.env.docname)).with_name(f"{name}.md")
         self.env.note_dependency(str(page))
-        lines = ["::::{grid} 2 3 4 4", ":gutter: 2", ""]
+        lines = ["::::{grid} 1 2 3 3", ":gutter: 2", ""]
         for section in self.SECTION.finditer(page.read_text(encoding="utf-8")):
             lines += [
                 f":::{{grid-item-card}} {section['title']}",

@@ -174,6 +174,7 @@ def test_row_order_changes_nothing(kind, table, seed, missing):
     )
 
 
+@pytest.mark.slow
 @given(kind=any_kind, table=tables(mass={"weight": ANY_WEIGHTS}), seed=st.integers(0, 99))
 def test_row_order_changes_weighted_rows_by_rounding_only(kind, table, seed):
     left = whole(table, kind, weight="weight")
@@ -190,6 +191,7 @@ def test_an_increasing_map_of_the_scores_changes_no_count_and_no_rate(kind, tabl
     assert_same(whole(table, kind).drop(hidden), whole(mapped, kind).drop(hidden))
 
 
+@pytest.mark.slow
 @given(kind=any_kind, table=tables())
 def test_each_rate_stays_in_its_bounds_or_is_null(kind, table):
     for weight in (None, 0.1):
@@ -224,6 +226,7 @@ def test_every_engine_gives_the_same_bits(kind, table, seed):
     assert_same(plan.collect(engine="in-memory"), eager)
 
 
+@pytest.mark.slow
 @given(kind=any_kind, table=tables(missing=True))
 def test_all_distinct_scores_as_thresholds_give_the_full_curve(kind, table):
     full = whole(table, kind, by=None, missing="worst")

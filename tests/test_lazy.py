@@ -231,6 +231,7 @@ def test_a_filter_on_one_of_two_keys_reaches_the_scan(scan, verb):
     assert_frame_equal(plan.collect(), eager(verb, ("g", "h")).filter(h=2))
 
 
+@pytest.mark.slow
 @every_node
 @without_and_with_groups
 def test_a_filter_on_what_the_verb_made_stays_behind_it(scan, verb, by):
@@ -357,6 +358,7 @@ CHOICES = {
 }
 
 
+@pytest.mark.slow
 @every_node
 def test_choosing_groups_is_the_same_before_and_after_collect(scan, verb):
     whole, lazy = eager(verb, ("g", "h")), verb(scan, ("g", "h"))

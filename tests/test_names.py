@@ -107,6 +107,7 @@ def alternating(names: list[str]) -> list[tuple[str, type]]:
     return list(zip(names, cycle([pl.DataFrame, pl.LazyFrame]), strict=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VERBS)
 def test_columns_of_any_name_play_any_role(name):
     verb = VERBS[name]
@@ -126,6 +127,7 @@ def test_columns_of_any_name_play_any_role(name):
                 assert_frame_equal(actual, like(frame, expected.rename({"g": names["by"]})))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS_ON_CURVES.values(), ids=VERBS_ON_CURVES)
 def test_keys_of_any_name_go_through_what_reads_curves(frame, verb):
     curves = rf.curve(PREDICTIONS, "label", "score", by="g")

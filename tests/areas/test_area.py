@@ -83,6 +83,7 @@ def test_columns_left_of_threshold_are_keys_unless_by_is_given():
     assert rf.area(curves, by="group").columns == ["group", "auc"]
 
 
+@pytest.mark.slow
 @given(table=tables(missing=True, mass={"count": COUNTS}))
 def test_area_of_the_curve_equals_auc_of_the_predictions_exactly(table):
     for missing in ("worst", "drop"):
@@ -176,6 +177,7 @@ def test_both_areas_of_constant_scores_are_the_prevalence(table):
     assert_frame_equal(rf.area(curves), expected, rel_tol=1e-12, abs_tol=0)
 
 
+@pytest.mark.slow
 @given(table=tables(mass={"count": COUNTS}))
 def test_a_count_of_n_equals_n_rows(table):
     for kind in ("roc", "pr"):
@@ -185,6 +187,7 @@ def test_a_count_of_n_equals_n_rows(table):
         assert_frame_equal(counted, rows, check_exact=True)
 
 
+@pytest.mark.slow
 @given(table=tables(min_size=1), times=st.integers(2, 3))
 def test_repeating_every_row_changes_neither_area(table, times):
     for kind in ("roc", "pr"):
@@ -202,6 +205,7 @@ def test_the_order_of_the_rows_of_a_curve_table_does_not_matter(table, seed):
         assert_frame_equal(rf.area(mixed_up), rf.area(curves), check_exact=True)
 
 
+@pytest.mark.slow
 @given(table=tables(missing=True))
 def test_all_engines_give_identical_results(table):
     for kind in ("roc", "pr"):

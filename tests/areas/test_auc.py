@@ -228,6 +228,7 @@ def test_row_order_changes_weighted_areas_by_rounding_only(table, seed):
     assert_frame_equal(left.select(AREAS), right.select(AREAS), rel_tol=0, abs_tol=1e-12)
 
 
+@pytest.mark.slow
 @given(table=tables(mass={"count": COUNTS}, min_size=4))
 def test_a_count_of_n_equals_n_rows_in_all_columns(table):
     for ci in ("logit_delong", "delong", "newcombe"):

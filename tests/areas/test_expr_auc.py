@@ -20,6 +20,7 @@ def area(cases):
     return None if found is None else found.auc
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @examples(1 / 2)

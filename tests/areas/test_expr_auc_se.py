@@ -27,6 +27,7 @@ def test_it_is_delongs_error_and_null_where_that_is_zero_or_undefined(weights, t
     assert_frame_equal(found, expected(table, weights, error), rel_tol=1e-9, abs_tol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @examples(1 / 2)
 @given(table=holed())

@@ -31,6 +31,7 @@ def places(table, weights):
     return pl.DataFrame({"score": found}, schema={"score": pl.Float64})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @examples(1 / 2)

@@ -308,6 +308,7 @@ def test_the_area_is_the_middle_of_its_tie_bounds_if_the_range_cuts_no_tie(rate,
     assert middle.to_list() == pytest.approx(full[AREAS[0]].to_list(), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("standardize", [None, "mcclish"])
 @pytest.mark.parametrize("ci", ["logit_delong", "delong"])
 @given(rate=any_rate, table=tables(mass={"count": COUNTS}, min_size=6), ends=ranges)

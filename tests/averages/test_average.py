@@ -213,6 +213,7 @@ def test_the_area_of_the_mean_is_the_mean_of_the_areas(kind, method, table):
     assert area[name].item() == pytest.approx(float(expected), abs=1e-12)
 
 
+@pytest.mark.slow
 @fewer
 @given(table=fold_tables())
 def test_the_mean_of_one_curve_is_that_curve(table):
@@ -236,6 +237,7 @@ def test_the_mean_of_one_curve_is_that_curve(table):
     assert_frame_equal(threshold.select("fpr", "tpr", "threshold_mean"), expected)
 
 
+@pytest.mark.slow
 @fewer
 @given(table=fold_tables())
 def test_row_order_and_lazy_frames_do_not_change_the_result(table):

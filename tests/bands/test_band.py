@@ -221,6 +221,7 @@ def test_row_order_laziness_and_counts_do_not_change_the_band(method, table, see
     assert_same(whole.join(rows, on="group", how="semi", nulls_equal=True), rows)
 
 
+@pytest.mark.slow
 @every_method
 @few
 @given(table=tables(shape=TIED, max_size=20), level=st.sampled_from([0.5, 0.9, 0.99]))
@@ -243,6 +244,7 @@ def test_a_higher_level_makes_a_wider_band(method):
     assert (wide["upper"] - wide["lower"]).sum() > (narrow["upper"] - narrow["lower"]).sum()
 
 
+@pytest.mark.slow
 @every_method
 @few
 @given(table=tables(shape=PLAIN, min_size=8))

@@ -124,6 +124,7 @@ some_rows = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(some_rows, st.booleans())
 def test_averages_equal_those_from_counting_every_pair(rows, extra):
     schema = {"mass": pl.Int64, "truth": pl.String, **dict.fromkeys(ABC, pl.Float64)}

@@ -130,6 +130,7 @@ score = st.sampled_from([-1.5, 0.0, 0.25, 0.5, 2.0])
 ordered_rows = st.lists(st.tuples(st.integers(1, 3), st.sampled_from(LMH), score), max_size=9)
 
 
+@pytest.mark.slow
 @given(ordered_rows, ordered_rows)
 def test_ordered_volumes_equal_those_from_counting_every_triple(one, other):
     schema = {"n": pl.Int64, "stage": pl.String, "score": pl.Float64}

@@ -111,6 +111,7 @@ def test_three_rows_by_hand():
     assert (curves["difference"], curves["statistic"], curves["p_value"]) == (0.5, 2, 4 / 8)
 
 
+@pytest.mark.slow
 @every_method
 @some
 @given(table=logs(max_size=6))
@@ -141,6 +142,7 @@ def test_the_rows_of_a_cluster_are_exchanged_together(method, table):
     assert found["p_value"] == sum(abs(one) >= abs(seen) for one in every) / len(every)
 
 
+@pytest.mark.slow
 @every_method
 @some
 @given(table=logs(max_size=6, missing=True))

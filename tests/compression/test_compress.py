@@ -61,6 +61,7 @@ def test_scores_are_rounded_down_to_multiples_of_the_resolution(scores, resoluti
     assert cells["count"].sum() == len(scores)
 
 
+@pytest.mark.slow
 @examples(0.4)
 @given(
     scores=st.lists(SCORES, min_size=1, max_size=20), resolution=st.sampled_from([3e-16, 0.01, 0.5])
@@ -102,6 +103,7 @@ def test_functions_return_the_same_results_for_compressed_predictions(missing):
     )
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), share=st.floats(0, 1), resolution=st.sampled_from([None, 0.1]))
 def test_compressed_parts_combine_to_the_compressed_table(seed, share, resolution):
     frame = sample(60, seed)

@@ -109,6 +109,7 @@ ALIASES = {name: rate.name for name, rate in NAMES.items() if name != rate.name}
 COMPLEMENTS = {"tnr": "fpr", "fnr": "tpr", "rnp": "alert_rate"}
 
 
+@pytest.mark.slow
 @given(
     table=tables(missing=True),
     eighths=st.lists(st.integers(0, 8), min_size=1, max_size=3),
@@ -406,6 +407,7 @@ def test_the_order_of_the_rows_of_a_curve_table_does_not_matter(table, seed, val
         assert_frame_equal(rf.at(mixed_up, **{axis: values}), rf.at(curves, **{axis: values}))
 
 
+@pytest.mark.slow
 @given(table=tables(), values=values)
 def test_every_engine_finds_the_same_rows(table, values):
     curves = rf.curve(table, "label", "score", by="group")

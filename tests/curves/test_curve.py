@@ -322,6 +322,7 @@ def test_a_curve_is_what_counting_at_each_score_gives(table):
     assert_frame_equal(actual, expected, check_exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @examples(1 / 4)
 @given(data=st.data())
@@ -433,6 +434,7 @@ def test_rows_that_no_one_stands_for_leave_their_group_its_first_row():
         assert_frame_equal(curve, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["drop", "worst"])
 @given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}))
 def test_weighted_counts_at_given_thresholds_are_those_of_the_full_curve(table, missing):

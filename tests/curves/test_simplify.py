@@ -352,6 +352,7 @@ def test_simplified_curves_go_into_the_other_verbs(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "options",

@@ -73,6 +73,7 @@ GROUPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.hypothesis
 @given(GROUPS, st.sampled_from(["", "0.3"]))
 def test_each_rule_finds_the_optimum_that_trying_all_thresholds_finds(groups, prevalence):

@@ -30,6 +30,7 @@ def measured(table: pl.DataFrame, **more: object) -> pl.DataFrame:
     return rf.auc(table, "label", "score", by="group", **more)
 
 
+@pytest.mark.slow
 @every_method
 @examples(1 / 2)
 @given(table=tables(mass={"count": COUNTS}, min_size=4), level=levels)
@@ -156,6 +157,7 @@ def test_weighted_constant_scores_have_no_limits(ci):
     assert row.select(columns).row(0) == (None, None, None, 0.95, None, "zero_variance")
 
 
+@pytest.mark.slow
 @given(table=tables(shape=TIED, min_size=4))
 def test_the_area_does_not_depend_on_the_interval(table):
     bare = measured(table, ci=None)

@@ -30,6 +30,7 @@ def estimates(table: pl.DataFrame, **more: object) -> pl.DataFrame:
     return made.filter(metric="auc").select("group", *columns)
 
 
+@pytest.mark.slow
 @given(tables(mass={"count": COUNTS}, min_size=1))
 def test_curve_metrics_equal_the_expressions(table):
     made = estimates(table, count="count")

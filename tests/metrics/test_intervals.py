@@ -588,6 +588,7 @@ def test_row_order_and_compression_do_not_change_results(table, ci, seed):
     assert_frame_equal(kept, long, check_exact=True)
 
 
+@pytest.mark.slow
 @given(tables(), st.sampled_from(["fpr", "tpr", "alert_rate"]))
 def test_the_result_of_a_group_does_not_depend_on_other_groups(table, axis):
     more = {"by": "group", axis: [0.3, 0.5], "n_boot": 20}

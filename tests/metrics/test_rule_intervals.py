@@ -87,6 +87,7 @@ def test_a_metric_that_depends_on_prevalence_is_resampled_from_all_rows(curves):
     assert row["se"] == pytest.approx(rates.std(), rel=0.03)
 
 
+@pytest.mark.slow
 @given(tables(mass={"count": COUNTS}, missing=True), st.sampled_from(RULES))
 def test_estimates_are_those_of_the_row_that_operating_point_returns(table, chosen):
     check_estimates(table, chosen, by="group", count="count", missing="worst")

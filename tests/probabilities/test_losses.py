@@ -134,6 +134,7 @@ def test_minimum_cllr_does_not_depend_on_the_prevalence():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["quantile", "uniform"])
 @pytest.mark.parametrize("n_bins", [1, 3, 10])
 @given(rows=ROWS)

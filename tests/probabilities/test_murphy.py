@@ -112,6 +112,7 @@ def test_the_integrals_are_the_brier_score_and_its_parts(groups):
         assert table["discrimination"].min() >= 0
 
 
+@pytest.mark.slow
 @pytest.mark.hypothesis
 @given(GROUPS)
 def test_between_vertices_all_columns_are_straight_lines(groups):
