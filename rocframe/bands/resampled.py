@@ -105,8 +105,8 @@ def envelope_limits(
     The distance of the limits from the curve is proportional to the standard deviation of the
     replicates. If the standard deviation at a position is below half of its maximum, it is replaced
     by half of the maximum, because all replicates can be equal at a position although the true
-    curve is uncertain. The standard deviations are those of the first `SD_REPLICATES` replicates.
-    More replicates would need more time and would change the shape of the limits only slightly.
+    curve is uncertain. The standard deviations are computed from at most `SD_REPLICATES`
+    replicates. More of them would take more time and change the shape of the limits only slightly.
     """
     group_notes, varying = _varying_groups(curves)
     rotated = _rotate_groups(curves, varying)
@@ -191,7 +191,7 @@ def _map_replicates(
     """Yield the index of each group, and the values of `function` for all of its replicates.
 
     `function` is called with batches of replicates, and returns `width` values for each replicate.
-    The replicates of a group are the same in every call.
+    The replicates of a group are the same in every call with the same `draws`.
     """
     statistic = ReplicateStatistic(
         function=lambda sample: function(sample.population.group, sample),
