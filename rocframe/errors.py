@@ -365,9 +365,8 @@ class ScoreError(RocframeError, ValueError):
         where = f" of group {', '.join(group)}" if group else ""
         if compared:
             return cls(
-                f"{column}: the rows{where} have scores that were rounded to different "
-                "resolutions, and are compared with each other. A difference of the resolutions "
-                "alone can change the results.\n"
+                f"{column}: the compared rows{where} have scores that were rounded to different "
+                "resolutions. This difference alone can change the results.\n"
                 f"Found widths: {found}.\n"
                 "Round the scores of all compared rows to the largest width: "
                 f'compress(…, resolution={max(widths)!r}, count="count").'
@@ -396,11 +395,11 @@ class MassError(RocframeError, ValueError):
         """Return an error for negative benefits or costs."""
         reason = {
             "benefit": "The axis is the share of the total benefit of positives, which must not "
-            "fall when the threshold is lowered.\nPass the benefit of predicting a positive as "
-            "positive instead of negative",
+            "fall when the threshold is lowered.\nPass how much better it is to predict a "
+            "positive as positive than as negative",
             "cost": "The axis is the share of the total cost of negatives, which must not fall "
-            "when the threshold is lowered.\nPass the cost of predicting a negative as positive "
-            "instead of negative",
+            "when the threshold is lowered.\nPass how much worse it is to predict a negative as "
+            "positive than as negative",
         }[argument]
         return cls(
             f"{argument}={column!r}: the {argument} is negative in {format_count(rows, 'row')}.\n"

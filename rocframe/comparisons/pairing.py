@@ -223,8 +223,8 @@ def bind_pairing(
             "id",
             options.id,
             "this method pairs the rows of the models, and no column identifies the instances",
-            'Pass the column that identifies instances, such as id="id", or models side by side as '
-            f'score=["a", "b"].{other if options.unpaired else ""}',
+            'Pass the column that identifies instances, such as id="id", or one score column for '
+            f'each model, such as score=["a", "b"].{other if options.unpaired else ""}',
         )
     private = private_names(["between", *(f"id {i}" for i in range(len(id_columns)))], bound.by)
     sources = [("between", between, column(between), schema[between])]
@@ -249,10 +249,10 @@ def bind_pairing(
 def _check_side_by_side(options: PairingOptions, models: Sequence[str]) -> None:
     """Raise an error for options that do not apply if each model has a score column."""
     if options.between != MODEL:
-        problem = "the score columns are already the models"
+        problem = "each column of score= is a model"
         raise OptionValueError.compose("between", options.between, problem, "Omit between=.")
     if options.id is not None:
-        problem = "models side by side are already paired by row"
+        problem = "several score columns are already paired by row"
         raise OptionValueError.compose("id", options.id, problem, "Omit id=.")
     if len(models) < options.min_models:
         hint = 'Pass several score columns, such as score=["a", "b"].'

@@ -40,8 +40,8 @@ CAPTIONS = {
     "lift": "Share of positives among the highest-scored rows, relative to all rows.",
     "predictive_value": "Share of positives among the highest-scored rows. Dashed line: random "
     "classifier.",
-    "skill": "Share of the errors of the best constant prediction that is avoided. Dashed line: "
-    "best constant prediction.",
+    "skill": "Share of errors avoided, compared with predicting the same class for all rows. "
+    "Dashed line: this constant prediction.",
     "lift_chart": "Number of positives among the highest-scored rows.",
 }
 

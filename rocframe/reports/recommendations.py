@@ -76,7 +76,7 @@ def recommendations(tables: ReportTables, options: ReportOptions) -> Recommendat
         over = format_name(str(options.averaged))
         remarks.append(f"The rows are pooled over {over}: one threshold for all values of {over}.")
     remarks.append(
-        "Each threshold was chosen on the same rows as its numbers, which are therefore "
+        "Threshold and numbers are computed from the same rows. The numbers are therefore "
         "optimistic: expect a higher cost on other data."
     )
     thresholds = top.get_column(THRESHOLD).drop_nulls()

@@ -169,7 +169,9 @@ def test_logs_compressed_to_different_resolutions_are_an_error(capsys, old_resol
         table.write_parquet(f"{name}.parquet")
     options = ["--label", "label", "--score", "score", "--margin", "0.3", "--count", "count"]
     text = error_of(capsys, "old.parquet", "new.parquet", *options)
-    assert text.startswith("score_width: the rows have scores that were rounded to different")
+    assert text.startswith(
+        "score_width: the compared rows have scores that were rounded to different"
+    )
     assert f"Found widths: new: 0.5; old: {old_resolution or 0.0}.\n" in text
     log("old").pipe(rf.compress, "label", "score", resolution=0.5).write_parquet("old.parquet")
     assert gate(capsys, "old.parquet", "new.parquet", *options)[0] == 0
@@ -259,7 +261,7 @@ def test_a_closed_output_does_not_change_the_exit_code():
         ),
         (
             ["old.parquet", "new.parquet", *BASIC, "--metric", "average_precision"],
-            "--metric average_precision: this metric is compared on the same rows only.\n",
+            "--metric average_precision: this metric requires both scores of each row.\n",
         ),
         (
             ["both.parquet", *BASIC[:3], "old", "--score", "new", *BASIC[4:], "--id", "id"],

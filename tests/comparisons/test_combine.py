@@ -226,8 +226,8 @@ INVALID = {
         {"threshold": 0.5},
         (
             "id=None: this method pairs the rows of the models, and no column identifies the "
-            'instances.\nPass the column that identifies instances, such as id="id", or models '
-            'side by side as score=["a", "b"].'
+            'instances.\nPass the column that identifies instances, such as id="id", or one '
+            'score column for each model, such as score=["a", "b"].'
         ),
     ),
     "no decision": (

@@ -290,8 +290,8 @@ def test_windows_and_references_of_different_resolutions_raise_an_error():
         )
     )
     message = (
-        "score_width: the rows{} have scores that were rounded to different resolutions, and are "
-        "compared with each other. A difference of the resolutions alone can change the results.\n"
+        "score_width: the compared rows{} have scores that were rounded to different resolutions. "
+        "This difference alone can change the results.\n"
         "Found widths: {}.\nRound the scores of all compared rows to the largest width: "
         'compress(…, resolution={}, count="count").'
     )

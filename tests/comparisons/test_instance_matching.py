@@ -220,9 +220,9 @@ UNPAIRED = {
         {"id": None},
         (
             "id=None: this method pairs the rows of the models, and no column identifies the "
-            'instances.\nPass the column that identifies instances, such as id="id", or models '
-            'side by side as score=["a", "b"]. If the models scored different rows, use '
-            'method="delong_unpaired".'
+            'instances.\nPass the column that identifies instances, such as id="id", or one '
+            'score column for each model, such as score=["a", "b"]. If the models scored '
+            'different rows, use method="delong_unpaired".'
         ),
     ),
     "null ids": (

@@ -138,11 +138,11 @@ ROWS = melted(wide(15, rows=6, groups=2).drop("c"), "ab")
 WRONG = {
     "between with models side by side": (
         {"score": ["w", "score"], "between": "user"},
-        ("between='user': the score columns are already the models.\nOmit between=."),
+        ("between='user': each column of score= is a model.\nOmit between=."),
     ),
     "id with models side by side": (
         {"score": ["w", "score"], "id": "id"},
-        "id='id': models side by side are already paired by row.\nOmit id=.",
+        "id='id': several score columns are already paired by row.\nOmit id=.",
     ),
     "no such column of models": (
         {"between": "modle", "id": "id"},

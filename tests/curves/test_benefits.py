@@ -119,8 +119,8 @@ def test_a_class_without_benefit_has_no_share():
 NOT_MONOTONE = (
     "{role}='{role}': the {role} is negative in 1 row.\n"
     "The axis is the share of the total {role} of {of}, which must not fall when the threshold is "
-    "lowered.\nPass the {role} of predicting a {one} as positive instead of negative, as a number "
-    ">= 0."
+    "lowered.\nPass how much {degree} it is to predict a {one} as positive than as negative, as a "
+    "number >= 0."
 )
 
 
@@ -130,12 +130,12 @@ NOT_MONOTONE = (
         (
             {"benefit": [1, -1, 1, 1, 1]},
             {"benefit": "benefit"},
-            NOT_MONOTONE.format(role="benefit", of="positives", one="positive"),
+            NOT_MONOTONE.format(role="benefit", of="positives", degree="better", one="positive"),
         ),
         (
             {"cost": [1, 1, 1, 1, -1]},
             {"cost": "cost"},
-            NOT_MONOTONE.format(role="cost", of="negatives", one="negative"),
+            NOT_MONOTONE.format(role="cost", of="negatives", degree="worse", one="negative"),
         ),
         (
             {"cost": [1.0, 1.0, 1.0, 1.0, float("inf")]},

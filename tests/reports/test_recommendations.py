@@ -55,7 +55,7 @@ def test_the_threshold_and_its_effect_are_stated_per_model():
     )
     assert result.remarks == [
         (
-            "Each threshold was chosen on the same rows as its numbers, which are therefore "
+            "Threshold and numbers are computed from the same rows. The numbers are therefore "
             "optimistic: expect a higher cost on other data."
         ),
         (
