@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import polars as pl
 import polars.selectors as cs
 
-from rocframe.errors import RocframeError
+from rocframe.errors import ColumnTypeError, MissingColumnError, RocframeError
 from rocframe.options import parse_names
 from rocframe.table_arguments import check_frame
 
@@ -111,6 +111,27 @@ def find_keys(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.Series:
         rows = rows.select(pl.all().gather(pl.int_range(pl.len(), dtype=pl.get_index_type())))
     found = rows.join(numbered, on=names, how="left", nulls_equal=True, maintain_order="left")
     return found.get_column("number").cast(pl.Int64)
+
+
+def check_keys(
+    argument: str,
+    table: Mapping[str, object],
+    rows: Mapping[str, object],
+    names: Iterable[str],
+    noun: str = "predictions",
+) -> None:
+    """Raise an error unless two tables both have the key columns `names`, with equal dtypes.
+
+    `table` contains the dtypes of the table that was passed as `argument`, and `rows` those of the
+    rows that it is joined with. `noun` is the name of these rows in errors.
+    """
+    for name in names:
+        for columns in (table, rows):
+            if name not in columns:
+                raise MissingColumnError.compose(argument, name, columns)
+        if table[name] != rows[name]:
+            hint = f"The {noun} have {rows[name]}. Cast one of the two columns."
+            raise ColumnTypeError.compose(argument, name, table[name], hint)
 
 
 def join_keys(

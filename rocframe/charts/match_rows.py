@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
-from rocframe.frames import column
+from rocframe.errors import OptionValueError
+from rocframe.frames import check_keys, column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,13 +28,7 @@ def match_rows(
     columns `by`. Pairs are in the order of `table`. Raise an error if there is no pair; `argument`
     and `noun` are the names of the table and of its rows in errors.
     """
-    for name in by:
-        if name not in table.columns:
-            raise MissingColumnError.compose(argument, name, table.columns)
-        dtype = keys.schema[name]
-        if table.schema[name] != dtype:
-            hint = f"The curve table has {dtype}. Cast one of the two columns."
-            raise ColumnTypeError.compose(argument, name, table.schema[name], hint)
+    check_keys(argument, table.schema, keys.schema, by, noun="curves")
     if by:
         numbered = [
             part.select(

@@ -23,7 +23,6 @@ from rocframe.comparisons.delong import UnpairedEstimates, welch_columns
 from rocframe.comparisons.hypothesis import Hypothesis, Quantity
 from rocframe.errors import (
     AmbiguousCountError,
-    ColumnTypeError,
     MissingColumnError,
     OptionValueError,
     RepeatedNameError,
@@ -31,6 +30,7 @@ from rocframe.errors import (
 from rocframe.frames import (
     as_input_frame,
     build_table,
+    check_keys,
     column,
     lazy_plan,
     private_names,
@@ -359,9 +359,7 @@ def _reference_rows(
                 hint = "Compress the reference in the same way as the predictions."
                 raise MissingColumnError(f"{error}\n{hint}")
             raise error
-        if name in by and found[name] != schema[name]:
-            hint = f"The predictions have {schema[name]}. Cast one of the two columns."
-            raise ColumnTypeError.compose("reference", name, found[name], hint)
+    check_keys("reference", found, schema, [name for name in by if name in schema])
     if roles.count is NOT_GIVEN and "count" in found:
         hint = 'For count="count", compress the predictions in the same way as the reference.'
         raise AmbiguousCountError(f"{AmbiguousCountError.compose('reference')}\n{hint}")

@@ -17,8 +17,8 @@ import polars as pl
 
 from rocframe.comparisons.paired_areas import segment_sums
 from rocframe.decisions.confusion_matrix import check_decisions
-from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
-from rocframe.frames import column, take_rows
+from rocframe.errors import MissingColumnError, OptionValueError
+from rocframe.frames import check_keys, column, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.kernel.exact import exact_quotient
 from rocframe.options import to_float
@@ -95,10 +95,7 @@ def _table_thresholds(
     names = {columns.options.between: MODEL}
     names |= {name: str(i) for i, name in enumerate(columns.bound.by) if name in left}
     dtypes = {**columns.bound.keys, columns.options.between: columns.model}
-    for name in names:
-        if table.schema[name] != dtypes[name]:
-            hint = f"The predictions have {dtypes[name]}. Cast one of the two columns."
-            raise ColumnTypeError.compose(THRESHOLD, name, table.schema[name], hint)
+    check_keys(THRESHOLD, table.schema, dtypes, names)
     thresholds = table.select(
         *(column(name).alias(key) for name, key in names.items()),
         column(THRESHOLD).cast(pl.Float64),

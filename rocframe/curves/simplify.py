@@ -12,8 +12,8 @@ from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.display import CurveCounts
 from rocframe.curves.simplified_rows import area_change, simplified_rows
 from rocframe.curves.table import check_ends, curve_layout, read_curves
-from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
-from rocframe.frames import as_input_frame, column, lazy_plan, through_node
+from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
+from rocframe.frames import as_input_frame, check_keys, column, lazy_plan, through_node
 from rocframe.kinds import SCALED_AXES, kind_of, scale_of
 from rocframe.options import parse_fraction, public, to_floats
 from rocframe.schemas import SIMPLIFICATION, THRESHOLD
@@ -221,12 +221,9 @@ def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
 
 def _check_keep_table(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> None:
     """Raise an error if operating points lack a threshold or a group column of the curves."""
-    for name, dtype in {**keys, THRESHOLD: None}.items():
-        if name not in points.columns:
-            raise MissingColumnError.compose("keep", name, points.columns)
-        if dtype is not None and points.schema[name] != dtype:
-            hint = f"In the curves, {name!r} has type {dtype}. Cast it in keep= or in the curves."
-            raise ColumnTypeError.compose("keep", name, points.schema[name], hint)
+    check_keys("keep", points.schema, keys, keys, noun="curves")
+    if THRESHOLD not in points.columns:
+        raise MissingColumnError.compose("keep", THRESHOLD, points.columns)
 
 
 def _mark_keep(

@@ -12,8 +12,6 @@ from rocframe.curves.table import curve_layout, number_keys, read_curves
 from rocframe.decision_tables import CONCAVITIES, concavity_columns
 from rocframe.decisions.optimum import CurveRows, curve_ranges
 from rocframe.errors import (
-    ColumnTypeError,
-    MissingColumnError,
     OptionValueError,
     RepeatedNameError,
     ScoreError,
@@ -21,6 +19,7 @@ from rocframe.errors import (
 from rocframe.frames import (
     as_input_frame,
     build_table,
+    check_keys,
     column,
     join_keys,
     lazy_plan,
@@ -308,13 +307,7 @@ def repair_scores(
     by = parse_concavities("concavities", concavities)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        for name in by:
-            if name not in schema:
-                raise MissingColumnError.compose("concavities", name, schema)
-            key_dtype = concavities.schema[name]
-            if key_dtype != schema[name]:
-                hint = f"The predictions have {schema[name]}. Cast one of the two columns."
-                raise ColumnTypeError.compose("concavities", name, key_dtype, hint)
+        check_keys("concavities", concavities.schema, schema, by)
         if REPAIRED_SCORE in schema:
             hint = "Rename or drop this column of the predictions first."
             raise RepeatedNameError.in_result("predictions", REPAIRED_SCORE, schema, hint)

@@ -12,10 +12,11 @@ from rocframe.curves.locate import round_values
 from rocframe.curves.segment import confusion_counts, interpolated_values, segment_root
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.hull import common_hulls
-from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError, RepeatedNameError
+from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.frames import (
     as_input_frame,
     build_table,
+    check_keys,
     column,
     join_keys,
     lazy_plan,
@@ -343,13 +344,9 @@ def draw_decisions(
     by, across = _parse_mixtures(points)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        for name in (*by, *across):
-            if name not in schema:
-                raise MissingColumnError.compose("points", name, schema)
-            dtype = points.schema[name if name in by else f"{name}_above"]
-            if dtype != schema[name]:
-                hint = f"The predictions have {schema[name]}. Cast one of the two columns."
-                raise ColumnTypeError.compose("points", name, dtype, hint)
+        dtypes = {name: points.schema[name] for name in by}
+        dtypes |= {name: points.schema[f"{name}_above"] for name in across}
+        check_keys("points", dtypes, schema, dtypes)
         if DECISION in schema:
             hint = "Rename or drop this column of the predictions first."
             raise RepeatedNameError.in_result("predictions", DECISION, schema, hint)

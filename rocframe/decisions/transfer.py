@@ -12,10 +12,11 @@ from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.operating_point import RuleOptions, allowed_rows
 from rocframe.decisions.optimum import best_rows
 from rocframe.decisions.other_folds import OtherFolds
-from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
+from rocframe.errors import OptionValueError
 from rocframe.frames import (
     as_input_frame,
     build_table,
+    check_keys,
     find_keys,
     lazy_plan,
     select_keys,
@@ -252,12 +253,7 @@ def plan_transfer(
         table = curve_layout(schema, by, tuple(new_columns))
         if keys is None and over not in table.by:
             raise missing_over(over, table.by, noun="group column")
-        for name, dtype in (keys or {}).items():
-            if name not in table.by:
-                raise MissingColumnError.compose("chosen", name, table.by)
-            if dtype != table.keys[name]:
-                hint = f"The curves have {table.keys[name]}. Cast one of the two columns."
-                raise ColumnTypeError.compose("chosen", name, dtype, hint)
+        check_keys("chosen", keys or {}, table.keys, keys or {}, noun="curves")
         return through_node(
             plan.select(table.count_columns),
             lambda frame: compute(read_curves(frame, table), new_columns),

@@ -11,13 +11,13 @@ import polars as pl
 from rocframe.calibration_tables import FIT
 from rocframe.curves.table import number_keys
 from rocframe.errors import (
-    ColumnTypeError,
     MissingColumnError,
     OptionValueError,
     RepeatedNameError,
 )
 from rocframe.frames import (
     as_input_frame,
+    check_keys,
     column,
     join_keys,
     lazy_plan,
@@ -205,16 +205,11 @@ def parse_fit(fit: object) -> tuple[str, ...]:
 
 def _check_keys(fit: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> None:
     """Raise an error if a group column of the fit is missing, or has another dtype."""
-    for name in keys:
-        if name not in schema:
-            error = MissingColumnError.compose("fit", name, schema)
-            hint = ""
-            if name == MODEL:
-                hint = "\nFor several columns of scores, use score=[…], as in fit_calibration."
-            raise MissingColumnError(f"{error}{hint}")
-        if fit.schema[name] != schema[name]:
-            hint = f"The predictions have {schema[name]}. Cast one of the two columns."
-            raise ColumnTypeError.compose("fit", name, fit.schema[name], hint)
+    if MODEL in keys and MODEL not in schema:
+        error = MissingColumnError.compose("fit", MODEL, schema)
+        hint = "For several columns of scores, use score=[…], as in fit_calibration."
+        raise MissingColumnError(f"{error}\n{hint}")
+    check_keys("fit", fit.schema, schema, keys)
 
 
 def _check_models(fit: pl.DataFrame, by: Sequence[str], models: Sequence[str]) -> None:
