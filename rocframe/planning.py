@@ -22,7 +22,7 @@ from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import STANDARD_NORMAL
 from rocframe.inference.p_values import check_alternative
 from rocframe.options import check_choice, parse_integer, parse_number, public
-from rocframe.schemas import PLAN
+from rocframe.schemas.areas import PLAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

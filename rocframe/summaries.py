@@ -17,7 +17,7 @@ from rocframe.kernel.scan import Scan
 from rocframe.metrics.statistics import average_precision, eer, ks, pr_auc
 from rocframe.options import NOT_GIVEN, public
 from rocframe.probabilities.losses import probability_losses
-from rocframe.schemas import summary_columns
+from rocframe.schemas.areas import summary_columns
 
 if TYPE_CHECKING:
     import polars as pl

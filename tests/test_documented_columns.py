@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rocframe.kinds import KINDS
-from rocframe.schemas import CURVE_COLUMNS, SIMPLIFICATION, TABLES
+from rocframe.schemas.columns import CURVE_COLUMNS
+from rocframe.schemas.curves import SIMPLIFICATION
+from rocframe.schemas.recognition import TABLES
 from tests.all_cases import all_cases
 from tests.test_docstrings import DOCUMENTED, lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from rocframe.table_types import TableType
+    from rocframe.schemas.table_type import TableType
 
 PAGE = Path(__file__).parents[1] / "docs/tables.md"
 

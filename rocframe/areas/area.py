@@ -14,14 +14,14 @@ import polars as pl
 
 from rocframe.areas.pairs import Pairs
 from rocframe.areas.top import Steps, TopRange
-from rocframe.average_tables import SIDE, check_area_exists, curve_average_of
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import as_input_frame, column, lazy_plan, through_node
 from rocframe.kernel.exact import exact_quotient, exact_sums, scale_to_unit
 from rocframe.kinds import kind_of, precision_recall_integral
 from rocframe.options import check_group_columns, check_supported, group_dtypes, public
 from rocframe.rates import prevalence_weights
-from rocframe.schemas import PARTIAL_AUC_NAMES
+from rocframe.schemas.areas import PARTIAL_AUC_NAMES
+from rocframe.schemas.averages import SIDE, check_area_exists, curve_average_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.areas.partial import Range
-    from rocframe.average_tables import CurveAverage
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
     from rocframe.kinds import KindName
+    from rocframe.schemas.averages import CurveAverage
 
 
 ANCHOR_COLUMN = "(rows)"  # internal column without nulls, which is removed from the result

@@ -43,7 +43,7 @@ from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import RandomDraws, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
-from rocframe.schemas import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
+from rocframe.schemas.areas import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
 
 if TYPE_CHECKING:
     import polars as pl

@@ -20,7 +20,7 @@ from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.kinds import log_growth, precision_recall_integral
 from rocframe.options import public
 from rocframe.rates import TOTALS
-from rocframe.schemas import TIE_BOUND_NAMES, TIE_BOUNDS_COLUMNS
+from rocframe.schemas.areas import TIE_BOUND_NAMES, TIE_BOUNDS_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

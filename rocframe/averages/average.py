@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rocframe.average_tables import mean_columns
 from rocframe.averages.calibration_average import is_calibration_table, plan_calibration_average
 from rocframe.averages.curve_groups import (
     CurveGroups,
@@ -32,7 +31,9 @@ from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE, kind_of
 from rocframe.options import check_group_columns, missing_over, public
 from rocframe.rates import Settings
-from rocframe.schemas import CURVE_COLUMNS, POOLED_CURVE, SIMPLIFICATION, THRESHOLD
+from rocframe.schemas.averages import POOLED_CURVE, mean_columns
+from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
+from rocframe.schemas.curves import SIMPLIFICATION
 from rocframe.text import format_list
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from rocframe.average_tables import mean_columns, metric_average_columns
 from rocframe.averages.curve_groups import (
     MAX_CELLS,
     curve_weights,
@@ -17,7 +16,6 @@ from rocframe.averages.curve_groups import (
     group_keys,
 )
 from rocframe.averages.means import CurveValues, mean_limits
-from rocframe.calibration_tables import CALIBRATION
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import (
     build_table,
@@ -41,6 +39,8 @@ from rocframe.options import (
     parse_grid,
     parse_names,
 )
+from rocframe.schemas.averages import mean_columns, metric_average_columns
+from rocframe.schemas.calibration import CALIBRATION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,7 +11,6 @@ import polars as pl
 from rocframe.areas.area import area_of_mean
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import delong_class_variances, delong_variance
-from rocframe.average_tables import curve_average_of
 from rocframe.averages.average import DEFAULTS, average_curves
 from rocframe.averages.curve_groups import (
     check_key_columns,
@@ -34,7 +33,8 @@ from rocframe.kernel.scan import Scan
 from rocframe.kinds import KINDS
 from rocframe.options import NOT_GIVEN, check_choice, parse_names, public
 from rocframe.rates import Settings
-from rocframe.schemas import FOLD_AUC, ROW_COUNTS
+from rocframe.schemas.averages import FOLD_AUC, curve_average_of
+from rocframe.schemas.columns import ROW_COUNTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,12 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from rocframe.average_tables import (
-    AVERAGE_INFO,
-    curve_average_columns,
-    mean_columns,
-    metric_average_columns,
-)
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.kernel.resample import Seed
@@ -26,7 +20,13 @@ from rocframe.options import (
     parse_names,
     parse_number,
 )
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas.averages import (
+    AVERAGE_INFO,
+    curve_average_columns,
+    mean_columns,
+    metric_average_columns,
+)
+from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,7 @@ from rocframe.kernel.groups import group_starts, run_starts
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE
 from rocframe.rates import CONFUSION, Settings
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from rocframe.kernel.groups import RowGroups, run_starts, sort_rows
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kernel.threads import run_parallel
 from rocframe.options import NOT_GIVEN, public
-from rocframe.schemas import POOLING_GAP
+from rocframe.schemas.averages import POOLING_GAP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

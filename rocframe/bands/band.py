@@ -27,7 +27,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
-from rocframe.schemas import BAND
+from rocframe.schemas.curves import BAND
 from rocframe.text import format_list
 
 if TYPE_CHECKING:

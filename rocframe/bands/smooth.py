@@ -18,7 +18,7 @@ from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, parse_grid, public
-from rocframe.schemas import SMOOTH_COLUMNS
+from rocframe.schemas.curves import SMOOTH_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.area import ROC_AREAS, area_of_mean
-from rocframe.average_tables import CurveAverage, curve_average_of, metric_average_of
 from rocframe.charts.axes import (
     CALIBRATION_PLANE,
     COUNT_TITLES,
@@ -47,7 +46,8 @@ from rocframe.frames import collect_frame, column
 from rocframe.kernel.groups import group_starts
 from rocframe.kinds import Kind, scale_of
 from rocframe.rates import NAMES
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas.averages import CurveAverage, curve_average_of, metric_average_of
+from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.average_tables import MetricAverage
     from rocframe.charts.chart import ChartOptions
-    from rocframe.table_types import Table
+    from rocframe.schemas.averages import MetricAverage
+    from rocframe.schemas.table_type import Table
 
 BAR_OPACITY, BAR_WIDTH = 0.6, 2
 LIGHT_OPACITY = 0.04  # opacity of each band, if a panel has several bands

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.table_types import Table
+    from rocframe.schemas.table_type import Table
 
 CURVE_WIDTH = 1.5
 # For each field of a drawn point, the column of the table of `band`.

@@ -37,14 +37,16 @@ from rocframe.curves.bins import score_bins
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.errors import OptionValueError
 from rocframe.frames import column
-from rocframe.schemas import CURVE, THRESHOLD, table_of
+from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.curves import CURVE
+from rocframe.schemas.recognition import table_of
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.table_types import Table
+    from rocframe.schemas.table_type import Table
 
 BIN_METHOD = "method"
 # For each field of a point, its column in a table of `calibration`.

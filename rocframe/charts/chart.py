@@ -10,7 +10,9 @@ import polars as pl
 
 from rocframe.errors import BrokenCurveError, LazyFrameError
 from rocframe.options import NOT_GIVEN, NotGiven, check_flag, check_supported, public
-from rocframe.schemas import CURVE, CURVE_COLUMNS, TABLES, table_of
+from rocframe.schemas.columns import CURVE_COLUMNS
+from rocframe.schemas.curves import CURVE
+from rocframe.schemas.recognition import TABLES, table_of
 from rocframe.table_arguments import check_frame
 from rocframe.text import format_list, join_names
 

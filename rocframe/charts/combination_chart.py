@@ -26,7 +26,7 @@ from rocframe.charts.style import BACKGROUND, BAND_OPACITY, FOREGROUND, MUTED
 from rocframe.frames import column
 from rocframe.kinds import KINDS
 from rocframe.options import NOT_GIVEN
-from rocframe.schemas import MODEL
+from rocframe.schemas.columns import MODEL
 from rocframe.text import format_count, format_values, join_first
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rocframe.charts.axes import Plane
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import Groups
-    from rocframe.table_types import Table
+    from rocframe.schemas.table_type import Table
 
 ALONE, INDEPENDENT, MEASURED = "model alone", "expected if independent", "measured"
 SHAPES = {ALONE: "circle", INDEPENDENT: "cross", MEASURED: "diamond"}

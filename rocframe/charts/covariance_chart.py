@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import GroupColumn, Groups
-    from rocframe.table_types import Table
+    from rocframe.schemas.table_type import Table
 
 CELL_SIDE, MIN_CELL_SIDE, MAX_MATRIX_SIDE = 52, 12, 560  # pixels
 MIN_SIDE_WITH_TEXT = 26  # smaller cells have no room for numbers

@@ -55,7 +55,7 @@ from rocframe.charts.threshold_chart import has_threshold_axis, threshold_chart
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import column
 from rocframe.kinds import PREVALENCE, has_prevalence
-from rocframe.schemas import CURVE_COLUMNS
+from rocframe.schemas.columns import CURVE_COLUMNS
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from rocframe.charts.chart import ChartOptions
     from rocframe.curves.table import Curves
     from rocframe.kinds import Kind
-    from rocframe.table_types import Table
+    from rocframe.schemas.table_type import Table
 
 NOTE = "empty"  # the value of the field `part` of records with the reason for an empty panel
 OUTSIDE = "all curves lie outside the axes"

@@ -12,7 +12,7 @@ from rocframe.charts.labels import COUNT_FORMAT, RATE_FORMAT, inline_data, one_r
 from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.style import CHANCE_STROKE, PERFECT_STROKE
 from rocframe.rates import CONFUSION
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

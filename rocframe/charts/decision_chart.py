@@ -41,7 +41,7 @@ from rocframe.errors import OptionValueError
 from rocframe.frames import column
 from rocframe.kinds import Kind
 from rocframe.options import NOT_GIVEN, check_choice
-from rocframe.schemas import MODEL, THRESHOLD
+from rocframe.schemas.columns import MODEL, THRESHOLD
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.curve_layers import CurvePlot
     from rocframe.charts.groups import Groups
-    from rocframe.table_types import Table
+    from rocframe.schemas.table_type import Table
 
 MAX_TRIVIAL_COST = 0.5
 SECTION_WIDTH = 3

@@ -40,7 +40,7 @@ from rocframe.charts.style import (
     with_key,
 )
 from rocframe.options import NOT_GIVEN, NotGiven
-from rocframe.schemas import MODEL
+from rocframe.schemas.columns import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

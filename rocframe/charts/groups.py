@@ -22,7 +22,7 @@ from rocframe.charts.style import COLORS, color_scale
 from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.frames import number_distinct_rows
 from rocframe.options import NOT_GIVEN, NotGiven, parse_names
-from rocframe.schemas import MODEL
+from rocframe.schemas.columns import MODEL
 from rocframe.text import format_list, join_first
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.time_chart import date_column, time_chart
 from rocframe.options import NOT_GIVEN
-from rocframe.table_types import DotStyle
+from rocframe.schemas.table_type import DotStyle
 from rocframe.text import format_count, format_p_value, join_first
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import Groups
-    from rocframe.table_types import Table
+    from rocframe.schemas.table_type import Table
 
 SHORT_NAMES = {
     "auc": "AUC",

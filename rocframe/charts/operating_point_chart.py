@@ -36,14 +36,8 @@ from rocframe.frames import column, number_distinct_rows
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import parse_names
 from rocframe.rates import CONFUSION, Settings
-from rocframe.schemas import (
-    BEST_POINTS,
-    CONFUSION_MATRICES,
-    CONVEX_HULL,
-    POINT_NAMES,
-    RULE,
-    THRESHOLD,
-)
+from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
+from rocframe.schemas.decisions import BEST_POINTS, CONFUSION_MATRICES, CONVEX_HULL, RULE
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
@@ -53,7 +47,7 @@ if TYPE_CHECKING:
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.kinds import Kind
-    from rocframe.table_types import Table
+    from rocframe.schemas.table_type import Table
 
 POINT_SIZE = 110  # square pixels
 HULL_INDEX, ORDER = "hull", "order"  # fields of vertices: their hull, and their position in it

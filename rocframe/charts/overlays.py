@@ -51,7 +51,7 @@ from rocframe.decisions.costs import EQUAL_COST_KINDS, equal_cost_steps, lowest_
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.options import check_flag, check_supported, to_floats
 from rocframe.rates import CONFUSION
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_interval, join_first
 
 if TYPE_CHECKING:

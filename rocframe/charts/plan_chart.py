@@ -23,7 +23,7 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.style import CHANCE_STROKE
-from rocframe.schemas import plan_columns
+from rocframe.schemas.areas import plan_columns
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.table_types import Table
+    from rocframe.schemas.table_type import Table
 
 LOG_RANGE = 100  # minimum ratio of the largest and the smallest x for a logarithmic axis
 # Columns of a plan. Rows with different values in these columns are on different lines.

@@ -14,7 +14,9 @@ from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.thinning import BETWEEN
 from rocframe.errors import OptionValueError
 from rocframe.rates import NAMES
-from rocframe.schemas import METRIC_INTERVALS, POINT_NAMES, THRESHOLD, table_of
+from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
+from rocframe.schemas.curves import METRIC_INTERVALS
+from rocframe.schemas.recognition import table_of
 
 if TYPE_CHECKING:
     from rocframe.charts.axes import Plane

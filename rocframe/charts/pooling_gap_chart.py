@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.table_types import Table
+    from rocframe.schemas.table_type import Table
 
 # Start, end, color and width of both parts of the gap. The parts can overlap, so one part is wide
 # and light, and the other is thin and dark.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.table_types import Table
+    from rocframe.schemas.table_type import Table
 
 # The column of each field of a point. Smooth curves have no limits, so the fields of the limits
 # contain the coordinate.

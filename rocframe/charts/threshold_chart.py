@@ -46,7 +46,7 @@ from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.kinds import Kind
 from rocframe.options import check_choice, check_supported
 from rocframe.rates import COUNT_METRICS, NAMES
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_count, join_names
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from rocframe.charts.style import BAND_OPACITY, CHANCE_STROKE, MUTED
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import column
 from rocframe.options import parse_names
-from rocframe.schemas import MODEL, WINDOW, WINDOW_END
+from rocframe.schemas.columns import MODEL, WINDOW, WINDOW_END
 from rocframe.text import format_count, format_values, join_first
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import Groups
-    from rocframe.table_types import DotStyle, Table
+    from rocframe.schemas.table_type import DotStyle, Table
 
 MIN_TIMES = 3  # minimum number of times of a time axis; fewer times are lines of a dot plot
 MAX_TICKS, MAX_TICKS_IN_PANEL = 8, 3  # of an axis of windows

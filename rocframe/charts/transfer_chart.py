@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.table_types import Table
+    from rocframe.schemas.table_type import Table
 
 REALISED, CHOSEN = "value_realised", "value_chosen"
 # Titles of the values of rules that are not metrics.

@@ -13,8 +13,8 @@ from rocframe.frames import as_input_frame, column, lazy_plan, private_names, th
 from rocframe.metric_options import check_metric_settings, parse_rates
 from rocframe.options import public
 from rocframe.rates import Settings
-from rocframe.schemas import THRESHOLD
-from rocframe.table_types import floats
+from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.table_type import floats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

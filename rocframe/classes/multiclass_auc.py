@@ -26,7 +26,7 @@ from rocframe.kernel.groups import group_starts, run_starts
 from rocframe.kernel.resample import RowSampler, draw_valid, stream_keys
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.options import NOT_GIVEN, check_choice, public
-from rocframe.schemas import MULTICLASS_AUC
+from rocframe.schemas.classes import MULTICLASS_AUC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.calibration_tables import MULTICLASS_LOSSES
 from rocframe.classes.inputs import PLACEHOLDER_SCORE, compute_class_table, read_class_scores
 from rocframe.errors import LabelError, OptionValueError, ScoreError
 from rocframe.inference.notes import first_notes
@@ -16,6 +15,7 @@ from rocframe.kernel.exact import exact_quotient, exact_sums
 from rocframe.kernel.groups import run_starts
 from rocframe.options import NOT_GIVEN, public
 from rocframe.probabilities.losses import log_losses
+from rocframe.schemas.classes import MULTICLASS_LOSSES
 from rocframe.text import format_count, format_list, join_first
 
 if TYPE_CHECKING:

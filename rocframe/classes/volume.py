@@ -15,7 +15,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel import exact
 from rocframe.kernel.groups import run_starts
 from rocframe.options import NOT_GIVEN, public
-from rocframe.schemas import VOLUME
+from rocframe.schemas.classes import VOLUME
 from rocframe.text import format_list
 
 if TYPE_CHECKING:

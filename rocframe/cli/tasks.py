@@ -27,7 +27,7 @@ from rocframe.reports.offline_script import load_vl_convert
 from rocframe.reports.page import report_page
 from rocframe.reports.report import check_page_path
 from rocframe.reports.report_tables import areas_and_curves, group_columns, report_tables
-from rocframe.schemas import MODEL
+from rocframe.schemas.columns import MODEL
 from rocframe.text import format_count
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from rocframe.reports.text_tables import (
     note_columns,
     number_column,
 )
-from rocframe.schemas import ROW_COUNTS, THRESHOLD
+from rocframe.schemas.columns import ROW_COUNTS, THRESHOLD
 from rocframe.text import format_count, format_p_value, format_percent, format_threshold
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from rocframe.inference.notes import class_notes
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
 from rocframe.options import NOT_GIVEN, public
-from rocframe.schemas import MODEL, covariance_columns
+from rocframe.schemas.columns import MODEL
+from rocframe.schemas.comparisons import covariance_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

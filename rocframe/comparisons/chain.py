@@ -31,7 +31,8 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
 from rocframe.options import NOT_GIVEN, check_choice, public
 from rocframe.rates import CONFUSION, TOTALS
-from rocframe.schemas import MODEL, THRESHOLD, chain_columns
+from rocframe.schemas.columns import MODEL, THRESHOLD
+from rocframe.schemas.comparisons import chain_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -34,7 +34,8 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
 from rocframe.options import NOT_GIVEN, public
 from rocframe.rates import CONFUSION, TOTALS
-from rocframe.schemas import MODEL, combination_columns
+from rocframe.schemas.columns import MODEL
+from rocframe.schemas.comparisons import combination_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

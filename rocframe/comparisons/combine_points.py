@@ -26,7 +26,9 @@ from rocframe.frames import (
 from rocframe.inference.notes import first_notes
 from rocframe.options import check_group_columns, group_dtypes, parse_names, public
 from rocframe.rates import CONFUSION, TOTALS
-from rocframe.schemas import MODEL, OTHER, THRESHOLD, combination_columns, table_of
+from rocframe.schemas.columns import MODEL, THRESHOLD
+from rocframe.schemas.comparisons import combination_columns
+from rocframe.schemas.recognition import OTHER, table_of
 
 if TYPE_CHECKING:
     from rocframe.frames import FrameT

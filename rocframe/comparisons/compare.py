@@ -42,8 +42,9 @@ from rocframe.options import (
     parse_integer,
     public,
 )
-from rocframe.schemas import MODEL, comparison_columns
-from rocframe.table_types import integers
+from rocframe.schemas.columns import MODEL
+from rocframe.schemas.comparisons import comparison_columns
+from rocframe.schemas.table_type import integers
 from rocframe.text import join_names
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
 from rocframe.options import NOT_GIVEN, public, to_float
-from rocframe.schemas import CONTRAST, MODEL
+from rocframe.schemas.columns import MODEL
+from rocframe.schemas.comparisons import CONTRAST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,6 @@ from rocframe.comparisons.pairing import (
     plan_comparison,
     read_instances,
 )
-from rocframe.decision_tables import INTERVAL_NAMES, decision_interval_columns
 from rocframe.decisions.cost_curve import EnvelopeLines
 from rocframe.decisions.decision_curve import (
     DEFAULT_THRESHOLDS,
@@ -45,7 +44,8 @@ from rocframe.options import (
     parse_numbers,
     public,
 )
-from rocframe.schemas import MODEL
+from rocframe.schemas.columns import MODEL
+from rocframe.schemas.comparisons import INTERVAL_NAMES, decision_interval_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

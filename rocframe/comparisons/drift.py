@@ -42,7 +42,8 @@ from rocframe.inputs.roles import Roles, bind_roles
 from rocframe.inputs.score_cells import SCORE_WIDTH
 from rocframe.kernel.groups import is_run_start
 from rocframe.options import NOT_GIVEN, check_choice, parse_names, public
-from rocframe.schemas import ROW_COUNTS, WINDOW, WINDOW_COLUMNS, WINDOW_END, drift_columns
+from rocframe.schemas.columns import ROW_COUNTS, WINDOW, WINDOW_COLUMNS, WINDOW_END
+from rocframe.schemas.comparisons import drift_columns
 from rocframe.table_arguments import is_arrow_table, read_arrow_table
 from rocframe.text import format_list
 
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from rocframe.inference.p_values import Adjust, Alternative
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.table_types import Schema
+    from rocframe.schemas.table_type import Schema
 
 
 @public

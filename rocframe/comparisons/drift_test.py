@@ -27,7 +27,8 @@ from rocframe.inference.notes import absent_classes, first_notes, join_notes
 from rocframe.inference.p_values import adjust_table, check_adjust, normal_p_value
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, public
-from rocframe.schemas import ROW_COUNTS, WINDOW, drift_test_columns
+from rocframe.schemas.columns import ROW_COUNTS, WINDOW
+from rocframe.schemas.comparisons import drift_test_columns
 from rocframe.text import format_name, format_values
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ from rocframe.comparisons.pairing import (
     read_instances,
     read_models,
 )
-from rocframe.decision_tables import gate_columns
 from rocframe.errors import OptionValueError, PairingError
 from rocframe.frames import build_table, find_keys, number_distinct_rows
 from rocframe.inference.confidence import parse_level
@@ -32,7 +31,8 @@ from rocframe.inference.p_values import adjust_p_values
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
-from rocframe.schemas import MODEL
+from rocframe.schemas.columns import MODEL
+from rocframe.schemas.comparisons import gate_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -35,7 +35,8 @@ from rocframe.kernel.resample import (
 )
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_flag, check_supported, public
-from rocframe.schemas import MODEL, hull_share_columns
+from rocframe.schemas.columns import MODEL
+from rocframe.schemas.comparisons import hull_share_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,7 +22,7 @@ from rocframe.frames import check_keys, column, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.kernel.exact import exact_quotient
 from rocframe.options import to_float
-from rocframe.schemas import MODEL, THRESHOLD
+from rocframe.schemas.columns import MODEL, THRESHOLD
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -29,7 +29,7 @@ from rocframe.inputs.cases import RowState, read_cases
 from rocframe.inputs.probabilities import check_probabilities
 from rocframe.inputs.roles import bind_roles, resolve_column
 from rocframe.options import NOT_GIVEN, check_choice, check_group_columns
-from rocframe.schemas import MODEL
+from rocframe.schemas.columns import MODEL
 from rocframe.text import format_count, format_list
 
 if TYPE_CHECKING:

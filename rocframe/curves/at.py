@@ -16,7 +16,8 @@ from rocframe.kinds import PREVALENCE
 from rocframe.metric_options import parse_metric
 from rocframe.options import check_flag, parse_numbers, public
 from rocframe.rates import CONFUSION, NAMES, Settings
-from rocframe.schemas import MIX, POINT_NAMES, THRESHOLD, curve_columns
+from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
+from rocframe.schemas.curves import MIX, curve_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -37,7 +37,8 @@ from rocframe.options import (
     public,
 )
 from rocframe.rates import NAMES, Settings
-from rocframe.schemas import CURVE_COLUMNS, MODEL, SIMPLIFICATION, THRESHOLD, curve_columns
+from rocframe.schemas.columns import CURVE_COLUMNS, MODEL, THRESHOLD
+from rocframe.schemas.curves import SIMPLIFICATION, curve_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

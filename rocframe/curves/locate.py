@@ -22,7 +22,7 @@ from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel
 from rocframe.rates import CONFUSION
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

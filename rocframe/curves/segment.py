@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.rates import CONFUSION, CountRatio, prevalence_weights
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -16,7 +16,8 @@ from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueErr
 from rocframe.frames import as_input_frame, check_keys, column, lazy_plan, through_node
 from rocframe.kinds import SCALED_AXES, kind_of, scale_of
 from rocframe.options import parse_fraction, public, to_floats
-from rocframe.schemas import SIMPLIFICATION, THRESHOLD
+from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.curves import SIMPLIFICATION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

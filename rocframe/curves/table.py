@@ -20,7 +20,7 @@ from rocframe.kernel.threads import run_parallel
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import check_group_columns, group_dtypes, parse_fraction, parse_names
 from rocframe.rates import CONFUSION
-from rocframe.schemas import CURVE_COLUMNS, THRESHOLD
+from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
 from rocframe.text import format_list
 
 if TYPE_CHECKING:

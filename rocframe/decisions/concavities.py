@@ -9,7 +9,6 @@ import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.table import curve_layout, number_keys, read_curves
-from rocframe.decision_tables import CONCAVITIES, concavity_columns
 from rocframe.decisions.optimum import CurveRows, curve_ranges
 from rocframe.errors import (
     OptionValueError,
@@ -32,6 +31,7 @@ from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums
 from rocframe.kernel.groups import cumulative_sums, is_run_start, run_starts
 from rocframe.kernel.sort import falling_ranks, sort_order
 from rocframe.options import check_choice, parse_integer, public
+from rocframe.schemas.decisions import CONCAVITIES, concavity_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,7 +18,7 @@ from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_group_columns, parse_names, public
 from rocframe.rates import CONFUSION
-from rocframe.schemas import confusion_matrix_columns
+from rocframe.schemas.decisions import confusion_matrix_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,6 @@ import polars as pl
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.locate import round_values
 from rocframe.curves.table import curve_layout, number_keys, read_curves
-from rocframe.decision_tables import COST_CURVE, COST_CURVE_ACROSS
 from rocframe.errors import MissingColumnError
 from rocframe.frames import (
     as_input_frame,
@@ -26,7 +25,8 @@ from rocframe.kernel.groups import group_starts, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.options import check_supported, parse_grid, public
 from rocframe.rates import TOTALS
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.decisions import COST_CURVE, COST_CURVE_ACROSS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,12 +8,12 @@ import numpy as np
 
 from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.table import curve_layout, read_curves, score_outside_unit
-from rocframe.decision_tables import DECISION_CURVE
 from rocframe.errors import OptionValueError, ScoreError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.options import parse_fraction, parse_numbers, public
 from rocframe.rates import TOTALS
+from rocframe.schemas.decisions import DECISION_CURVE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ from rocframe.kernel.exact import exact_quotient
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, public, to_floats
-from rocframe.schemas import h_measure_columns
+from rocframe.schemas.decisions import h_measure_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

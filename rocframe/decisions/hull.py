@@ -23,7 +23,7 @@ from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
 from rocframe.kernel.groups import is_run_start
 from rocframe.options import public
 from rocframe.rates import TOTALS
-from rocframe.schemas import HULL_COLUMNS
+from rocframe.schemas.decisions import HULL_COLUMNS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,8 +22,9 @@ from rocframe.inference.notes import class_notes
 from rocframe.kinds import PREVALENCE, kind_of
 from rocframe.options import public
 from rocframe.rates import TOTALS, Settings
-from rocframe.schemas import COST_LINE_COLUMNS, CURVE_COLUMNS, N_OPTIMA
-from rocframe.table_types import floats
+from rocframe.schemas.columns import CURVE_COLUMNS
+from rocframe.schemas.decisions import COST_LINE_COLUMNS, N_OPTIMA
+from rocframe.schemas.table_type import floats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
     from rocframe.kinds import Kind, KindName
-    from rocframe.table_types import Schema
+    from rocframe.schemas.table_type import Schema
 
 
 @public

@@ -30,7 +30,9 @@ from rocframe.kernel.groups import group_starts
 from rocframe.metric_options import parse_metric
 from rocframe.options import parse_integer, public
 from rocframe.rates import TOTALS, Settings
-from rocframe.schemas import MIX, POINT_NAMES, THRESHOLD, mixture_columns
+from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
+from rocframe.schemas.curves import MIX
+from rocframe.schemas.decisions import mixture_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

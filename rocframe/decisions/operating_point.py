@@ -56,7 +56,8 @@ from rocframe.rates import (
     fpr,
     ratio,
 )
-from rocframe.schemas import N_OPTIMA, RULE, THRESHOLD
+from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.decisions import N_OPTIMA, RULE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

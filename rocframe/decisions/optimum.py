@@ -15,7 +15,7 @@ from rocframe.curves.locate import round_values
 from rocframe.curves.segment import confusion_counts
 from rocframe.kernel.exact import MAX_INT64, exact_fraction, scale_by_totals
 from rocframe.kernel.groups import run_starts
-from rocframe.schemas import CURVE_COLUMNS
+from rocframe.schemas.columns import CURVE_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.sort import concatenated_ranges, falling_ranks, sort_order
 from rocframe.kernel.threads import split_groups
 from rocframe.rates import TOTALS
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

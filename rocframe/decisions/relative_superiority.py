@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rocframe.curves.table import curve_layout, number_keys, read_curves
-from rocframe.decision_tables import LC_INDEX_COLUMNS, SUPERIORITY_COLUMNS
 from rocframe.decisions.cost_curve import EnvelopeLines, expand_ranges
 from rocframe.decisions.hull import common_hulls, optimal_ranges
 from rocframe.errors import MissingColumnError, OptionValueError
@@ -20,6 +19,7 @@ from rocframe.inference.notes import class_notes
 from rocframe.kernel.groups import group_starts
 from rocframe.options import parse_fraction, public, to_floats
 from rocframe.rates import TOTALS
+from rocframe.schemas.decisions import LC_INDEX_COLUMNS, SUPERIORITY_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.table_types import Schema
+    from rocframe.schemas.table_type import Schema
 
 
 @public

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from rocframe.curves.table import check_ends, number_keys
-from rocframe.decision_tables import REPAIRED_AUC
 from rocframe.decisions.concavities import (
     Intervals,
     Which,
@@ -23,6 +22,7 @@ from rocframe.frames import build_table, find_keys, select_keys
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import exact_quotient
 from rocframe.options import check_choice, check_supported, parse_integer, public
+from rocframe.schemas.decisions import REPAIRED_AUC
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.table_types import Schema
+    from rocframe.schemas.table_type import Schema
 
 
 @public

@@ -10,7 +10,8 @@ from rocframe.curves.table import curve_layout, read_curves
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.options import public
 from rocframe.rates import TOTALS
-from rocframe.schemas import THRESHOLD, TIE_NAMES, tie_columns
+from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.decisions import TIE_NAMES, tie_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.table_types import Schema
+    from rocframe.schemas.table_type import Schema
 
 
 @public

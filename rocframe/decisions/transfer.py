@@ -26,7 +26,8 @@ from rocframe.inference.notes import class_notes
 from rocframe.kernel.threads import run_parallel
 from rocframe.options import check_supported, missing_over, public
 from rocframe.rates import CONFUSION
-from rocframe.schemas import RULE, THRESHOLD, TRANSFER
+from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.decisions import RULE, TRANSFER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from rocframe.decisions.optimum import CurveRows, Rule
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.table_types import Schema
+    from rocframe.schemas.table_type import Schema
 
 
 @public

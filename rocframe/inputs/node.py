@@ -9,7 +9,7 @@ import polars as pl
 from rocframe.frames import lazy_plan, through_node
 from rocframe.inputs.cases import read_cases
 from rocframe.inputs.roles import bind_roles
-from rocframe.schemas import MODEL
+from rocframe.schemas.columns import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

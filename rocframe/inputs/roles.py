@@ -31,7 +31,7 @@ from rocframe.options import (
     parse_names,
     to_float,
 )
-from rocframe.schemas import MODEL
+from rocframe.schemas.columns import MODEL
 from rocframe.text import format_list
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError
 from rocframe.frames import as_input_frame, lazy_plan, private_names
 from rocframe.inputs.roles import resolve_column
 from rocframe.options import check_choice, public
-from rocframe.schemas import WINDOW, WINDOW_COLUMNS, WINDOW_END
+from rocframe.schemas.columns import WINDOW, WINDOW_COLUMNS, WINDOW_END
 
 if TYPE_CHECKING:
     from rocframe.frames import FrameT

@@ -28,7 +28,7 @@ from rocframe.io.files import (
 )
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import public
-from rocframe.schemas import table_of
+from rocframe.schemas.recognition import table_of
 from rocframe.table_arguments import check_frame
 from rocframe.text import format_list
 

@@ -18,7 +18,8 @@ from rocframe.metrics.rule_points import RuleSearch
 from rocframe.metrics.statistics import CURVE_STATISTICS
 from rocframe.options import check_choice, check_supported
 from rocframe.rates import NAMES, RATES, CountRatio, Rate, Settings
-from rocframe.schemas import PARTIAL_AUC_NAMES, THRESHOLD
+from rocframe.schemas.areas import PARTIAL_AUC_NAMES
+from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

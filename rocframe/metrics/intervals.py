@@ -49,7 +49,8 @@ from rocframe.metrics.rule_points import RuleSearch, parse_rule
 from rocframe.metrics.statistics import PERFECT_LIMITS
 from rocframe.options import NOT_GIVEN, NotGiven, public
 from rocframe.rates import Rate, Settings
-from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS
+from rocframe.schemas.columns import CURVE_COLUMNS
+from rocframe.schemas.curves import METRIC_INTERVALS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

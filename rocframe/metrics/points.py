@@ -11,7 +11,7 @@ import polars as pl
 
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.rates import CONFUSION, NAMES
-from rocframe.schemas import CURVE_COLUMNS, THRESHOLD
+from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

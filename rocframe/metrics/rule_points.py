@@ -12,7 +12,7 @@ from rocframe.decisions.optimum import CurveRows, best_rows
 from rocframe.errors import OptionValueError
 from rocframe.kernel.resample import ReplicateScan
 from rocframe.metrics.points import CurvePoints
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

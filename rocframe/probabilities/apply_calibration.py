@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rocframe.calibration_tables import FIT
 from rocframe.curves.table import number_keys
 from rocframe.errors import (
     MissingColumnError,
@@ -36,7 +35,8 @@ from rocframe.probabilities.fit_calibration import (
     probability_hint,
 )
 from rocframe.probabilities.losses import log_losses, log_odds
-from rocframe.schemas import MODEL
+from rocframe.schemas.calibration import FIT
+from rocframe.schemas.columns import MODEL
 from rocframe.text import format_list
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
-from rocframe.calibration_tables import calibration_columns
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.confidence import Confidence
@@ -43,6 +42,7 @@ from rocframe.probabilities.limits import (
 )
 from rocframe.probabilities.local_regression import loess
 from rocframe.probabilities.score_points import find_points
+from rocframe.schemas.calibration import calibration_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from rocframe.calibration_tables import calibration_summary_columns
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
@@ -35,6 +34,7 @@ from rocframe.probabilities.measures import (
     spiegelhalter,
 )
 from rocframe.probabilities.score_points import find_points
+from rocframe.schemas.calibration import calibration_summary_columns
 
 if TYPE_CHECKING:
     import polars as pl

@@ -30,7 +30,8 @@ from rocframe.kinds import KindName, kind_named
 from rocframe.metric_options import check_metric_settings, parse_metrics
 from rocframe.options import check_group_columns, check_text, group_dtypes, parse_names, public
 from rocframe.rates import Settings
-from rocframe.schemas import CURVE_COLUMNS, THRESHOLD, curve_columns
+from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
+from rocframe.schemas.curves import curve_columns
 from rocframe.text import format_count
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from rocframe.calibration_tables import fit_columns
 from rocframe.curves.table import number_keys
 from rocframe.errors import (
     OptionValueError,
@@ -38,6 +37,7 @@ from rocframe.probabilities.bins import (
 )
 from rocframe.probabilities.logistic import LogisticRows, fit_logistic, log_likelihood
 from rocframe.probabilities.losses import log_losses, log_odds
+from rocframe.schemas.calibration import fit_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

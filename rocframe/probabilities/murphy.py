@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rocframe.calibration_tables import murphy_columns
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.table import check_ends, curve_layout, read_curves, score_outside_unit
 from rocframe.decisions.cost_curve import grid_axis
@@ -27,7 +26,8 @@ from rocframe.inference.notes import class_notes
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.options import parse_fraction, parse_grid, public
 from rocframe.rates import TOTALS
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas.calibration import murphy_columns
+from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
 
-from rocframe.average_tables import curve_average_of
 from rocframe.charts.chart import chart
 from rocframe.charts.curve_layers import merge_levels
 from rocframe.charts.dashboard.dashboard import dashboard
@@ -20,15 +19,17 @@ from rocframe.reports.colors import with_page_colors
 from rocframe.reports.export import chart_spec, text_alternative
 from rocframe.reports.report_tables import group_columns
 from rocframe.reports.text_tables import interval_title
-from rocframe.schemas import MODEL, THRESHOLD, table_of
+from rocframe.schemas.averages import curve_average_of
+from rocframe.schemas.columns import MODEL, THRESHOLD
+from rocframe.schemas.recognition import table_of
 from rocframe.text import format_count, format_name, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rocframe.average_tables import CurveAverage
     from rocframe.kinds import KindName
     from rocframe.reports.report_tables import ReportTables
+    from rocframe.schemas.averages import CurveAverage
 
 
 CAPTIONS = {

@@ -19,7 +19,7 @@ from rocframe.reports.text_tables import (
     name_columns,
     number_column,
 )
-from rocframe.schemas import MODEL
+from rocframe.schemas.columns import MODEL
 from rocframe.text import (
     format_count,
     format_interval,

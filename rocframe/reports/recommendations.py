@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rocframe.decisions.operating_point import operating_point
 from rocframe.rates import CONFUSION
 from rocframe.reports.report_tables import group_columns
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_count, format_name, format_threshold, format_values, join_names
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from rocframe.reports.offline_script import load_vl_convert
 from rocframe.reports.page import report_page
 from rocframe.reports.progress import Progress
 from rocframe.reports.report_tables import CLASS, areas_and_curves, report_tables
-from rocframe.schemas import MODEL
+from rocframe.schemas.columns import MODEL
 from rocframe.text import format_list
 
 if TYPE_CHECKING:

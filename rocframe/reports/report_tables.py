@@ -20,7 +20,7 @@ from rocframe.kinds import kind_named
 from rocframe.metrics.intervals import intervals
 from rocframe.options import NOT_GIVEN
 from rocframe.probabilities.calibration import calibration
-from rocframe.schemas import MODEL, THRESHOLD
+from rocframe.schemas.columns import MODEL, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

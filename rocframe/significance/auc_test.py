@@ -31,7 +31,7 @@ from rocframe.options import (
     parse_integer,
     public,
 )
-from rocframe.schemas import AUC_TEST
+from rocframe.schemas.areas import AUC_TEST
 from rocframe.significance.permutation import CenteredRanks, permutation_p_values
 
 if TYPE_CHECKING:

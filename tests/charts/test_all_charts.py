@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.schemas import CONVEX_HULL, TABLES, table_of
+from rocframe.schemas.decisions import CONVEX_HULL
+from rocframe.schemas.recognition import TABLES, table_of
 from tests.charts.specifications import spec, svg
 from tests.test_names import PUNCTUATION
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.calibration_tables import CALIBRATION
 from rocframe.charts.calibration_chart import level_ends, point_records
 from rocframe.charts.chart import ChartOptions
 from rocframe.charts.curve_chart import curves_of
@@ -29,7 +28,8 @@ from rocframe.curves.thinning import (
 from rocframe.errors import OptionValueError
 from rocframe.kinds import KINDS
 from rocframe.rates import RATES
-from rocframe.schemas import table_of
+from rocframe.schemas.calibration import CALIBRATION
+from rocframe.schemas.recognition import table_of
 from rocframe.text import format_values
 
 if TYPE_CHECKING:

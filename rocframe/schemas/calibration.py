@@ -1,8 +1,8 @@
-"""The types of tables about calibration."""
+"""Columns and charts of tables about calibration."""
 
 from __future__ import annotations
 
-from rocframe.table_types import (
+from rocframe.schemas.table_type import (
     CHANNELS,
     DOMAINS,
     HIDDEN_PARTS,
@@ -115,20 +115,4 @@ MURPHY_CURVES = TableType(
     ties=ROW_TIES,
     drawing="rocframe.charts.decision_chart:murphy_chart",
     chart_options=(*CHANNELS, *DOMAINS, "y"),
-)
-
-MULTICLASS_LOSSES = TableType(
-    name="multiclass_losses",
-    functions=("multiclass_losses",),
-    columns=lambda: (
-        floats("brier", "log_loss", "accuracy")
-        | integers("n_classes", "n", "n_missing")
-        | strings("note")
-    ),
-    recognize=has_columns("brier", "log_loss", "accuracy", "n_classes"),
-    ties=None,
-    drawing=INTERVAL_CHART,
-    dots=DotStyle(
-        title="Losses over all classes", axis="Value", marks=("brier", "log_loss", "accuracy")
-    ),
 )

@@ -1,19 +1,33 @@
-"""The columns of tables of averages, and how these tables are recognized."""
+"""Columns and charts of tables of averages over curves."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from rocframe.errors import BrokenCurveError
-from rocframe.kinds import KINDS
-from rocframe.table_types import floats, integers, strings
+from rocframe.kinds import KINDS, Kind
+from rocframe.schemas.columns import INTERVAL_INFO, ROW_COUNTS
+from rocframe.schemas.table_type import (
+    CHANNELS,
+    DOMAINS,
+    HALF_TIES,
+    HIDDEN_PARTS,
+    INTERVAL_CHART,
+    ROW_TIES,
+    UNITS,
+    DotStyle,
+    Recognition,
+    Schema,
+    TableType,
+    floats,
+    has_columns,
+    integers,
+    strings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rocframe.kinds import Kind
-    from rocframe.table_types import Recognition, Schema
 
 SIDE = "side"  # the left or the right side of a jump of the averaged curve
 MEAN_SUFFIXES = ("sd", "se", "lower", "upper")
@@ -139,3 +153,61 @@ def check_area_exists(columns: Sequence[str]) -> None:
             f"curves: no area is defined for averages at fixed values of {average.fixed}",
             'To compute an area, use, for example, average(fixed="fpr") without metrics=.',
         )
+
+
+# The last columns of the results of `average` with `method="pooled"`.
+POOLED_CURVE = floats("pooled_auc", "mean_auc") | integers("n_curves") | strings("note")
+
+FOLD_AUC = TableType(
+    name="fold_auc",
+    functions=("fold_auc",),
+    columns=lambda: (
+        floats("mean_auc", "lower", "upper", "sd", "se", "auc_of_mean", "pooled_auc")
+        | integers("n_curves")
+        | ROW_COUNTS
+        | INTERVAL_INFO
+    ),
+    recognize=has_columns("mean_auc", "sd", "auc_of_mean", "pooled_auc"),
+    ties=HALF_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title="AUC over folds",
+        axis="AUC",
+        marks=("mean_auc", "pooled_auc", "auc_of_mean"),
+        chance=0.5,
+    ),
+)
+
+POOLING_GAP = TableType(
+    name="pooling_gap",
+    functions=("pooling_gap",),
+    columns=lambda: (
+        floats("gap", "pooled_auc", "mean_auc", "gap_between", "gap_within")
+        | floats("between_share", "between_auc", "within_auc")
+        | strings("worst_positives", "worst_negatives")
+        | floats("worst_auc", "worst_gap")
+        | integers("n_curves")
+        | ROW_COUNTS
+        | strings("note")
+    ),
+    recognize=has_columns(
+        "gap", "pooled_auc", "mean_auc", "gap_between", "gap_within", "within_auc"
+    ),
+    ties=HALF_TIES,
+    drawing="rocframe.charts.pooling_gap_chart:pooling_chart",
+    chart_options=("facet",),
+)
+
+CURVE_AVERAGE = TableType(
+    name="average",
+    functions=("average",),
+    columns=curve_average_columns,
+    recognize=recognize_curve_average,
+    ties=ROW_TIES,
+    drawing="rocframe.charts.average_chart:mean_chart",
+    chart_options=(*CHANNELS, "scale", *DOMAINS, *UNITS, *HIDDEN_PARTS),
+)
+
+METRIC_AVERAGE = replace(
+    CURVE_AVERAGE, columns=metric_average_columns, recognize=recognize_metric_average
+)

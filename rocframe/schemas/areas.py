@@ -1,0 +1,204 @@
+"""Columns and charts of tables of areas under curves, of their tests and plans, and of summaries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocframe.schemas.columns import (
+    INTERVAL,
+    INTERVAL_INFO,
+    ROC_AREA_TITLE,
+    ROW_COUNTS,
+)
+from rocframe.schemas.table_type import (
+    HALF_TIES,
+    INTERVAL_CHART,
+    ROW_TIES,
+    DotStyle,
+    Schema,
+    TableType,
+    ends_with,
+    floats,
+    has_columns,
+    integers,
+    strings,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PARTIAL_AREA_TITLE = "Partial area under the ROC curve"
+MEAN_AREA_TITLE = "Area under the averaged curve"
+AUC_NAMES = ("auc", "auc_pessimistic", "auc_optimistic")
+PARTIAL_AUC_NAMES = ("partial_auc", "partial_auc_pessimistic", "partial_auc_optimistic")
+
+
+def auc_columns(names: Iterable[str] = AUC_NAMES) -> Schema:
+    """Return the columns of a table of areas or partial areas."""
+    area, *envelope = names
+    return floats(area) | INTERVAL | floats(*envelope) | ROW_COUNTS | INTERVAL_INFO
+
+
+TIE_BOUND_NAMES = ("metric", "value", "pessimistic", "optimistic")
+TIE_BOUNDS_COLUMNS = strings("metric") | floats(*TIE_BOUND_NAMES[1:])
+
+TIE_BOUNDS = TableType(
+    name="tie_bounds",
+    functions=("tie_bounds",),
+    columns=lambda: TIE_BOUNDS_COLUMNS,
+    recognize=has_columns(*TIE_BOUND_NAMES, adjacent=4),
+    ties=ROW_TIES,
+    chart_hint="Draw the curves with the range of other orders: curves.roc.chart(ties=True).",
+)
+
+AUC = TableType(
+    name="auc",
+    functions=("auc",),
+    columns=auc_columns,
+    recognize=has_columns(*AUC_NAMES),
+    ties=HALF_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title=ROC_AREA_TITLE,
+        axis="AUC",
+        marks=("auc",),
+        inner=("auc_pessimistic", "auc_optimistic"),
+        chance=0.5,
+    ),
+)
+
+PARTIAL_AUC = TableType(
+    name="partial_auc",
+    functions=("auc",),
+    columns=lambda: auc_columns(PARTIAL_AUC_NAMES),
+    recognize=has_columns(*PARTIAL_AUC_NAMES),
+    ties=HALF_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title=PARTIAL_AREA_TITLE,
+        axis="Partial AUC",
+        marks=("partial_auc",),
+        inner=("partial_auc_pessimistic", "partial_auc_optimistic"),
+    ),
+)
+
+
+def summary_columns() -> Schema:
+    """Return the columns of a table of `summary`."""
+    return (
+        floats("auc", "gini", "ks", "eer", "average_precision", "pr_auc", "h_measure")
+        | floats("brier", "log_loss", "prevalence")
+        | ROW_COUNTS
+        | strings("note")
+    )
+
+
+SUMMARY = TableType(
+    name="summary",
+    functions=("summary",),
+    columns=summary_columns,
+    recognize=has_columns("auc", "gini", "ks", "eer", "average_precision", "h_measure", "brier"),
+    ties=HALF_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title="Summary", axis="Value", marks=("auc", "average_precision", "ks", "h_measure")
+    ),
+)
+
+AUC_TEST = TableType(
+    name="auc_test",
+    functions=("auc_test",),
+    columns=lambda best_of: (
+        floats("auc", "p_value", "p_adjusted")
+        | ({} if best_of is None else floats("p_best", "auc_by_chance") | integers("best_of"))
+        | floats("null", "se", "statistic")
+        | ROW_COUNTS
+        | strings("test", "note")
+    ),
+    recognize=has_columns("auc", "p_value", "p_adjusted", "null", "statistic"),
+    ties=HALF_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(title="AUC tests", axis="AUC", marks=("auc",), reference="null", tests=True),
+)
+
+
+def plan_columns() -> Schema:
+    """Return the columns of a table of plans."""
+    return (
+        floats("difference")
+        | integers("n_pos", "n_neg")
+        | floats("power", "auc", "null", "auc_b", "correlation", "se", "se_null", "ratio", "target")
+        | floats("alpha")
+        | strings("alternative", "variance", "se_at", "note")
+    )
+
+
+PLAN = TableType(
+    name="plan",
+    functions=("power", "sample_size", "detectable_difference"),
+    columns=plan_columns,
+    recognize=has_columns(*plan_columns()),
+    ties=None,
+    drawing="rocframe.charts.plan_chart:plan_chart",
+    chart_options=(),
+)
+
+
+def _area_table(*names: str, ties: str, dots: DotStyle) -> TableType:
+    return TableType(
+        name="area",
+        functions=("area",),
+        columns=lambda: floats(*names),
+        recognize=ends_with(*names),  # tables of other types can have a column `auc`, too
+        ties=ties,
+        drawing=INTERVAL_CHART,
+        dots=dots,
+    )
+
+
+AREA = _area_table(
+    "auc",
+    ties=HALF_TIES,
+    dots=DotStyle(title=ROC_AREA_TITLE, axis="AUC", marks=("auc",), chance=0.5),
+)
+
+PARTIAL_AREA = _area_table(
+    "partial_auc",
+    ties=HALF_TIES,
+    dots=DotStyle(title=PARTIAL_AREA_TITLE, axis="Partial AUC", marks=("partial_auc",)),
+)
+
+AVERAGE_AUC = _area_table(
+    "auc_of_mean",
+    ties=HALF_TIES,
+    dots=DotStyle(title=MEAN_AREA_TITLE, axis="AUC", marks=("auc_of_mean",), chance=0.5),
+)
+
+AVERAGE_AREA = _area_table(
+    "area_of_mean",
+    ties=ROW_TIES,
+    dots=DotStyle(title=MEAN_AREA_TITLE, axis="Area", marks=("area_of_mean",)),
+)
+
+PRECISION_RECALL_AREA = _area_table(
+    "average_precision",
+    "pr_auc",
+    ties=ROW_TIES,
+    dots=DotStyle(
+        title="Area under the precision-recall curve",
+        axis="Area",
+        marks=("average_precision", "pr_auc"),
+    ),
+)
+
+LIFT_AREA = _area_table(
+    "auc",
+    "lift_area",
+    "lift_area_step",
+    ties=ROW_TIES,
+    dots=DotStyle(
+        title="Area under the lift chart",
+        axis="Area (positives)",
+        marks=("lift_area", "lift_area_step"),
+    ),
+)

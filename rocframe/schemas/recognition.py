@@ -1,0 +1,96 @@
+"""The list of all types of tables, and the type of a table with given columns.
+
+A new type of table needs one record in `TABLES`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocframe.schemas.areas import (
+    AREA,
+    AUC,
+    AUC_TEST,
+    AVERAGE_AREA,
+    AVERAGE_AUC,
+    LIFT_AREA,
+    PARTIAL_AREA,
+    PARTIAL_AUC,
+    PLAN,
+    PRECISION_RECALL_AREA,
+    SUMMARY,
+    TIE_BOUNDS,
+)
+from rocframe.schemas.averages import CURVE_AVERAGE, FOLD_AUC, METRIC_AVERAGE, POOLING_GAP
+from rocframe.schemas.calibration import CALIBRATION, CALIBRATION_SUMMARY, FIT, MURPHY_CURVES
+from rocframe.schemas.classes import MULTICLASS_AUC, MULTICLASS_LOSSES, VOLUME
+from rocframe.schemas.comparisons import (
+    AUC_COVARIANCE,
+    CHAINS,
+    COMBINATIONS,
+    COMPARISON,
+    CONTRAST,
+    COST_INTERVALS,
+    DECISION_INTERVALS,
+    DRIFT,
+    DRIFT_TEST,
+    GATE,
+    HULL_SHARES,
+)
+from rocframe.schemas.curves import BAND, CURVE, METRIC_INTERVALS, OPERATING_POINTS, SMOOTH_CURVES
+from rocframe.schemas.decisions import (
+    BEST_POINTS,
+    CONCAVITIES,
+    CONFUSION_MATRICES,
+    CONVEX_HULL,
+    COST_CURVES,
+    DECISION_CURVES,
+    EQUAL_COST_LINES,
+    H_MEASURE,
+    LC_INDEX,
+    MIXTURE,
+    RELATIVE_SUPERIORITY,
+    REPAIRED_AUC,
+    TIES,
+    TRANSFER,
+)
+from rocframe.schemas.table_type import Table, TableType, kind_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def table_of(columns: Sequence[str]) -> Table:
+    """Return the record of a table with these columns: its type, group columns and kind."""
+    recognized = ((table, table.recognize(columns)) for table in (*TABLES, OTHER))
+    return next(
+        Table(type=table, by=found[0], kind=found[1])
+        for table, found in recognized
+        if found is not None
+    )
+
+
+OTHER = TableType(
+    name="table",
+    functions=(),
+    columns=dict,
+    recognize=lambda columns: ((), kind_name(columns)),
+    ties=None,
+)
+
+# The type of a table is the first type in this list that recognizes the columns of the table. The
+# results of `at` and `operating_point` also have the columns of a curve, so their types must come
+# before `CURVE`.
+TABLES = (
+    *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
+    *(CONCAVITIES, REPAIRED_AUC, TRANSFER, METRIC_INTERVALS),
+    *(CONFUSION_MATRICES, MIXTURE, COMBINATIONS, CHAINS),
+    *(CONVEX_HULL, EQUAL_COST_LINES, TIES, TIE_BOUNDS, COST_CURVES, RELATIVE_SUPERIORITY, LC_INDEX),
+    *(DECISION_CURVES, DECISION_INTERVALS, COST_INTERVALS, CURVE),
+    *(DRIFT, DRIFT_TEST),
+    *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
+    *(POOLING_GAP, PLAN, CALIBRATION, CALIBRATION_SUMMARY, FIT),
+    *(MURPHY_CURVES, MULTICLASS_LOSSES),
+    *(COMPARISON, GATE, AUC_COVARIANCE, HULL_SHARES, CONTRAST, BAND, SMOOTH_CURVES),
+    *(AREA, PARTIAL_AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA, LIFT_AREA),
+)
