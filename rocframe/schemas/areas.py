@@ -1,4 +1,4 @@
-"""Columns and charts of tables of areas under curves, of their tests and plans, and of summaries."""
+"""Columns and charts of tables of areas under curves, of their tests and plans, and summaries."""
 
 from __future__ import annotations
 
