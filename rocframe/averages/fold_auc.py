@@ -79,9 +79,9 @@ def fold_auc(
         `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side. The result then has the group
-        column `model` (String) after `by`.
+        number is allowed, and scores are never transformed. For several models, pass a list, a
+        selector or a mapping from names to columns. The result then has the group column `model`
+        (String) after `by`.
     over : str or sequence of str, default "fold"
         Columns that identify the fold in which a row was tested.
     by : str or sequence of str, default None

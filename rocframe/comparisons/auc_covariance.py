@@ -72,8 +72,8 @@ def auc_covariance(
         `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side.
+        number is allowed, and scores are never transformed. For several models, pass a list, a
+        selector or a mapping from names to columns.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None

@@ -82,8 +82,8 @@ def chain(
         `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side.
+        number is allowed, and scores are never transformed. For several models, pass a list, a
+        selector or a mapping from names to columns.
     operator : {"or", "and"}, default "or"
         How the decisions of the models are joined.
     threshold : float, mapping or DataFrame, default None

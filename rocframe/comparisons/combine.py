@@ -81,8 +81,8 @@ def combine(
         `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side.
+        number is allowed, and scores are never transformed. For several models, pass a list, a
+        selector or a mapping from names to columns.
     threshold : float, mapping or DataFrame, default None
         Threshold of each model: one number for all models, a mapping from models to numbers, or a
         table of `operating_point` or `at` with the columns `between` and `threshold`. If the table

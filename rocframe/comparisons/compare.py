@@ -105,8 +105,8 @@ def compare(
         `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side.
+        number is allowed, and scores are never transformed. For several models, pass a list, a
+        selector or a mapping from names to columns.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
@@ -150,8 +150,8 @@ def compare(
     margin : float, default None
         Non-inferiority margin, at least 0 and below 1. Requires `baseline`, which is `model_a`. The
         test is one-sided. Its alternative hypothesis is that `model_b` is worse than `model_a` by
-        less than the margin. The p-value is below 0.05 if, for all differences in the interval with
-        `level=0.9`, `model_b` is worse by less than the margin.
+        less than the margin. The p-value is below 0.05 if `upper` of the interval with `level=0.9`
+        is below `margin`; for losses, if `lower` is above minus `margin`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the value of `model_a` is
         larger (`"greater"`) or smaller (`"less"`).

@@ -108,8 +108,8 @@ def decision_intervals(
         `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side.
+        number is allowed, and scores are never transformed. For several models, pass a list, a
+        selector or a mapping from names to columns.
     kind : {"decision", "cost"}, default "decision"
         Kind of curve. `"decision"`: the net benefit at probability thresholds, for scores in
         [0, 1]. `"cost"`: the lowest expected cost for each probability cost, for all scores.

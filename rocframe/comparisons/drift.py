@@ -94,9 +94,9 @@ def drift(
         `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side. The result then has the group
-        column `model` (String) after `by`.
+        number is allowed, and scores are never transformed. For several models, pass a list, a
+        selector or a mapping from names to columns. The result then has the group column `model`
+        (String) after `by`.
     over : str, default "window"
         Column of the windows. If `over` is `"window"` and the table has the column `window_end`,
         the result also has the column `window_end`, and windows that overlap are not tested against

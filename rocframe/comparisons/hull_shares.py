@@ -87,8 +87,8 @@ def hull_shares(
         `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side.
+        number is allowed, and scores are never transformed. For several models, pass a list, a
+        selector or a mapping from names to columns.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
@@ -136,9 +136,9 @@ def hull_shares(
         - `share_on_hull` (Float64) is the share of the resamples in which the model has a vertex of
           the common hull. If a class has fewer than two rows or clusters, the share is null.
         - `n_vertices` (Int64) is the number of vertices of the model on the hull of the data; null
-          if a class has no rows. The thresholds at which no scored row, or every scored row, is
-          predicted positive are vertices for all models and are not counted. A vertex of several
-          models is counted for each of these models.
+          if a class has no rows. The two ends of a curve, at which none or all of the scored rows
+          are predicted positive, are vertices for all models. They are not counted. A vertex of
+          several models is counted for each of these models.
         - `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of rows and of resamples.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           no_positives, no_negatives, one_positive, one_negative, redrawn, unmatched`. `redrawn:12`

@@ -57,9 +57,9 @@ def compress(
         columns: rows are merged only if all their scores are equal, so models can still be compared
         on the same rows.
     resolution : float, default None
-        Scores are rounded down to multiples of the largest power of two that is not above this
-        number, which is above 2**-1000 and below 2**900. With `relative=True`, it is above 2**-52
-        and below 1. None: scores are not rounded.
+        Scores are rounded down to multiples of a power of two: the largest one that is not above
+        `resolution`. `resolution` must be above 2**-1000 and below 2**900 or, with `relative=True`,
+        above 2**-52 and below 1. None: scores are not rounded.
     relative : bool, default False
         Round down to multiples of `resolution` times the largest power of two that is not above the
         absolute score. For example, `resolution=0.01, relative=True` changes a score by at most a

@@ -91,9 +91,9 @@ def curve(
         `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side. The result then has the group
-        column `model` (String) after `by`.
+        number is allowed, and scores are never transformed. For several models, pass a list, a
+        selector or a mapping from names to columns. The result then has the group column `model`
+        (String) after `by`.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     kind : str, default "roc"

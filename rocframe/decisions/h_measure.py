@@ -66,9 +66,9 @@ def h_measure(
         `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. A list, a selector or a mapping from
-        names to columns compares several models side by side. The result then has the group
-        column `model` (String) after `by`.
+        number is allowed, and scores are never transformed. For several models, pass a list, a
+        selector or a mapping from names to columns. The result then has the group column `model`
+        (String) after `by`.
     prior : (float, float) or str, default (2, 2)
         Parameters a and b of the beta distribution of the relative cost c of a false positive,
         c_fp / (c_fp + c_fn). With π for the prevalence: `"symmetric"` is Beta(2, 2).

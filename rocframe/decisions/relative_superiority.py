@@ -76,9 +76,10 @@ def relative_superiority(
         cost is c_fp / (c_fp + c_fn), as in `h_measure`, and the cost ratio is c_fp / c_fn, as in
         `hull`. The relative cost and the cost ratio fall as the probability cost rises.
 
-        - `largest_difference` (Float64) is the largest difference in the range between the lowest
-          cost of all other curves and the cost of this curve, both as `expected_cost` of
-          `cost_curve`. If there is no other curve, `largest_difference` is null.
+        - `largest_difference` (Float64) is the advantage over the other curves: the lowest cost of
+          all other curves minus the cost of this curve, where this difference is largest in the
+          range. Costs are on the scale of `expected_cost` of `cost_curve`. If there is no other
+          curve, `largest_difference` is null.
         - `n_best` (Int64) is the number of curves that have the lowest cost in the range. If
           several curves have the same best point, such as the trivial classifier for extreme costs,
           `n_best` is above 1, and each of these curves has a row.

@@ -67,10 +67,11 @@ def windows(
         Ends that belong to a window. `"left"`: window <= time < window_end. `"right"`: window <
         time <= window_end. `"both"`: both ends. `"none"`: no end.
     incomplete : {"keep", "drop"}, default "keep"
-        Handling of incomplete windows. The starts of the windows divide the time into steps of
-        length `every`. A window is incomplete if the window ends after the last step that has rows.
-        Only overlapping windows can be incomplete. `"drop"` leaves incomplete windows out. If the
-        table is shorter than one window, `"drop"` leaves out all rows with a time.
+        Handling of windows that extend beyond the data: they end after the last step of length
+        `every` that has rows. For example, if each day has a window of 28 days, the windows that
+        start in the last 27 days are incomplete. Only overlapping windows can be incomplete.
+        `"drop"` leaves incomplete windows out. If the table is shorter than one window, `"drop"`
+        leaves out all rows with a time.
 
     Returns
     -------

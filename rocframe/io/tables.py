@@ -252,13 +252,19 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        `table`, the type of table, such as "curve", "auc", "comparison" or "operating_points"
-        ("table" if the type is unknown); `kind`, the kind of curve; `by`, the group columns;
-        `rule`, the decision rule; `ties`, how tied scores are counted; `version` of rocframe;
-        `schema`, the version of the metadata; then the names and values that were passed to
-        `write`. Entries that do not apply are None. If the table has a column `prevalence` right of
-        `tn`, there is also the entry `prevalence`, the prevalence at which the rates were computed.
-        If the prevalence differs between rows, the entry is None.
+        The names and values that were passed to `write`, and these entries, which are None if they
+        do not apply:
+
+        - `table`: the type of table, such as "curve", "auc", "comparison" or "operating_points";
+          "table" if the type is unknown.
+        - `kind`: the kind of curve.
+        - `by`: the group columns.
+        - `rule`: the decision rule.
+        - `ties`: how tied scores are counted.
+        - `version`: the version of rocframe.
+        - `schema`: the version of the metadata.
+        - `prevalence`: only if the table has a column `prevalence` right of `tn`: the value of this
+          column, or None if the values differ.
 
     Raises
     ------

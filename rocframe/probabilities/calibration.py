@@ -104,9 +104,9 @@ def calibration(
         Column or expression with the true class: Boolean, 0/1 numbers, or, together with
         `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score, a probability of the positive class in [0, 1]. A list,
-        a selector or a mapping from names to columns compares several models side by side. The
-        result then has the group column `model` (String) after `by`.
+        Column or expression with the score, a probability of the positive class in [0, 1]. For
+        several models, pass a list, a selector or a mapping from names to columns. The result then
+        has the group column `model` (String) after `by`.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     method : str, default "quantile"

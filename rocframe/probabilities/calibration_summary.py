@@ -77,9 +77,9 @@ def calibration_summary(
         Column or expression with the true class: Boolean, 0/1 numbers, or, together with
         `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score, a probability of the positive class in [0, 1]. A list,
-        a selector or a mapping from names to columns compares several models side by side. The
-        result then has the group column `model` (String) after `by`.
+        Column or expression with the score, a probability of the positive class in [0, 1]. For
+        several models, pass a list, a selector or a mapping from names to columns. The result then
+        has the group column `model` (String) after `by`.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     method : {"quantile", "uniform"}, default "quantile"
@@ -169,8 +169,8 @@ def calibration_summary(
 
         - `calibration_intercept` and `calibration_slope` are also null if all scores are equal, or
           if a threshold separates the positives from the negatives.
-        - If all scores are 0, 1/2 or 1, `spiegelhalter_z` is infinite if a positive has the score 0
-          or a negative has the score 1, and null otherwise.
+        - `spiegelhalter_z` has no finite value if all scores are 0, 1/2 or 1. The value is then
+          infinite if a positive has the score 0 or a negative has the score 1, otherwise null.
         - `hosmer_lemeshow_p` is null if `hosmer_lemeshow_df` is 0.
 
     Raises
