@@ -1,1 +1,1 @@
-"""Areas under curves."""
+"""Areas under curves, their variances, and their ranges over all orders of tied rows."""

@@ -1,1 +1,1 @@
-"""Averages over folds and classes."""
+"""Averages of curves over folds and classes."""

@@ -1,1 +1,1 @@
-"""Confidence bands of ROC curves."""
+"""Confidence bands of ROC curves, and smooth curves."""

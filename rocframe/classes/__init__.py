@@ -1,1 +1,1 @@
-"""More than two classes."""
+"""Predictions of more than two classes."""

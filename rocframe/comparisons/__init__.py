@@ -1,1 +1,1 @@
-"""Comparisons of models."""
+"""Compare models or time windows, and combine the decisions of models."""

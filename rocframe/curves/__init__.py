@@ -1,1 +1,1 @@
-"""Curve tables."""
+"""Curve tables: one confusion matrix per group and threshold."""

@@ -1,1 +1,1 @@
-"""Read the columns of predictions and check them."""
+"""Read the columns of predictions, and check them."""

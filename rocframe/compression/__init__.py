@@ -1,0 +1,1 @@
+"""Compressed predictions: rows with equal label and score become one row with a count."""
