@@ -350,8 +350,8 @@ def at(points: Sequence[Point], axis: str, value: float) -> Point | None:
         return None
     if axis == "tpr":
         return next((p for p, r in zip(points, rates, strict=True) if r >= value), None)
-    kept = [p for p, r in zip(points, rates, strict=True) if r <= value]
-    return kept[-1] if kept else None
+    remaining = [p for p, r in zip(points, rates, strict=True) if r <= value]
+    return remaining[-1] if remaining else None
 
 
 class Between(NamedTuple):

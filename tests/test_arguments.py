@@ -272,7 +272,7 @@ NAMES = {
 }
 
 
-def test_names_of_other_packages_are_answered_with_ours():
+def test_names_of_other_packages_suggest_the_name_in_rocframe():
     with all_cases() as case:
         for name, hint in NAMES.items():
             for owner, prefix in ((rf, "rocframe."), (TABLE.roc, ".roc.")):

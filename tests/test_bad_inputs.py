@@ -419,7 +419,7 @@ def test_a_curve_table_in_place_of_predictions_is_named():
         )
 
 
-def test_an_eager_error_is_its_text_and_no_plan():
+def test_the_error_of_a_dataframe_has_no_query_plan():
     with pytest.raises(rf.RocframeError) as caught:
         rf.auc(pl.DataFrame(log()), "label", "scroe")
     assert str(caught.value) == (
@@ -737,7 +737,7 @@ def test_group_keys_of_any_type_sort_as_polars_sorts_them(frame, keys, options):
         assert_frame_equal(points.select("g"), groups)
 
 
-def test_rows_of_weight_zero_make_no_threshold_and_count_for_nothing(frame):
+def test_rows_of_weight_0_have_no_threshold_and_no_effect(frame):
     columns = log([*LABEL, True, False], [*SCORE, 0.7, nan], w=[1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
     without = log(w=[1.0] * 4)
     for missing in ("raise", "drop"):
@@ -912,7 +912,7 @@ def test_results_are_sorted_by_keys_and_falling_threshold(shuffled, frame):
     assert_frame_equal(areas, areas.sort("g", "model"))
 
 
-def test_given_thresholds_are_kept_to_the_bit_so_that_they_join(frame):
+def test_given_thresholds_are_unchanged_so_that_they_can_be_joined(frame):
     grid = [i * 0.1 for i in range(11)]  # 3 * 0.1 is no 0.3
     columns = log([True, False] * 6, [i * 0.1 for i in range(11)] + [0.35])
     curve = rf.curve(frame(columns), "label", "score", thresholds=grid).lazy().collect()
@@ -960,7 +960,7 @@ def test_an_empty_or_outlying_partial_range_raises(frame, rate, part):
     )
 
 
-def test_thresholds_beside_the_scores_repeated_and_in_any_order_are_a_table(frame):
+def test_thresholds_need_not_be_scores_and_may_be_repeated_and_unsorted(frame):
     given = [0.5, 99.0, -99.0, 0.5, inf, -0.0, 0.0]
     expected = counts(
         [inf, 99.0, 0.5, 0.0, -99.0],
@@ -997,7 +997,7 @@ def test_scores_are_not_guessed_to_be_logits_or_probabilities(frame):
     assert counted(frame, log(score=logits))["threshold"].to_list() == [inf, 2.0, -0.5, -3.0]
 
 
-def test_a_reversed_score_is_not_turned_around(frame):
+def test_a_score_worse_than_chance_is_not_reversed(frame):
     worst = rf.auc(frame(log(score=[0.1, 0.9, 0.2, 0.8])), "label", "score", ci=None)
     assert worst.lazy().collect()["auc"].to_list() == [0.0]
 
@@ -1102,11 +1102,11 @@ def good_and_bad() -> tuple[pl.DataFrame, pl.DataFrame]:
 @pytest.mark.parametrize(
     "verb", [verb for name, verb in VERBS.items() if name != "band of fixed width"]
 )
-def test_a_hundred_bad_groups_cost_a_thousand_good_ones_nothing(good_and_bad, verb, frame, options):
+def test_bad_groups_do_not_change_the_results_of_good_groups(good_and_bad, verb, frame, options):
     good, mixed = good_and_bad
     if verb is VERBS["decision intervals of models"]:
-        few = pl.col("g").fill_null(0) < 100
-        good, mixed = good.filter(few), mixed.filter(few)
+        subset = pl.col("g").fill_null(0) < 100
+        good, mixed = good.filter(subset), mixed.filter(subset)
     expected = verb(frame(good), by="g", missing="drop", **options).lazy().collect()
     actual = verb(frame(mixed), by="g", missing="drop", **options).lazy().collect()
     bad = actual.join(expected, on="g", how="anti", nulls_equal=True)
@@ -1120,11 +1120,11 @@ def test_a_hundred_bad_groups_cost_a_thousand_good_ones_nothing(good_and_bad, ve
 def test_each_kind_of_bad_group_has_its_note_in_one_call(good_and_bad):
     _, mixed = good_and_bad
     areas = rf.auc(mixed, "label", "score", by="g", weight="w", missing="drop")
-    wanted = [
+    expected = [
         *("no_positives", "no_negatives", "no_negatives", "one_positive", "one_negative"),
         *("zero_variance", "zero_variance", "zero_variance", "no_rows", "no_rows", "no_rows"),
         *("no_rows", "no_positives", "no_rows", "zero_variance", "zero_variance"),
     ]
     found = dict(areas.select("g", "note").rows())
     for i in range(100):
-        assert found[None if i == 0 else 9 * i + 0.5] == wanted[i % len(wanted)], i
+        assert found[None if i == 0 else 9 * i + 0.5] == expected[i % len(expected)], i

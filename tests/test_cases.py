@@ -91,7 +91,7 @@ def test_given_thresholds_show_the_worst_case_too(frame):
     ]
 
 
-def test_the_worst_case_weighs_and_repeats_its_unscored_rows(frame):
+def test_unscored_rows_of_the_worst_case_have_weights_and_counts(frame):
     weighted = confusion(curve(frame, labeled(), missing="worst", weight="w", thresholds=[]))
     counted = confusion(curve(frame, labeled(), missing="worst", count="n", thresholds=[]))
     # Positives weigh 1 + 3 + 4 + 7 + 10, negatives 2 + 5 + 6 + 8, of which 5 are unscored.
@@ -158,7 +158,7 @@ def test_the_error_counts_missing_rows_and_names_the_first_group(frame, column, 
     )
 
 
-def test_a_row_that_does_not_say_how_many_it_stands_for_is_left_out_as_one(frame):
+def test_a_row_with_a_missing_count_is_left_out_and_counted_once(frame):
     rows = {
         "label": [1, 0, 1, 0, 0],
         "score": [0.9, 0.4, 0.4, 0.1, 0.99],
@@ -171,7 +171,7 @@ def test_a_row_that_does_not_say_how_many_it_stands_for_is_left_out_as_one(frame
     assert curves["tn"].to_list() == [4, 4, 3, 0]
 
 
-def test_rows_of_weight_or_count_zero_are_no_rows_even_where_they_are_missing(frame):
+def test_rows_of_weight_or_count_0_are_ignored_even_if_values_are_missing(frame):
     rows = {
         "label": [True, False, True, None],
         "score": [0.9, 0.4, None, 0.5],
@@ -188,7 +188,7 @@ def test_rows_of_weight_or_count_zero_are_no_rows_even_where_they_are_missing(fr
         ]
 
 
-def test_a_group_without_usable_rows_is_its_top_row(frame):
+def test_a_group_without_usable_rows_has_only_the_row_at_infinity(frame):
     rows = {
         "g": ["dropped", "weightless", "whole", "whole"],
         "label": [True, True, True, False],
@@ -281,7 +281,7 @@ def test_counts_and_weights_multiply(frame):
 
 
 @pytest.mark.parametrize("rows", [1, 2])
-def test_messages_count_rows_in_grammar(frame, rows):
+def test_messages_use_singular_and_plural(frame, rows):
     columns = {
         "label": [1, 0, 1],
         "score": [0.1, 0.2, 0.3],

@@ -123,7 +123,7 @@ def test_vote_has_three_age_bands_with_both_classes() -> None:
     assert_frame_equal(bands, pl.DataFrame(expected), check_dtypes=False)
 
 
-def test_vote_has_models_full_of_ties_and_models_without() -> None:
+def test_vote_has_models_with_and_without_many_ties() -> None:
     distinct = dict(datasets.vote().group_by("model").agg(pl.col("score").n_unique()).iter_rows())
     assert distinct == {
         "logistic_regression": 944,
@@ -148,7 +148,7 @@ def test_digits_has_five_folds_with_all_ten_classes() -> None:
     assert (folds["label"] == 10).all()
 
 
-def test_digits_has_a_model_full_of_ties() -> None:
+def test_digits_has_a_model_with_many_ties() -> None:
     tree = datasets.digits().filter(model="decision_tree")
     # At most twenty leaves in each of five trees, for 1797 images.
     assert tree.select(pl.max_horizontal(pl.col(CLASSES).n_unique())).item() <= 100

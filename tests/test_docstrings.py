@@ -416,8 +416,8 @@ def test_the_columns_and_parameters_of_smooth_are_those_documented():
 
 
 def test_the_columns_of_intervals_are_those_documented():
-    made = rf.intervals(PREDICTIONS, "label", "score", metrics="auc", by="model", ci=None)
-    assert made.columns == ["model", *names(rf.intervals, 0)]
+    result = rf.intervals(PREDICTIONS, "label", "score", metrics="auc", by="model", ci=None)
+    assert result.columns == ["model", *names(rf.intervals, 0)]
     assert names(rf.intervals, 1) == [
         *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
         *("zero_variance", "no_solution", "redrawn"),
@@ -438,8 +438,8 @@ def test_the_columns_of_at_are_those_documented():
 def test_the_columns_of_simplify_are_those_documented():
     simple = rf.simplify(CURVES)
     assert simple.columns == [*CURVES.columns, *names(rf.simplify, 0)]
-    few = rf.curve(PREDICTIONS, "label", "score", by="model", max_error=0.1)
-    assert few.columns == simple.columns
+    subset = rf.curve(PREDICTIONS, "label", "score", by="model", max_error=0.1)
+    assert subset.columns == simple.columns
 
 
 def test_the_columns_of_area_are_those_documented():

@@ -38,13 +38,13 @@ every_error = pytest.mark.parametrize("error", BASES, ids=lambda error: error.__
 
 
 def test_the_list_of_errors_is_whole():
-    made = {
+    result = {
         value
         for value in vars(errors).values()
         if inspect.isclass(value) and issubclass(value, rf.RocframeError)
     }
-    assert made == {rf.RocframeError, *BASES}
-    assert errors.__all__ == sorted(error.__name__ for error in made)
+    assert result == {rf.RocframeError, *BASES}
+    assert errors.__all__ == sorted(error.__name__ for error in result)
     assert {name for name in rf.__all__ if name.endswith("Error")} == set(errors.__all__)
 
 
@@ -61,7 +61,7 @@ def test_an_error_is_caught_by_our_name_and_by_the_nearest_of_python_or_polars(e
 
 
 @every_error
-def test_an_error_is_made_again_from_its_text(error):
+def test_an_error_is_restored_from_its_text(error):
     first = error("weight='w': something.\nDo this.")
     assert str(first) == "weight='w': something.\nDo this."
     for again in (
@@ -86,7 +86,7 @@ def test_the_message_of_a_lazy_frame_has_no_query_plan(run):
 
 @every_error
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
-def test_an_error_goes_through_a_node_and_through_the_schema(error, engine):
+def test_an_error_keeps_its_class_in_a_node_and_in_the_schema(error, engine):
     def fail(*_: object) -> pl.LazyFrame:
         raise error("weight='w': something.\nDo this.")
 
@@ -266,12 +266,12 @@ every_text = pytest.mark.parametrize(("error", "text"), TEXTS.values(), ids=TEXT
 
 
 @every_text
-def test_a_message_reads_as_prose(error, text):
+def test_a_message_has_exactly_this_text(error, text):
     assert str(error) == text
 
 
 @every_text
-def test_a_message_says_where_then_what_then_what_to_do(error, text):
+def test_a_message_states_the_argument_then_the_problem_then_a_remedy(error, text):
     first, *rest = text.split("\n")
     assert re.match(r"[\w./]+(='?[^:]*)?: .+[.?]", first)
     assert rest
@@ -291,7 +291,7 @@ def test_values_in_messages_stay_on_one_line_and_short():
     assert len(format_value(list(range(1000)))) == 101
 
 
-def test_lists_in_messages_end_with_how_many_are_left():
+def test_lists_in_messages_end_with_the_number_of_remaining_items():
     assert format_list("ab") == "'a', 'b'"
     assert format_list(range(12)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"
     assert format_list(range(12), most=2) == "0, 1 and 10 more"

@@ -65,22 +65,22 @@ def assert_query_equal(query, wanted):
 @every_mass
 def test_group_by_returns_one_value_per_group(method, mass):
     expression = number(method, mass)
-    wanted = in_parts(GROUPS, expression, [pl.col("group").first()])
-    assert_query_equal(TABLE.lazy().group_by("group").agg(expression).sort("group"), wanted)
+    expected = in_parts(GROUPS, expression, [pl.col("group").first()])
+    assert_query_equal(TABLE.lazy().group_by("group").agg(expression).sort("group"), expected)
     eager = TABLE.group_by("group", maintain_order=True).agg(expression).sort("group")
-    assert_frame_equal(eager, wanted, **ROUNDING)
+    assert_frame_equal(eager, expected, **ROUNDING)
 
 
 @every_method
 @every_mass
 def test_over_repeats_the_value_of_a_group_or_returns_one_per_row(method, mass):
     expression = number(method, mass)
-    wanted = pl.concat(
+    expected = pl.concat(
         part.with_columns(expression.alias("number"))
         for part in TABLE.partition_by("group", maintain_order=True)
     ).sort("time")
     query = TABLE.lazy().with_columns(expression.over("group").alias("number"))
-    assert_query_equal(query, wanted)
+    assert_query_equal(query, expected)
 
 
 @every_method
@@ -99,8 +99,8 @@ def test_dynamic_windows_have_one_value_each(method, mass):
     expression = number(method, mass)
     query = TABLE.lazy().set_sorted("time").group_by_dynamic("time", every="5i", period="8i")
     parts = [TABLE.filter(pl.col("time").is_between(t, t + 7)) for t in range(0, 16, 5)]
-    wanted = in_parts(parts, expression, [pl.col("time").first()])
-    assert_query_equal(query.agg(expression), wanted)
+    expected = in_parts(parts, expression, [pl.col("time").first()])
+    assert_query_equal(query.agg(expression), expected)
 
 
 @every_aggregate
@@ -109,16 +109,16 @@ def test_rolling_windows_have_one_value_each(method, mass):
     expression = number(method, mass)
     plan = TABLE.lazy().set_sorted("time")
     parts = [TABLE.filter(pl.col("time").is_between(t - 5, t)) for t in range(16)]
-    wanted = in_parts(parts, expression, [pl.col("time").last()])
-    assert_query_equal(plan.rolling("time", period="6i").agg(expression), wanted)
-    assert_query_equal(plan.select("time", expression.rolling("time", period="6i")), wanted)
+    expected = in_parts(parts, expression, [pl.col("time").last()])
+    assert_query_equal(plan.rolling("time", period="6i").agg(expression), expected)
+    assert_query_equal(plan.select("time", expression.rolling("time", period="6i")), expected)
 
 
 @every_row_wise
 def test_row_wise_values_of_a_group_are_a_list_in_row_order(method):
     expression = number(method, {})
-    wanted = in_parts(GROUPS, expression.implode(), [pl.col("group").first()])
-    assert_query_equal(TABLE.lazy().group_by("group").agg(expression).sort("group"), wanted)
+    expected = in_parts(GROUPS, expression.implode(), [pl.col("group").first()])
+    assert_query_equal(TABLE.lazy().group_by("group").agg(expression).sort("group"), expected)
 
 
 @every_method
@@ -137,8 +137,8 @@ def test_several_score_columns_keep_their_names_and_are_read_by_dtype(method, sc
     single = [expression_method(pl.col(name), method)("label") for name in ("score", "rank")]
     assert_frame_equal(TABLE.select(expression), TABLE.select(single))
     query = TABLE.lazy().group_by("group").agg(expression).sort("group")
-    wanted = TABLE.group_by("group").agg(single).sort("group")
-    assert_frame_equal(query.collect(), wanted)
+    expected = TABLE.group_by("group").agg(single).sort("group")
+    assert_frame_equal(query.collect(), expected)
 
 
 @every_method
@@ -155,8 +155,8 @@ def test_label_weight_and_count_may_be_expressions(method):
         expression_method(pl.col("score"), method)(pl.col("label") == 1, **options)
     )
     # Twice the weight is the same weight.
-    wanted = TABLE.select(number(method, {"weight": "weight", "count": "n"}))
-    assert_frame_equal(found, wanted, **ROUNDING)
+    expected = TABLE.select(number(method, {"weight": "weight", "count": "n"}))
+    assert_frame_equal(found, expected, **ROUNDING)
 
 
 @every_method
@@ -184,7 +184,7 @@ def test_expressions_are_part_of_larger_ones():
         lower=pl.col("score").neg().roc.auc("label"),
     )
     parts = TABLE.partition_by("group", maintain_order=True)
-    wanted = pl.DataFrame(
+    expected = pl.DataFrame(
         {
             "group": [part["group"][0] for part in parts],
             "difference": [
@@ -200,7 +200,7 @@ def test_expressions_are_part_of_larger_ones():
         },
         schema_overrides=dict.fromkeys(["difference", "late", "lower"], pl.Float64),
     )
-    assert_frame_equal(found, wanted, rel_tol=0, abs_tol=1e-15)  # 1 - AUC is rounded
+    assert_frame_equal(found, expected, rel_tol=0, abs_tol=1e-15)  # 1 - AUC is rounded
 
 
 @every_method

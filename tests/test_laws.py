@@ -84,7 +84,7 @@ def test_the_four_counts_add_up_to_the_same_totals_in_every_row(kind, table, mis
 
 
 @given(kind=any_kind, table=tables())
-def test_no_row_is_positive_above_all_scores_and_every_row_at_the_lowest_score(kind, table):
+def test_no_row_is_predicted_positive_at_infinity_and_all_rows_at_the_lowest_score(kind, table):
     curve = whole(table, kind)
     first = curve.group_by("group", maintain_order=True).first()
     last = curve.group_by("group", maintain_order=True).last()

@@ -180,7 +180,7 @@ def test_nothing_is_read_before_collect(probe, verb):
 
 
 @every_node
-def test_a_plan_is_collected_as_often_as_one_likes(scan, verb):
+def test_a_plan_can_be_collected_several_times(scan, verb):
     table = verb(scan, "g")
     assert_frame_equal(table.collect(), table.collect())
     assert_frame_equal(table.head(2).collect(), table.collect().head(2))
@@ -234,10 +234,10 @@ def test_a_filter_on_one_of_two_keys_reaches_the_scan(scan, verb):
 @pytest.mark.slow
 @every_node
 @without_and_with_groups
-def test_a_filter_on_what_the_verb_made_stays_behind_it(scan, verb, by):
+def test_a_filter_on_a_result_column_is_applied_after_the_function(scan, verb, by):
     table, lazy = eager(verb, by), verb(scan, by)
-    made = [name for name in table.columns if name not in {"g", "h", "model"}]
-    for name in made:
+    result = [name for name in table.columns if name not in {"g", "h", "model"}]
+    for name in result:
         where = pl.col(name).is_not_null()
         if table.schema[name].is_numeric():
             where &= pl.col(name) >= (table[name].median() or 0)
@@ -246,14 +246,14 @@ def test_a_filter_on_what_the_verb_made_stays_behind_it(scan, verb, by):
         assert_frame_equal(plan.collect(), table.filter(where))
 
 
-def test_a_filter_on_models_stays_behind_the_verb(scan):
+def test_a_filter_on_models_is_applied_after_the_function(scan):
     plan = VERBS["auc of models"](scan, "g").filter(pl.col("model") == "b", pl.col("g") == "a")
     assert 'SELECTION: col("g") == "a"' in plan.explain()
     expected = rf.auc(PREDICTIONS.filter(g="a"), "label", {"b": "other"}, by="g")
     assert_frame_equal(plan.collect(), expected)
 
 
-def test_a_filter_on_groups_waits_for_scores_that_look_at_other_rows(scan):
+def test_a_filter_on_groups_is_applied_after_scores_that_depend_on_other_rows(scan):
     rank, share = pl.col("score").rank(), pl.col("score") / pl.col("score").max().over("h")
     for score in (rank, share):
         plan = rf.curve(scan, "label", score, by="g").filter(g="b")
@@ -289,7 +289,7 @@ CUTS = {
 @pytest.mark.slow
 @every_node
 @without_and_with_groups
-def test_cutting_rows_off_is_the_same_before_and_after_collect(scan, verb, by):
+def test_a_slice_gives_the_same_rows_before_and_after_collect(scan, verb, by):
     whole, lazy = eager(verb, by), verb(scan, by)
     # The table without keys has one row for most functions, so one engine is enough.
     engines = ("in-memory", "streaming") if by else ("in-memory",)
@@ -360,7 +360,7 @@ CHOICES = {
 
 @pytest.mark.slow
 @every_node
-def test_choosing_groups_is_the_same_before_and_after_collect(scan, verb):
+def test_a_filter_on_groups_gives_the_same_rows_before_and_after_collect(scan, verb):
     whole, lazy = eager(verb, ("g", "h")), verb(scan, ("g", "h"))
     with all_cases() as case:
         for name, choose in CHOICES.items():
@@ -397,7 +397,7 @@ def test_a_plan_survives_pickling(scan, verb):
 
 
 @every_node
-def test_a_table_is_sunk_as_it_is_collected(scan, verb, tmp_path):
+def test_a_sink_writes_the_collected_table(scan, verb, tmp_path):
     verb(scan, "g").sink_parquet(tmp_path / "table.parquet")
     assert_frame_equal(pl.read_parquet(tmp_path / "table.parquet"), eager(verb, "g"))
 
@@ -490,10 +490,10 @@ def test_options_are_checked_at_the_call(probe):
             call()
 
 
-def test_a_filter_spares_the_groups_it_leaves_out_their_errors(scan):
+def test_a_filter_prevents_errors_of_the_groups_that_it_leaves_out(scan):
     rows = scan.with_columns(score=pl.when(pl.col("g") != "a").then("score"))
-    kept = auc(rows, "g").filter(g="b").collect()
-    assert_frame_equal(kept, auc(PREDICTIONS, "g").filter(g="b"))
+    remaining = auc(rows, "g").filter(g="b").collect()
+    assert_frame_equal(remaining, auc(PREDICTIONS, "g").filter(g="b"))
     with pytest.raises(rf.MissingValuesError):
         auc(rows, "g").collect()
 
@@ -514,7 +514,7 @@ def test_the_accessor_does_not_keep_its_frame_alive(lazy):
         gc.enable()
 
 
-def test_a_plan_does_not_keep_the_table_it_gave_alive(scan):
+def test_a_plan_does_not_keep_its_result_in_memory(scan):
     plan = curve(scan, "g")
     gone = weakref.ref(plan.collect())
     gc.collect()

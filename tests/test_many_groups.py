@@ -151,8 +151,8 @@ def test_simplified_curves_of_few_rows_keep_all_corners():
     corners = rf.curve(tiny, "label", "score", by="g").filter(is_corner)
     actual = rf.curve(tiny, "label", "score", by="g", max_error=0.01)
     assert actual["error"].max() < 1e-15
-    kept = corners.join(actual, on=["g", "threshold"], how="semi", nulls_equal=True)
-    assert kept.height == corners.height
+    remaining = corners.join(actual, on=["g", "threshold"], how="semi", nulls_equal=True)
+    assert remaining.height == corners.height
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_python_is_not_called_group_by_group(verb):
     assert pstats.Stats(profile).total_calls < n_groups
 
 
-def test_temporary_frames_are_gone_as_soon_as_they_are_used():
+def test_temporary_frames_are_released_after_their_use():
     gone = []
     gc.disable()
     try:

@@ -129,7 +129,7 @@ def test_columns_of_any_name_play_any_role(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS_ON_CURVES.values(), ids=VERBS_ON_CURVES)
-def test_keys_of_any_name_go_through_what_reads_curves(frame, verb):
+def test_functions_on_curves_accept_group_columns_of_any_name(frame, verb):
     curves = rf.curve(PREDICTIONS, "label", "score", by="g")
 
     def with_keys(names):
@@ -158,7 +158,7 @@ def test_a_score_of_any_name_is_a_model_of_that_name():
 
 
 @pytest.mark.parametrize("role", ["id", "between"])
-def test_what_pairs_rows_may_have_any_name(role):
+def test_columns_that_pair_rows_may_have_any_name(role):
     rows = PREDICTIONS.with_columns(who=pl.col("g").replace("a", "c"), i=pl.int_range(8) // 4)
     rows = rows.with_columns(i=pl.int_range(pl.len()).over("who"), label=pl.int_range(8) % 2 == 0)
     roles = {"id": "i", "between": "who"}
@@ -292,7 +292,7 @@ def test_a_metric_given_twice_raises(frame):
     )
 
 
-def test_an_alias_makes_a_column_of_its_own_beside_the_metric(frame):
+def test_an_alias_is_an_additional_column(frame):
     curve = rf.curve(like(frame, PREDICTIONS), "label", "score", metrics=["tnr", "specificity"])
     columns = curve.lazy().collect()
     assert columns.columns[-2:] == ["tnr", "specificity"]
@@ -341,7 +341,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize(("verb", "options", "names"), TABLES.values(), ids=TABLES)
-def test_a_group_called_like_a_column_of_the_table_raises(frame, verb, options, names):
+def test_a_group_column_with_the_name_of_a_column_raises_an_error(frame, verb, options, names):
     roles = {"label": "label", "score": "score", **options}
     for name in names:
         with pytest.raises(rf.ReservedColumnError) as caught:
@@ -434,7 +434,7 @@ def test_several_scores_make_the_key_model_themselves(frame):
         "simplify",
     ],
 )
-def test_a_key_of_curves_called_like_a_column_to_be_made_raises(frame, verb, names):
+def test_a_group_column_with_the_name_of_a_new_column_raises_an_error(frame, verb, names):
     curves = rf.curve(PREDICTIONS, "label", "score", by="g")
     for name in names:
         for by in (None, name):

@@ -126,7 +126,7 @@ def test_a_method_does_what_the_function_does(frame):
     assert_frame_equal(curves.roc.area(kind="pr"), rf.area(curves, kind="pr"))
 
 
-def test_one_accessor_answers_several_times(frame):
+def test_an_accessor_can_be_used_several_times(frame):
     accessor = frame(PREDICTIONS).roc
     first = accessor.auc("label", "score")
     assert_frame_equal(accessor.auc("label", "score"), first)
@@ -143,7 +143,7 @@ def test_label_and_score_are_the_only_arguments_by_position(frame, verb):
 
 
 @pytest.mark.parametrize("name", ["aucs", "roc_auc", "Curve", "write", "read", "to_dict"])
-def test_what_is_not_ours_is_no_attribute(frame, name):
+def test_unknown_names_raise_attribute_error(frame, name):
     with pytest.raises(AttributeError) as caught:
         getattr(frame(PREDICTIONS).roc, name)
     assert str(caught.value).startswith(
@@ -161,7 +161,7 @@ def test_series_have_no_accessor():
         pl.Series([0.5]).roc  # noqa: B018
 
 
-def test_the_names_of_polars_are_left_alone(frame):
+def test_only_the_attribute_roc_is_added_to_frames(frame):
     rows = frame(PREDICTIONS)
     assert [name for name in dir(rows) if name.startswith("roc")] == ["roc"]
     assert not hasattr(rows, "auc")

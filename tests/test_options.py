@@ -450,7 +450,7 @@ def test_several_numbers_come_in_any_container(several):
     assert_frame_equal(curve(thresholds=several), curve(thresholds=[float(one) for one in several]))
 
 
-def test_a_metric_of_ones_own_may_use_the_rates():
+def test_an_expression_may_use_the_rates():
     gain = (pl.col("tpr") - pl.col("fpr")).alias("gain")
     assert_frame_equal(curve(metrics=gain), curve(metrics="youden").rename({"youden": "gain"}))
 
@@ -485,7 +485,7 @@ def test_a_curve_table_without_keys_or_rows_is_no_curve(verb):
 
 
 @pytest.mark.parametrize("name", ["threshold", "tp", "auc"])
-def test_no_column_of_the_walk_or_of_the_result_is_a_key(name):
+def test_columns_of_the_curve_or_of_the_result_cannot_be_group_columns(name):
     table = rf.curve(pl.DataFrame({"y": [1, 0], "s": [0.9, 0.1]}), "y", "s")
     with pytest.raises(rf.ReservedColumnError if name != "auc" else rf.MissingColumnError):
         rf.area(table, by=name)

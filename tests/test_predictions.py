@@ -628,7 +628,7 @@ def test_a_column_named_count_must_be_declared(frame):
     assert repeated.lazy().collect()["n_pos"].to_list() == [5]
 
 
-def test_the_node_reads_private_names_that_no_group_has():
+def test_private_names_differ_from_the_names_of_groups():
     roles = Roles(label="label", score=["svm", "tree"], by=["(label)", "((label))"])
     plan = PREDICTIONS.lazy().with_columns(pl.lit(1).alias("(label)"), pl.lit(2).alias("((label))"))
     bound = bind_roles(plan, plan.collect_schema(), roles, ("auc",))

@@ -159,15 +159,15 @@ def test_delong_1988_three_markers_of_43_patients(way):
     rows = pl.DataFrame(DELONG["rows"], orient="row", schema=DELONG["columns"])
     markers = ["alb", "totscore", "tp"]
     if way == "models":
-        made = rf.auc(rows, "popind", markers, ci="delong")
+        result = rf.auc(rows, "popind", markers, ci="delong")
     else:
         long = rows.unpivot(markers, index="popind", variable_name="model")
-        made = rf.auc(long, "popind", "value", by="model", ci="delong")
+        result = rf.auc(long, "popind", "value", by="model", ci="delong")
     expected = pl.DataFrame({"model": markers, "auc": DELONG["auc"], "se": DELONG["se"]})
     # Printed in full by R; two correct roundings differ in the last digit.
-    assert_frame_equal(made.select("model", "auc", "se"), expected, rel_tol=1e-13, abs_tol=0)
-    assert made["auc"].round(4).to_list() == [0.7366, 0.7258, 0.6478]
-    assert made["se"].round(4).to_list() == [0.0927, 0.1028, 0.1000]
+    assert_frame_equal(result.select("model", "auc", "se"), expected, rel_tol=1e-13, abs_tol=0)
+    assert result["auc"].round(4).to_list() == [0.7366, 0.7258, 0.6478]
+    assert result["se"].round(4).to_list() == [0.0927, 0.1028, 0.1000]
 
 
 def test_muschelli_2019_a_binary_predictor():

@@ -68,7 +68,7 @@ def assert_rate(table: pl.DataFrame, name: str, rel: float, **settings: object) 
             assert one == pytest.approx(other, rel=rel, abs=absolute), name
 
 
-def test_the_formulas_here_are_of_all_rates_there_are():
+def test_every_rate_has_a_formula_in_this_file():
     some = oracles.rates(oracles.Point(0.5, *map(Fraction, (1, 2, 3, 4))))
     assert set(some) == set(RATES)
 
@@ -193,7 +193,7 @@ def test_ratios_of_an_undefined_rate_are_undefined():
     assert curve.select(ratios).null_count().row(0) == (3, 3, 3)
 
 
-def test_where_nothing_is_called_f_is_zero_and_precision_undefined():
+def test_without_positive_predictions_f1_is_0_and_precision_is_undefined():
     table = matrices([(0, 0, 3, 4), (0, 0, 0, 4)], [INF], pl.Int64)
     names = ["f1", "f_beta", "jaccard", "precision", "lift"]
     rows = table.select(RATES[name].expr() for name in names).rows()
@@ -220,7 +220,7 @@ def test_the_axes_of_a_kind_follow_the_prevalence_too():
     assert curve.row(-1)[-2:] == pytest.approx((1.0, 1.0), rel=1e-14)
 
 
-def test_costs_that_are_not_named_are_nothing():
+def test_costs_that_are_not_given_are_0():
     table = matrices([(1, 2, 3, 4)], [0.5], pl.Int64)
     for costs, paid in (({"fn": 5}, 15), ({"fp": 1, "tp": -1}, 1), ({}, 0)):
         row = table.select(RATES["expected_cost"].expr(Settings(costs=costs))).row(0)

@@ -58,8 +58,8 @@ def test_areas_of_the_vote_log_are_scikit_learns(kind, frame):
 
 def test_areas_of_each_fold_are_scikit_learns():
     folds = pl.DataFrame(FROZEN["folds"]).sort("model", "fold")
-    made = rf.auc(rf.datasets.vote(), "label", "score", by=["model", "fold"])
-    actual = made.select("model", pl.col("fold").cast(pl.Int64), "n_pos", "n_neg", roc_auc="auc")
+    result = rf.auc(rf.datasets.vote(), "label", "score", by=["model", "fold"])
+    actual = result.select("model", pl.col("fold").cast(pl.Int64), "n_pos", "n_neg", roc_auc="auc")
     expected = folds.select(actual.columns)
     assert_frame_equal(actual, expected, rel_tol=0, abs_tol=CLOSE)
     curves = rf.curve(rf.datasets.vote(), "label", "score", by=["model", "fold"], kind="pr")

@@ -162,7 +162,7 @@ def test_the_metadata_contain_the_kind_of_a_curve(tmp_path, kind):
     assert metadata_of(tmp_path, table) == ("curve", kind, [], "a tie is one row")
 
 
-def test_a_curve_without_its_rates_has_no_kind(tmp_path):
+def test_a_curve_without_rates_has_no_kind(tmp_path):
     table = curve().select("model", "threshold", "tp", "fp", "fn", "tn")
     assert metadata_of(tmp_path, table) == ("curve", None, ["model"], "a tie is one row")
 
@@ -253,7 +253,7 @@ def test_group_columns_named_at_and_value_make_no_operating_points(tmp_path):
     assert metadata_of(tmp_path, table)[:3] == ("curve", "roc", ["at", "value", "day"])
 
 
-def test_any_other_table_is_a_table(tmp_path):
+def test_an_unknown_table_has_the_type_table(tmp_path):
     assert metadata_of(tmp_path, LOG) == ("table", None, [], None)
 
 

@@ -317,8 +317,8 @@ def test_groups_in_one_table_have_the_results_of_separate_tables(table, more):
 
 @given(table=tables(mass={"count": COUNTS}))
 def test_the_area_is_the_middle_of_its_tie_bounds(table):
-    made = grouped(table, count="count").drop_nulls("auc")
-    low, auc, high = (made[f"auc{end}"] for end in ("_pessimistic", "", "_optimistic"))
+    result = grouped(table, count="count").drop_nulls("auc")
+    low, auc, high = (result[f"auc{end}"] for end in ("_pessimistic", "", "_optimistic"))
     assert ((low >= 0) & (low <= auc) & (auc <= high) & (high <= 1)).all()
     assert ((low + high) / 2).to_list() == pytest.approx(auc.to_list(), abs=2e-16)
 

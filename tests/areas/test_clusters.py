@@ -139,10 +139,10 @@ def test_limits_of_an_auc_of_1_use_the_numbers_of_clusters():
         {"label": [1, 1, 1, 0, 0, 0], "score": [6, 5, 4, 3, 2, 1], "user": list("aabcde")}
     )
     found = rf.auc(predictions, "label", "score", cluster="user")
-    few = pl.DataFrame({"label": [1, 1, 0, 0, 0], "score": [5, 4, 3, 2, 1]})
+    subset = pl.DataFrame({"label": [1, 1, 0, 0, 0], "score": [5, 4, 3, 2, 1]})
     columns = ["lower", "upper", "ci_method"]
     assert_frame_equal(
-        found.select(columns), rf.auc(few, "label", "score", ci="newcombe").select(columns)
+        found.select(columns), rf.auc(subset, "label", "score", ci="newcombe").select(columns)
     )
 
 

@@ -39,9 +39,9 @@ def test_the_expression_equals_the_result_of_auc(weights, table):
     found = actual(table, SCORE.auc("label", **weights))
     given = {"count": None} | weights
     verb = rf.auc(table, "label", "score", by="group", ci=None, missing="drop", **given)
-    wanted = verb.select("group", score="auc")
+    expected = verb.select("group", score="auc")
     tolerance = ROUNDING if "weight" in weights else 0
-    assert_frame_equal(found, wanted, rel_tol=0, abs_tol=tolerance)
+    assert_frame_equal(found, expected, rel_tol=0, abs_tol=tolerance)
 
 
 @given(table=holed())
@@ -60,9 +60,9 @@ def test_integers_that_are_equal_as_float64_are_distinguished(dtype, pairs):
     pos = [score for label, score in pairs if label]
     neg = [score for label, score in pairs if not label]
     twice = sum((x > y) + (x >= y) for x in pos for y in neg)
-    wanted = float(Fraction(twice, 2 * len(pos) * len(neg))) if pos and neg else None
+    expected = float(Fraction(twice, 2 * len(pos) * len(neg))) if pos and neg else None
     found = table.select(SCORE.auc("label"))
-    assert_frame_equal(found, pl.DataFrame({"score": [wanted]}, schema={"score": pl.Float64}))
+    assert_frame_equal(found, pl.DataFrame({"score": [expected]}, schema={"score": pl.Float64}))
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_scores_of_any_dtype_are_ranked_without_conversion(dtype):
         weighted=SCORE.auc("label", weight=pl.lit(2)),
         rate=SCORE.tpr("label").max(),
     )
-    wanted = pl.DataFrame({"plain": [0.5], "counted": [0.5], "weighted": [0.5], "rate": [1.0]})
-    assert_frame_equal(found, wanted, check_exact=True)
+    expected = pl.DataFrame({"plain": [0.5], "counted": [0.5], "weighted": [0.5], "rate": [1.0]})
+    assert_frame_equal(found, expected, check_exact=True)
 
 
 def test_products_of_counts_beyond_int64_are_exact():
@@ -158,11 +158,11 @@ def test_results_equal_those_of_scikit_learn(ties):
         # McClish's scale is what scikit-learn has for max_fpr.
         part=SCORE.auc("label", fpr=(0, 0.2), standardize="mcclish"),
     )
-    wanted = pl.DataFrame(
+    expected = pl.DataFrame(
         {
             "plain": [metrics.roc_auc_score(label, score)],
             "weighted": [metrics.roc_auc_score(label, score, sample_weight=weight)],
             "part": [metrics.roc_auc_score(label, score, max_fpr=0.2)],
         }
     )
-    assert_frame_equal(found, wanted, rel_tol=0, abs_tol=ROUNDING)
+    assert_frame_equal(found, expected, rel_tol=0, abs_tol=ROUNDING)

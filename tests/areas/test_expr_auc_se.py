@@ -21,7 +21,7 @@ def error(cases):
 @pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @examples(1 / 2)
 @given(table=holed())
-def test_it_is_delongs_error_and_null_where_that_is_zero_or_undefined(weights, table):
+def test_the_standard_error_is_delongs_and_null_if_it_is_0_or_undefined(weights, table):
     found = actual(table, SCORE.auc_se("label", **weights))
     # The root of a variance that is the small sum of squared differences of rounded placements.
     assert_frame_equal(found, expected(table, weights, error), rel_tol=1e-9, abs_tol=1e-12)
@@ -50,8 +50,8 @@ def test_hanley_and_mcneils_table_has_the_published_error():
     found = table.select(
         area=SCORE.auc("abnormal", count="count"), error=SCORE.auc_se("abnormal", count="count")
     )
-    wanted = pl.DataFrame({"area": [0.893171061528059], "error": [0.030724408379381]})
-    assert_frame_equal(found, wanted, rel_tol=0, abs_tol=1e-14)  # as many digits as are written
+    expected = pl.DataFrame({"area": [0.893171061528059], "error": [0.030724408379381]})
+    assert_frame_equal(found, expected, rel_tol=0, abs_tol=1e-14)  # as many digits as are written
 
 
 @pytest.mark.parametrize(

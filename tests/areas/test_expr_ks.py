@@ -36,7 +36,7 @@ def test_ks_equals_scipys_if_positives_score_higher():
     stats = pytest.importorskip("scipy.stats")
     pos, neg = [0.9, 0.8, 0.4, 0.4, 0.3], [0.7, 0.4, 0.3, 0.2, 0.2, 0.1]
     table = pl.DataFrame({"label": [1] * 5 + [0] * 6, "score": pos + neg})
-    wanted = stats.ks_2samp(neg, pos, alternative="greater", method="exact").statistic
+    expected = stats.ks_2samp(neg, pos, alternative="greater", method="exact").statistic
     found = table.select(SCORE.ks("label"))
     # Both are differences of rounded rates.
-    assert_frame_equal(found, pl.DataFrame({"score": [wanted]}), rel_tol=0, abs_tol=1e-15)
+    assert_frame_equal(found, pl.DataFrame({"score": [expected]}), rel_tol=0, abs_tol=1e-15)

@@ -42,8 +42,8 @@ def test_the_expression_equals_the_result_of_auc(rate, a, b, standardize, table)
     verb = rf.auc(
         table, "label", "score", by="group", ci=None, missing="drop", count=None, **options
     )
-    wanted = verb.select("group", score="partial_auc")
-    assert_frame_equal(found, wanted, rel_tol=0, abs_tol=1e-12)
+    expected = verb.select("group", score="partial_auc")
+    assert_frame_equal(found, expected, rel_tol=0, abs_tol=1e-12)
 
 
 def test_options_are_checked_when_the_expression_is_created():

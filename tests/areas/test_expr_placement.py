@@ -51,6 +51,6 @@ def test_the_mean_over_either_class_is_the_area(table):
         neg=SCORE.placement("label").filter(~pl.col("label")).mean(),
     )
     area = table.group_by("group", maintain_order=True).agg(pos=SCORE.auc("label"))
-    wanted = area.with_columns(neg="pos")
+    expected = area.with_columns(neg="pos")
     # A mean of rounded quotients.
-    assert_frame_equal(means, wanted, rel_tol=0, abs_tol=1e-12)
+    assert_frame_equal(means, expected, rel_tol=0, abs_tol=1e-12)

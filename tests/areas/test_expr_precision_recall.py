@@ -39,7 +39,7 @@ def test_pr_auc_is_the_integral_of_precision_over_recall(weights, table):
 
 
 @given(table=holed())
-def test_both_are_what_the_curve_table_has(table):
+def test_both_are_those_of_the_curve_table(table):
     found = actual(table, SCORE.average_precision("label")).rename({"score": "average_precision"})
     found = found.with_columns(pr_auc=actual(table, SCORE.pr_auc("label"))["score"])
     curves = rf.curve(
@@ -56,18 +56,16 @@ def test_both_are_what_the_curve_table_has(table):
         (10, 90, 0.05175535907956341, 19642966051223 / 346206189128800),
     ],
 )
-def test_the_worst_order_has_the_least_areas_there_are(
-    positives, negatives, pr_auc, average_precision
-):
+def test_the_worst_order_has_the_smallest_areas(positives, negatives, pr_auc, average_precision):
     # Boyd, Santos Costa, Davis & Page (2012): 1 + (1 - p)/p·ln(1 - p), and the sum of i/(i + N)/P.
     rows = positives + negatives
     table = pl.DataFrame({"label": [1] * positives + [0] * negatives, "score": range(rows)})
     found = table.select(
         pr_auc=SCORE.pr_auc("label"), average_precision=SCORE.average_precision("label")
     )
-    wanted = pl.DataFrame({"pr_auc": [pr_auc], "average_precision": [average_precision]})
+    expected = pl.DataFrame({"pr_auc": [pr_auc], "average_precision": [average_precision]})
     # The integral of each step is a small difference of numbers near 1.
-    assert_frame_equal(found, wanted, rel_tol=0, abs_tol=1e-14)
+    assert_frame_equal(found, expected, rel_tol=0, abs_tol=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +85,8 @@ def test_published_tables_have_the_average_precision_of_their_fractions(
     label, score, average_precision
 ):
     found = pl.DataFrame({"label": label, "score": score}).select(SCORE.average_precision("label"))
-    wanted = pl.DataFrame({"score": [float(average_precision)]})
-    assert_frame_equal(found, wanted, rel_tol=0, abs_tol=1e-15)  # the last place of a sum
+    expected = pl.DataFrame({"score": [float(average_precision)]})
+    assert_frame_equal(found, expected, rel_tol=0, abs_tol=1e-15)  # the last place of a sum
 
 
 def test_scikit_learn_has_the_same_average_precision():
@@ -107,10 +105,10 @@ def test_scikit_learn_has_the_same_average_precision():
         plain=SCORE.average_precision("label"),
         weighted=SCORE.average_precision("label", weight="weight"),
     )
-    wanted = pl.DataFrame(
+    expected = pl.DataFrame(
         {
             "plain": [metrics.average_precision_score(label, score)],
             "weighted": [metrics.average_precision_score(label, score, sample_weight=weight)],
         }
     )
-    assert_frame_equal(found, wanted, rel_tol=0, abs_tol=1e-12)  # sums in another order
+    assert_frame_equal(found, expected, rel_tol=0, abs_tol=1e-12)  # sums in another order

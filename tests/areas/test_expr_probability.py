@@ -49,10 +49,10 @@ def test_scoring_rules_are_means_over_the_rows_that_count(weights, table):
 def test_scoring_rules_are_null_if_a_score_is_not_a_probability(score):
     table = pl.DataFrame({"label": [1, 0, 1], "score": [0.5, 0.5, score]})
     found = table.select(brier=SCORE.brier("label"), log_loss=SCORE.log_loss("label"))
-    wanted = pl.DataFrame(
+    expected = pl.DataFrame(
         {"brier": [None], "log_loss": [None]}, schema={"brier": pl.Float64, "log_loss": pl.Float64}
     )
-    assert_frame_equal(found, wanted)
+    assert_frame_equal(found, expected)
 
 
 def test_ignored_rows_may_have_any_score():
@@ -64,16 +64,16 @@ def test_ignored_rows_may_have_any_score():
 def test_scoring_rules_are_defined_for_one_class():
     table = pl.DataFrame({"label": [True, True], "score": [1.0, 0.5]})
     found = table.select(brier=SCORE.brier("label"), log_loss=SCORE.log_loss("label"))
-    wanted = pl.DataFrame({"brier": [0.125], "log_loss": [math.log(2) / 2]})
+    expected = pl.DataFrame({"brier": [0.125], "log_loss": [math.log(2) / 2]})
     # A certain score is clipped by 2⁻⁵².
-    assert_frame_equal(found, wanted, rel_tol=0, abs_tol=1e-15)
+    assert_frame_equal(found, expected, rel_tol=0, abs_tol=1e-15)
 
 
 def test_the_log_loss_of_a_certain_wrong_prediction_is_finite():
     table = pl.DataFrame({"label": [True, False], "score": [0, 1]})
     found = table.select(SCORE.log_loss("label"))
-    wanted = pl.DataFrame({"score": [52 * math.log(2)]})
-    assert_frame_equal(found, wanted, rel_tol=1e-15, abs_tol=0)  # the last place of a logarithm
+    expected = pl.DataFrame({"score": [52 * math.log(2)]})
+    assert_frame_equal(found, expected, rel_tol=1e-15, abs_tol=0)  # the last place of a logarithm
 
 
 def test_results_equal_those_of_scikit_learn():
@@ -94,7 +94,7 @@ def test_results_equal_those_of_scikit_learn():
         log_loss=SCORE.log_loss("label"),
         log_loss_weighted=SCORE.log_loss("label", weight="weight"),
     )
-    wanted = pl.DataFrame(
+    expected = pl.DataFrame(
         {
             "brier": [metrics.brier_score_loss(label, score)],
             "brier_weighted": [metrics.brier_score_loss(label, score, sample_weight=weight)],
@@ -102,7 +102,7 @@ def test_results_equal_those_of_scikit_learn():
             "log_loss_weighted": [metrics.log_loss(label, score, sample_weight=weight)],
         }
     )
-    assert_frame_equal(found, wanted, rel_tol=1e-12, abs_tol=0)  # sums in another order
+    assert_frame_equal(found, expected, rel_tol=1e-12, abs_tol=0)  # sums in another order
 
 
 MASSES = [{}, {"weight": "w"}, {"count": "n"}, {"weight": "w", "count": "n"}]
@@ -162,7 +162,7 @@ def test_measures_of_calibration_are_null_if_undefined():
         *(SCORE.spiegelhalter_z, SCORE.observed_to_expected),
     ]
     names = ["brier_skill", "cllr", "ece", "spiegelhalter_z", "observed_to_expected"]
-    for label, score, wanted in [
+    for label, score, values in [
         ([1, 0], [0.5, 1.5], [None] * 5),
         ([], [], [None] * 5),
         ([1, 1], [0.75, 0.75], [None, None, 0.25, pytest.approx(-((2 / 3) ** 0.5)), 4 / 3]),
@@ -173,7 +173,7 @@ def test_measures_of_calibration_are_null_if_undefined():
         found = table.select(
             method("label").alias(name) for name, method in zip(names, methods, strict=True)
         )
-        assert list(found.row(0)) == wanted
+        assert list(found.row(0)) == values
 
 
 def test_bins_of_ece_are_checked():

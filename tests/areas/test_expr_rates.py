@@ -40,12 +40,12 @@ def test_each_row_has_the_rates_of_predicting_its_score_and_above(weights, engin
     tolerance = 1e-12 if "weight" in weights else 0  # of sums of weights
     for expression, positive in ((SCORE.tpr, True), (SCORE.fpr, False)):
         query = table.lazy().select(expression("label", **weights).over("group"))
-        wanted = rates(table, weights, positive=positive)
-        assert_frame_equal(query.collect(engine=engine), wanted, rel_tol=0, abs_tol=tolerance)
+        expected = rates(table, weights, positive=positive)
+        assert_frame_equal(query.collect(engine=engine), expected, rel_tol=0, abs_tol=tolerance)
 
 
 @given(table=holed())
-def test_they_are_the_rates_of_the_curve_table(table):
+def test_rates_are_those_of_the_curve_table(table):
     rows = table.filter(~pl.col("score").is_nan(), pl.col("label").is_not_null())
     found = rows.select(
         "group",
@@ -58,14 +58,14 @@ def test_they_are_the_rates_of_the_curve_table(table):
     keys = ["group", "threshold"]
     # An infinite score has its row after the one above all scores.
     curves = curves.unique(keys, keep="last", maintain_order=True)
-    wanted = found.select(keys).join(
+    expected = found.select(keys).join(
         curves.select(*keys, "fpr", "tpr"),
         on=keys,
         nulls_equal=True,
         how="left",
         maintain_order="left",
     )
-    assert_frame_equal(found, wanted, check_exact=True)
+    assert_frame_equal(found, expected, check_exact=True)
 
 
 def test_rows_without_label_or_weight_have_rates_but_do_not_count():
@@ -81,14 +81,14 @@ def test_rows_without_label_or_weight_have_rates_but_do_not_count():
         weighted=SCORE.tpr("label", weight="weight"),
         negatives=SCORE.fpr("label"),
     )
-    wanted = pl.DataFrame(
+    expected = pl.DataFrame(
         {
             "plain": [0.5, 0.5, 1.0, 1.0, None],
             "weighted": [0.25, 0.25, 1.0, 1.0, None],
             "negatives": [0.0, 0.0, 1.0, 1.0, None],
         }
     )
-    assert_frame_equal(found, wanted, check_exact=True)
+    assert_frame_equal(found, expected, check_exact=True)
 
 
 @pytest.mark.parametrize("rows", [49, 98, 103, 107])

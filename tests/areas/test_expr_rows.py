@@ -67,8 +67,8 @@ def test_the_positive_class_may_be_the_other_one():
 )
 def test_labels_without_a_known_positive_class_give_null(labels):
     nothing = PLAIN.select(pl.lit(None, pl.Float64).alias(method) for method in METHODS)
-    wanted = pl.concat([nothing] * len(SCORES))
-    assert_frame_equal(of_labels(labels), wanted)
+    expected = pl.concat([nothing] * len(SCORES))
+    assert_frame_equal(of_labels(labels), expected)
 
 
 def test_an_invalid_group_does_not_affect_the_others():
@@ -83,10 +83,10 @@ def test_an_invalid_group_does_not_affect_the_others():
     found = table.group_by("group", maintain_order=True).agg(
         plain=SCORE.roc.auc("label"), weighted=SCORE.roc.auc("label", weight="weight")
     )
-    wanted = pl.DataFrame(
+    expected = pl.DataFrame(
         {"group": [1, 2, 3], "plain": [1.0, None, 1.0], "weighted": [1.0, None, None]}
     )
-    assert_frame_equal(found, wanted)
+    assert_frame_equal(found, expected)
 
 
 @every_method
@@ -134,8 +134,8 @@ def test_a_column_of_dtype_null_is_a_column_of_nulls(method):
         expression("label", weight="null").is_null().all().alias("weight"),
         expression("label", count="null").is_null().all().alias("count"),
     ]
-    wanted = pl.DataFrame({"null": [True], "label": [True], "weight": [True], "count": [True]})
-    assert_frame_equal(table.select(others), wanted)
+    expected = pl.DataFrame({"null": [True], "label": [True], "weight": [True], "count": [True]})
+    assert_frame_equal(table.select(others), expected)
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_a_positive_value_of_another_type_is_an_error():
 
 def test_a_positive_value_that_does_not_occur_leaves_no_positives():
     found = of_labels(["a", "b", "a", "b"], positive="c").select("auc", "fpr").head(1)
-    wanted = pl.DataFrame({"auc": [None], "fpr": [0.25]}, schema_overrides={"auc": pl.Float64})
-    assert_frame_equal(found, wanted)
+    expected = pl.DataFrame({"auc": [None], "fpr": [0.25]}, schema_overrides={"auc": pl.Float64})
+    assert_frame_equal(found, expected)
 
 
 @pytest.mark.parametrize("argument", ["label", "weight", "count"])

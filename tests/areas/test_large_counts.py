@@ -87,10 +87,10 @@ def test_large_counts_of_many_groups_are_added_separately():
             "count": [10**8, 10**8, 1] * groups,
         }
     )
-    made = rf.auc(table, "label", "score", by="group", count="count")
+    result = rf.auc(table, "label", "score", by="group", count="count")
     alone = rf.auc(table.head(3), "label", "score", by="group", count="count")
     same = pl.concat([alone.drop("group")] * groups)
-    assert_frame_equal(made.drop("group"), same, check_exact=True)
+    assert_frame_equal(result.drop("group"), same, check_exact=True)
     curves = rf.curve(table, "label", "score", by="group", count="count")
     assert rf.area(curves)["auc"].to_list() == [10**8 / (10**8 + 1)] * groups
 
@@ -111,9 +111,9 @@ def test_the_number_of_pairs_may_exceed_32_bits():
     n = 70_000
     rows = np.arange(2 * n)
     table = pl.DataFrame({"label": rows % 2 == 0, "score": (rows // 2).astype(np.float64)})
-    made = rf.auc(table, "label", "score", ci=None)
-    assert made.select("n_pos", "n_neg", "n_missing").row(0) == (n, n, 0)
-    areas = made.select("auc", "auc_pessimistic", "auc_optimistic").row(0)
+    result = rf.auc(table, "label", "score", ci=None)
+    assert result.select("n_pos", "n_neg", "n_missing").row(0) == (n, n, 0)
+    areas = result.select("auc", "auc_pessimistic", "auc_optimistic").row(0)
     assert areas == (0.5, (n - 1) / (2 * n), (n + 1) / (2 * n))
     curve = rf.curve(table, "label", "score")
     assert curve.row(-1) == (0.0, n, n, 0, 0, 1.0, 1.0)
@@ -129,9 +129,9 @@ def test_more_than_2_to_the_24_float32_rows_are_counted_exactly():
     score = np.full(n, 0.25, np.float32)
     score[0] = 0.5
     table = pl.DataFrame({"label": positive, "score": score})
-    made = rf.auc(table, "label", "score", ci=None)
-    assert made.select("n_pos", "n_neg", "n_missing").row(0) == (3, n - 3, 0)
-    assert made["auc"][0] == float(Fraction(1, 3) + Fraction(2, 3) / 2)
+    result = rf.auc(table, "label", "score", ci=None)
+    assert result.select("n_pos", "n_neg", "n_missing").row(0) == (3, n - 3, 0)
+    assert result["auc"][0] == float(Fraction(1, 3) + Fraction(2, 3) / 2)
     assert rf.curve(table, "label", "score").select("tp", "fp").rows() == [
         (0, 0),
         (1, 0),

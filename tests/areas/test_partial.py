@@ -44,8 +44,8 @@ def grouped(table: pl.DataFrame, **more: object) -> pl.DataFrame:
 
 
 def areas_of(**more: object) -> list[float]:
-    made = rf.auc(pl.DataFrame(PREDICTIONS), "label", "score", ci=None, **more)
-    return [made[name][0] for name in AREAS]
+    result = rf.auc(pl.DataFrame(PREDICTIONS), "label", "score", ci=None, **more)
+    return [result[name][0] for name in AREAS]
 
 
 def test_a_partial_area_table_has_partial_area_columns(frame):
@@ -97,8 +97,8 @@ def test_mcclish_standardization_maps_chance_to_one_half():
 def test_areas_below_chance_have_standardized_values():
     # The curve stays on the x axis up to fpr 1/2: (1 + (0 - 1/8) / (1/2 - 1/8)) / 2.
     table = pl.DataFrame({"label": [0, 0, 1, 1], "score": [4, 3, 2, 1]})
-    made = rf.auc(table, "label", "score", fpr=(0, 0.5), standardize="mcclish")
-    assert made["partial_auc"][0] == pytest.approx(1 / 3, abs=1e-15)
+    result = rf.auc(table, "label", "score", fpr=(0, 0.5), standardize="mcclish")
+    assert result["partial_auc"][0] == pytest.approx(1 / 3, abs=1e-15)
 
 
 def test_undefined_groups_are_null():
@@ -111,10 +111,10 @@ def test_undefined_groups_are_null():
 
 
 def check_areas(table: pl.DataFrame, rate: str, a: float, b: float, **more: object) -> None:
-    made = grouped(table, **{rate: (a, b)}, ci=None, missing="worst", **more)
+    result = grouped(table, **{rate: (a, b)}, ci=None, missing="worst", **more)
     low, high = sorted((a, b))
     for row, every in zip(
-        made.iter_rows(named=True), oracles.by_group(table).values(), strict=True
+        result.iter_rows(named=True), oracles.by_group(table).values(), strict=True
     ):
         exact = oracles.partial_areas(every, rate, low, high)
         expected = [None] * 3 if exact is None else [float(area) for area in exact]
@@ -145,9 +145,9 @@ def jumps_near_an_end(every: list[oracles.Case], rate: str, ends: tuple[float, f
 
 
 def check_errors(table: pl.DataFrame, rate: str, ends: tuple[float, float], **more: object) -> None:
-    made = grouped(table, **{rate: ends}, ci="delong", missing="worst", **more)
+    result = grouped(table, **{rate: ends}, ci="delong", missing="worst", **more)
     low, high = sorted(ends)
-    for se, every in zip(made["se"], oracles.by_group(table).values(), strict=True):
+    for se, every in zip(result["se"], oracles.by_group(table).values(), strict=True):
         if not all(oracles.sides(every)):
             assert se is None
             continue
@@ -160,7 +160,7 @@ def check_errors(table: pl.DataFrame, rate: str, ends: tuple[float, float], **mo
 
 
 @given(rate=any_rate, table=tables(missing=True, mass={"count": COUNTS}, min_size=4), ends=ranges)
-def test_its_variance_is_that_of_the_clipped_placements(rate, table, ends):
+def test_the_variance_is_that_of_the_clipped_placement_values(rate, table, ends):
     check_errors(table, rate, ends, count="count")
 
 
@@ -169,7 +169,7 @@ def test_its_variance_is_that_of_the_clipped_placements(rate, table, ends):
     table=tables(missing=True, shape=TIED, mass={"weight": ANY_WEIGHTS}, min_size=4),
     ends=ranges,
 )
-def test_its_weighted_variance_is_that_of_the_clipped_placements(rate, table, ends):
+def test_the_weighted_variance_is_that_of_the_clipped_placement_values(rate, table, ends):
     check_errors(table, rate, ends, weight="weight")
 
 
@@ -257,8 +257,8 @@ def test_the_full_range_is_the_whole_area_and_so_is_mcclishs(rate, table):
     whole = grouped(table, **options).rename(lambda name: name.replace("auc", "partial_auc"))
     for standardize in (None, "mcclish"):
         part = grouped(table, **{rate: (0, 1)}, standardize=standardize, **options)
-        kept = ["group", "n_pos", "n_neg", "n_missing"]
-        assert_frame_equal(part.select(kept), whole.select(kept))
+        remaining = ["group", "n_pos", "n_neg", "n_missing"]
+        assert_frame_equal(part.select(remaining), whole.select(remaining))
         assert_frame_equal(part.select(AREAS), whole.select(AREAS), **CLOSE)
         # φ over the full range are DeLong's placements; a variance of 1e-16 has an se of 1e-8.
         assert_frame_equal(
@@ -296,8 +296,8 @@ def test_a_count_of_n_equals_n_rows_in_all_columns(rate, table, ends):
 
 @given(rate=any_rate, table=tables(mass={"weight": ANY_WEIGHTS}, min_size=2), ends=ranges)
 def test_the_area_is_the_middle_of_its_tie_bounds_if_the_range_cuts_no_tie(rate, table, ends):
-    made = grouped(table, weight="weight", ci=None, **{rate: ends}).drop_nulls(AREAS)
-    low, area, high = (made[name] for name in (AREAS[1], AREAS[0], AREAS[2]))
+    result = grouped(table, weight="weight", ci=None, **{rate: ends}).drop_nulls(AREAS)
+    low, area, high = (result[name] for name in (AREAS[1], AREAS[0], AREAS[2]))
     width = abs(ends[1] - ends[0])
     # Rounding may put equal numbers in either order.
     slack = 1e-12
@@ -313,15 +313,15 @@ def test_the_area_is_the_middle_of_its_tie_bounds_if_the_range_cuts_no_tie(rate,
 @pytest.mark.parametrize("ci", ["logit_delong", "delong"])
 @given(rate=any_rate, table=tables(mass={"count": COUNTS}, min_size=6), ends=ranges)
 def test_the_limits_include_the_estimate_and_stay_in_its_range(rate, standardize, ci, table, ends):
-    made = grouped(table, count="count", ci=ci, standardize=standardize, **{rate: ends})
-    made = made.drop_nulls("lower")
+    result = grouped(table, count="count", ci=ci, standardize=standardize, **{rate: ends})
+    result = result.drop_nulls("lower")
     # The estimate at the end of its scale is worked out by another way than the limit is.
-    assert (made["lower"] <= made["partial_auc"] + 1e-12).all()
-    assert (made["partial_auc"] <= made["upper"] + 1e-12).all()
+    assert (result["lower"] <= result["partial_auc"] + 1e-12).all()
+    assert (result["partial_auc"] <= result["upper"] + 1e-12).all()
     highest = 1.0 if standardize else abs(ends[1] - ends[0])
-    assert (made["upper"] <= highest + 1e-12).all()
+    assert (result["upper"] <= highest + 1e-12).all()
     if standardize is None:
-        assert (made["lower"] >= 0).all()
+        assert (result["lower"] >= 0).all()
 
 
 def test_mcclish_scales_the_standard_error_with_the_area():

@@ -43,8 +43,8 @@ def test_areas_at_the_top_of_a_small_list_equal_hand_computed_values():
         1: [0.875, 0.75, 1.0],
     }
     for share, areas in expected.items():
-        made = rf.auc(PREDICTIONS, "label", "score", alert_rate=(0, share), ci=None)
-        assert made.select(AREAS).row(0) == tuple(areas)
+        result = rf.auc(PREDICTIONS, "label", "score", alert_rate=(0, share), ci=None)
+        assert result.select(AREAS).row(0) == tuple(areas)
 
 
 @given(labels=st.lists(st.sampled_from([0, 1]), min_size=2, max_size=7), n_top=st.integers(1, 7))
@@ -52,7 +52,7 @@ def test_the_envelope_is_the_range_over_all_orders_of_the_ties(labels, n_top):
     if len(set(labels)) < 2 or n_top > len(labels):
         return
     scores = [len(labels) - i // 3 for i in range(len(labels))]
-    made = rf.auc(
+    result = rf.auc(
         pl.DataFrame({"label": labels, "score": scores}),
         "label",
         "score",
@@ -64,7 +64,7 @@ def test_the_envelope_is_the_range_over_all_orders_of_the_ties(labels, n_top):
     for tie in ties:
         orders = [order + part for order in orders for part in set(permutations(tie))]
     areas = [float(order_areas(order, Fraction(n_top))) for order in orders]
-    area, low, high = made.select(AREAS).row(0)
+    area, low, high = result.select(AREAS).row(0)
     assert (low, high) == pytest.approx((min(areas), max(areas)), abs=1e-12)
     assert low - 1e-12 <= area <= high + 1e-12
 
@@ -128,27 +128,27 @@ def test_the_bootstrap_estimates_the_standard_error_of_the_population():
     samples = samples.with_columns(score=pl.col("label") + pl.Series(rng.normal(size=60_000)))
     top = {"alert_rate": (0, 0.1)}
     areas = rf.auc(samples, "label", "score", by="sample", ci=None, **top)["partial_auc"]
-    few = samples.filter(pl.col("sample") < 10)
+    subset = samples.filter(pl.col("sample") < 10)
     options = {"by": "sample", "ci": "bootstrap", "n_boot": 200, "seed": 1}
-    resampled = rf.auc(few, "label", "score", **options, **top)
+    resampled = rf.auc(subset, "label", "score", **options, **top)
     # The standard error is the standard deviation over samples, which 200 samples estimate to 5 %.
     assert resampled["se"].mean() == pytest.approx(areas.std(), rel=0.15)
     assert (resampled["ci_method"] == "bootstrap").all()
 
 
 def test_without_a_bootstrap_the_limits_are_null():
-    made = rf.auc(PREDICTIONS, "label", "score", alert_rate=(0, 0.5))
+    result = rf.auc(PREDICTIONS, "label", "score", alert_rate=(0, 0.5))
     empty = [None, None, None, None]
-    assert list(made.select("lower", "upper", "se", "ci_method").row(0)) == empty
+    assert list(result.select("lower", "upper", "se", "ci_method").row(0)) == empty
 
 
 def test_a_large_group_has_the_same_area_as_its_curve():
     rng = np.random.default_rng(2)
     label = rng.random(300_000) < 0.1
     table = pl.DataFrame({"label": label, "score": rng.normal(size=300_000) + label})
-    made = rf.auc(table, "label", "score", alert_rate=(0, 0.7), ci=None).select("partial_auc")
+    result = rf.auc(table, "label", "score", alert_rate=(0, 0.7), ci=None).select("partial_auc")
     curves = rf.curve(table, "label", "score")
-    assert_frame_equal(curves.roc.area(alert_rate=(0, 0.7)), made, check_exact=True)
+    assert_frame_equal(curves.roc.area(alert_rate=(0, 0.7)), result, check_exact=True)
 
 
 RANGE = (

@@ -631,8 +631,8 @@ def test_pooling_curves_at_different_thresholds_raises():
 def test_the_metadata_of_an_averaged_curve_has_its_kind(tmp_path):
     mean = by_model(pl.DataFrame({**TABLE, "model": "a"})).roc.average(grid="union")
     rf.write(mean, tmp_path / "mean.parquet")
-    said = rf.about(tmp_path / "mean.parquet")
-    assert (said["table"], said["kind"], said["by"]) == ("average", "roc", ["model"])
+    output = rf.about(tmp_path / "mean.parquet")
+    assert (output["table"], output["kind"], output["by"]) == ("average", "roc", ["model"])
     assert_frame_equal(rf.area(rf.scan(tmp_path / "mean.parquet")).collect(), rf.area(mean))
     rf.write(rf.area(mean), tmp_path / "area.parquet")
     assert rf.about(tmp_path / "area.parquet")["table"] == "area"
@@ -746,8 +746,8 @@ def test_simplified_curves_raise_if_the_threshold_is_fixed(options):
             "curves: simplified curves lack rows, so the counts at a threshold are unknown.\n"
             'Use curves without max_error=, or method="vertical".'
         )
-    kept = curves(table).join(some, on=["fold", "threshold"], how="semi")
-    assert_frame_equal(rf.average(some, grid=5), rf.average(kept, grid=5))
+    remaining = curves(table).join(some, on=["fold", "threshold"], how="semi")
+    assert_frame_equal(rf.average(some, grid=5), rf.average(remaining, grid=5))
 
 
 def test_the_error_of_a_missing_default_key_lists_the_keys():

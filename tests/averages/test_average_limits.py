@@ -193,11 +193,11 @@ def test_a_mean_without_limits_has_a_note():
 
 def test_a_chart_mentions_limits_only_if_there_are_limits():
     curves = rf.curve(log(), "label", "score", by="fold")
-    for interval, said in ((None, False), ("t", True)):
+    for interval, output in ((None, False), ("t", True)):
         chart = rf.average(curves, over="fold", interval=interval).roc.chart()
         assert (
             "with 95 % pointwise intervals" in chart.to_dict(validate=False)["description"]
-        ) == said
+        ) == output
 
 
 GREATEST = 1.7976931348623157e308

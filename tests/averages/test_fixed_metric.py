@@ -50,8 +50,8 @@ def compare(
         sds = [sqrt(axis_oracle.variance(row)) if len(row) > 1 else None for row in known]
         assert found[f"{name}_sd"].to_list() == pytest.approx(sds, abs=1e-7), name
         fewer = [
-            f"{name} ({len(few)})" if len(few) < len(row) else ""
-            for few, row in zip(known, every, strict=True)
+            f"{name} ({len(subset)})" if len(subset) < len(row) else ""
+            for subset, row in zip(known, every, strict=True)
         ]
         notes = found["note"].fill_null("").to_list()
         assert all(part in note for part, note in zip(fewer, notes, strict=True))
@@ -196,9 +196,9 @@ def test_aliases_and_expressions_equal_the_named_metrics():
 def test_grids_of_metrics_without_bounds_are_observed_values():
     many = curves(drawn(6))
     every = many.roc.average(fixed="lift", grid="union")
-    few = many.roc.average(fixed="lift", grid=5)
+    subset = many.roc.average(fixed="lift", grid=5)
     points = np.rint(np.linspace(0, every.height - 1, 5)).astype(int).tolist()
-    assert_frame_equal(few, every[points])
+    assert_frame_equal(subset, every[points])
     between = many.roc.average(fixed="youden", grid=5)
     assert between["youden"].to_list() == [-1.0, -0.5, 0.0, 0.5, 1.0]
 

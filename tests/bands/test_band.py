@@ -97,12 +97,12 @@ def test_the_namespace_is_the_function(frame):
 
 @every_method
 def test_each_band_names_its_scope_and_method(method):
-    made = band(normal(20), method)
-    assert dict(made.schema) == SCHEMA
-    assert set(made["scope"]) == {SCOPES[method]}
-    assert set(made["band"]) == {method}
-    assert made["note"].null_count() == made.height
-    both = made.select(pl.col("fpr_lower", "fpr_upper").is_null().all()).row(0)
+    result = band(normal(20), method)
+    assert dict(result.schema) == SCHEMA
+    assert set(result["scope"]) == {SCOPES[method]}
+    assert set(result["band"]) == {method}
+    assert result["note"].null_count() == result.height
+    both = result.select(pl.col("fpr_lower", "fpr_upper").is_null().all()).row(0)
     assert both == (method != "threshold",) * 2
 
 
@@ -122,15 +122,15 @@ PREDICTIONS_FRAME = pl.DataFrame(PREDICTIONS)
 
 
 def test_tpr_is_linear_between_points_and_the_upper_end_of_a_step():
-    made = band(PREDICTIONS_FRAME, "binomial", grid=[0, 0.2, 0.5, 0.6, 1])
-    assert made["tpr"].to_list() == [0.5, 0.5, 0.5, 0.6, 1.0]
+    result = band(PREDICTIONS_FRAME, "binomial", grid=[0, 0.2, 0.5, 0.6, 1])
+    assert result["tpr"].to_list() == [0.5, 0.5, 0.5, 0.6, 1.0]
 
 
 def test_each_rate_gives_the_lowest_threshold_that_does_not_exceed_it():
-    made = band(PREDICTIONS_FRAME, "threshold", grid=[0, 0.2, 0.5, 0.7])
-    assert made.select("fpr", "tpr").rows() == [(0, 0.5), (0.5, 0.5)]
-    made = band(PREDICTIONS_FRAME, "threshold", grid="curve")
-    assert made.select("fpr", "tpr").rows() == [(0, 0), (0, 0.5), (0.5, 0.5), (1, 1)]
+    result = band(PREDICTIONS_FRAME, "threshold", grid=[0, 0.2, 0.5, 0.7])
+    assert result.select("fpr", "tpr").rows() == [(0, 0.5), (0.5, 0.5)]
+    result = band(PREDICTIONS_FRAME, "threshold", grid="curve")
+    assert result.select("fpr", "tpr").rows() == [(0, 0), (0, 0.5), (0.5, 0.5), (1, 1)]
 
 
 BROKEN = {
@@ -158,20 +158,20 @@ def broken() -> pl.DataFrame:
 
 @every_method
 def test_a_note_gives_the_reason_for_missing_limits(method):
-    made = band(broken(), method, by="g", missing="drop", grid=3)
+    result = band(broken(), method, by="g", missing="drop", grid=3)
     absent = [note for _, _, note in BROKEN.values()][:3]
     few_rows = [note for _, _, note in BROKEN.values()][3:]
     if method == "working_hotelling":
         few_rows = ["no_solution"] * 5
     elif method not in DRAWN:
         few_rows = [None] * 5
-    notes = made.group_by("g", maintain_order=True).agg(pl.col("note").unique())
+    notes = result.group_by("g", maintain_order=True).agg(pl.col("note").unique())
     assert notes["note"].explode().to_list() == [*absent, *few_rows, None]
-    nothing = made.filter(pl.col("note").is_not_null())
+    nothing = result.filter(pl.col("note").is_not_null())
     assert (
         nothing.select("lower", "upper", "fpr_lower").null_count().row(0) == (nothing.height,) * 3
     )
-    assert made.filter(pl.col("note").is_null())["lower"].null_count() == 0
+    assert result.filter(pl.col("note").is_null())["lower"].null_count() == 0
 
 
 @every_method
@@ -193,8 +193,8 @@ def test_a_group_without_a_class_keeps_its_points_or_one_row(method):
     else:
         assert grid["fpr"].to_list() == [0, 0.5, 1] * 3
     assert own["g"].to_list() == groups
-    for made in (grid, own):
-        assert made["tpr"].null_count() == made.height
+    for result in (grid, own):
+        assert result["tpr"].null_count() == result.height
 
 
 @every_method
@@ -226,13 +226,13 @@ def test_row_order_laziness_and_counts_do_not_change_the_band(method, table, see
 @few
 @given(table=tables(shape=TIED, max_size=20), level=st.sampled_from([0.5, 0.9, 0.99]))
 def test_limits_increase_and_are_in_order_between_0_and_1(method, table, level):
-    made = band(table, method, by="group", level=level, grid=11)
-    made = made.drop_nulls(["lower", "upper"])
-    low, tpr, high = (made[name] for name in ("lower", "tpr", "upper"))
+    result = band(table, method, by="group", level=level, grid=11)
+    result = result.drop_nulls(["lower", "upper"])
+    low, tpr, high = (result[name] for name in ("lower", "tpr", "upper"))
     assert ((low >= 0) & (low <= high) & (high <= 1)).all()
     if method != "bootstrap":  # its limits may exclude the estimate
         assert ((low <= tpr) & (tpr <= high)).all()
-    steps = made.select(pl.col("lower", "tpr", "upper").diff().over("group")).drop_nulls()
+    steps = result.select(pl.col("lower", "tpr", "upper").diff().over("group")).drop_nulls()
     assert (steps.to_numpy() >= 0).all()
 
 
@@ -268,11 +268,11 @@ def test_a_seed_gives_the_same_band_for_any_row_order_and_other_groups(method):
 
 
 @drawn_methods
-def test_equal_groups_draw_differently(method):
+def test_groups_with_equal_rows_have_different_draws(method):
     rows = normal(60)
     twice = pl.concat([rows, rows.with_columns(g=pl.lit(1, pl.Int64))])
-    made = band(twice, method, by="g").partition_by("g", include_key=False)
-    assert not made[0].equals(made[1])
+    result = band(twice, method, by="g").partition_by("g", include_key=False)
+    assert not result[0].equals(result[1])
 
 
 @drawn_methods
@@ -370,10 +370,10 @@ def test_unscored_rows_are_the_worst(method):
     rows = normal(12).with_columns(
         score=pl.when(pl.int_range(pl.len()) % 8 == 0).then(None).otherwise("score")
     )
-    made = band(rows, method, missing="worst", grid=11)
-    steps = made.select(pl.col("lower", "tpr", "upper").diff()).drop_nulls()
+    result = band(rows, method, missing="worst", grid=11)
+    steps = result.select(pl.col("lower", "tpr", "upper").diff()).drop_nulls()
     assert (steps.to_numpy() >= 0).all()
     if method != "working_hotelling":  # which fits a curve from corner to corner
         # 2 of 12 positives have no score, nor have 1 or 2 of 12 negatives.
-        assert made["tpr"].max() == 10 / 12
-        assert made["tpr"][0] in {0.0, None} or method == "threshold"
+        assert result["tpr"].max() == 10 / 12
+        assert result["tpr"][0] in {0.0, None} or method == "threshold"

@@ -85,11 +85,11 @@ def test_ratings_are_runs_of_one_class():
     label = [True, True, False, False, True, False, True, True, False]
     score = [9, 8, 7, 6, 5, 5, 4, 3, 2]
     frame = pl.DataFrame({"label": label, "score": score})
-    made = rf.band(frame, "label", "score", method="working_hotelling", grid=9)
+    result = rf.band(frame, "label", "score", method="working_hotelling", grid=9)
     runs = rows([2, 0, 1, 2, 0], [0, 2, 1, 0, 1])
     grouped = rf.band(runs, "label", "score", count="n", method="working_hotelling", grid=9)
-    assert made.equals(grouped)
-    assert made["note"].null_count() == 9
+    assert result.equals(grouped)
+    assert result["note"].null_count() == 9
 
 
 def test_very_many_ratings_are_merged(monkeypatch):
@@ -142,9 +142,9 @@ NO_SOLUTION = {
 @pytest.mark.parametrize("counts", NO_SOLUTION.values(), ids=NO_SOLUTION)
 def test_there_is_no_solution_if_the_likelihood_has_no_maximum(counts):
     table = rows(*counts).filter(pl.col("n") > 0)
-    made = rf.band(table, "label", "score", count="n", method="working_hotelling", grid=3)
-    assert made["note"].to_list() == ["no_solution"] * 3
-    assert made.select("tpr", "lower", "upper").null_count().row(0) == (3, 3, 3)
+    result = rf.band(table, "label", "score", count="n", method="working_hotelling", grid=3)
+    assert result["note"].to_list() == ["no_solution"] * 3
+    assert result.select("tpr", "lower", "upper").null_count().row(0) == (3, 3, 3)
 
 
 def test_the_band_equals_working_and_hotellings_formula():
@@ -152,7 +152,7 @@ def test_the_band_equals_working_and_hotellings_formula():
     fit = fit_binormal(ratings(HANLEY))
     a, b, var_a, var_b, cov = (part.item() for part in fit)
     fpr = [0.02, 0.1, 0.3, 0.7]
-    made = rf.band(
+    result = rf.band(
         rows(*HANLEY),
         "label",
         "score",
@@ -162,7 +162,7 @@ def test_the_band_equals_working_and_hotellings_formula():
         grid=fpr,
     )
     radius = math.sqrt(chi2.ppf(level, 2))
-    for row, x in zip(made.iter_rows(named=True), ndtri(fpr), strict=True):
+    for row, x in zip(result.iter_rows(named=True), ndtri(fpr), strict=True):
         half = radius * math.sqrt(var_a + 2 * x * cov + x * x * var_b)
         assert row["tpr"] == pytest.approx(ndtr(a + b * x), abs=1e-12)
         assert row["lower"] == pytest.approx(ndtr(a + b * x - half), abs=1e-9)
@@ -186,6 +186,6 @@ def test_limits_never_decrease():
 
 def test_the_whole_true_curve_is_inside_with_the_confidence_level():
     frame, true = samples(100, 400, a=1.2, b=0.8)
-    made = rf.band(frame, "label", "score", by="sample", method="working_hotelling", level=0.8)
+    result = rf.band(frame, "label", "score", by="sample", method="working_hotelling", level=0.8)
     # Four standard errors, and what an approximation for many rows lacks with 100.
-    assert held(made, true).mean() == pytest.approx(0.8, abs=0.08 + 0.03)
+    assert held(result, true).mean() == pytest.approx(0.8, abs=0.08 + 0.03)

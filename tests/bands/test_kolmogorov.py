@@ -56,11 +56,11 @@ def test_the_limits_of_a_small_table_by_hand():
     frame = pl.DataFrame({"label": label, "score": list(range(32, 0, -1))})
     d = float(kstwo.ppf(math.sqrt(0.5), 16))
     assert 1 / 8 < d < 1 / 4
-    made = rf.band(frame, "label", "score", level=0.5, grid=[0, 1 / 16, d, 0.5, 1])
-    assert made["tpr"].to_list() == [0, 1, 1, 1, 1]
+    result = rf.band(frame, "label", "score", level=0.5, grid=[0, 1 / 16, d, 0.5, 1])
+    assert result["tpr"].to_list() == [0, 1, 1, 1, 1]
     lower = [0, 0, 0, 1 - d, 1 - d]
-    assert made["lower"].to_list() == pytest.approx(lower, abs=1e-8)
-    assert made["upper"].to_list() == pytest.approx([1] * 5, abs=1e-8)
+    assert result["lower"].to_list() == pytest.approx(lower, abs=1e-8)
+    assert result["upper"].to_list() == pytest.approx([1] * 5, abs=1e-8)
     # Left of 1/16 the moved curve would begin at -d.
     early = rf.band(frame, "label", "score", level=0.01, grid=[0])
     near = float(kstwo.ppf(math.sqrt(0.01), 16))
@@ -72,9 +72,9 @@ def test_the_limits_of_a_small_table_by_hand():
 def test_the_limits_are_those_of_the_shifted_curve(table):
     table = table.filter(pl.col("label").n_unique() == 2)
     grid = [Fraction(i, 7) for i in range(8)]
-    made = rf.band(table, "label", "score", level=0.6, grid=[float(x) for x in grid])
+    result = rf.band(table, "label", "score", level=0.6, grid=[float(x) for x in grid])
     if not table.height:
-        assert made["lower"].null_count() == 8
+        assert result["lower"].null_count() == 8
         return
     labels = table["label"].to_list()
     curve = band_oracle.points(labels, ranked(table["score"]).to_list())
@@ -84,10 +84,10 @@ def test_the_limits_are_those_of_the_shifted_curve(table):
     )
     expected = [[float(limit) for limit in band_oracle.moved(curve, x, right, up)] for x in grid]
     # Borders are drawn a hair outwards.
-    assert made.select("lower", "upper").rows() == [
+    assert result.select("lower", "upper").rows() == [
         pytest.approx(row, abs=1e-7) for row in expected
     ]
-    assert made["tpr"].to_list() == pytest.approx(
+    assert result["tpr"].to_list() == pytest.approx(
         [float(band_oracle.heights(curve, x)[1]) for x in grid], abs=1e-15
     )
 
@@ -109,8 +109,8 @@ def test_negating_scores_and_labels_reflects_the_band(table):
 @pytest.mark.parametrize("n", [5, 40])
 def test_the_whole_true_curve_is_inside_with_the_confidence_level(n):
     frame, true = samples(n, 400, a=1.2, b=0.8)
-    made = rf.band(frame, "label", "score", by="sample", level=0.8)
+    result = rf.band(frame, "label", "score", by="sample", level=0.8)
     # At least, but for a fluctuation of four standard errors; these bands are wide.
-    assert held(made, true).mean() > 0.8 - 4 * math.sqrt(0.8 * 0.2 / 400)
+    assert held(result, true).mean() > 0.8 - 4 * math.sqrt(0.8 * 0.2 / 400)
     narrow = rf.band(frame, "label", "score", by="sample", level=0.01)
     assert held(narrow, true).mean() < 0.8

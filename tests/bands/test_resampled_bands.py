@@ -43,10 +43,10 @@ def every_resample() -> dict[tuple[band_oracle.Point, ...], Fraction]:
 
 def test_the_bootstrap_limits_are_quantiles_of_all_resamples():
     grid = [0, 0.2, 1 / 3, 0.5, 0.9]
-    made = rf.band(
+    result = rf.band(
         SMALL, "label", "score", method="bootstrap", level=0.7, grid=grid, n_boot=20_000, seed=1
     )
-    for row in made.iter_rows(named=True):
+    for row in result.iter_rows(named=True):
         x = Fraction(row["fpr"]).limit_denominator(100)
         chances: dict[Fraction, Fraction] = {}
         for curve, chance in every_resample().items():
@@ -61,13 +61,13 @@ def test_the_bootstrap_limits_are_quantiles_of_all_resamples():
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
 def test_a_fixed_width_band_contains_that_share_of_all_resamples(level):
-    made = rf.band(
+    result = rf.band(
         SMALL, "label", "score", method="fixed_width", level=level, grid=[1], n_boot=20_000, seed=1
     )
     # At FPR 1 the lower limit is 1 less what the curve moves down, until it leaves the top.
     base = band_oracle.points(SMALL["label"].to_list(), SMALL["score"].to_list())
     for extra, held_share in ((1e-6, "enough"), (-1e-6, "too few")):
-        move = 1 - made["lower"].item() + extra
+        move = 1 - result["lower"].item() + extra
         chance = float(
             sum(
                 p
@@ -171,7 +171,7 @@ def test_an_envelope_is_wider_where_resamples_vary_more():
         rf.band(frame, "label", "score", method=method, n_boot=300, seed=2)
         for method in ("fixed_width", "envelope")
     )
-    width = [made["upper"] - made["lower"] for made in (fixed, shaped)]
+    width = [result["upper"] - result["lower"] for result in (fixed, shaped)]
     assert width[1].sum() < width[0].sum()
     assert width[1][5] > width[1][80]
 
@@ -189,28 +189,30 @@ def test_long_curves_are_computed_in_blocks_with_the_same_result(monkeypatch):
 )
 def test_the_whole_true_curve_is_inside_with_the_confidence_level(method):
     frame, true = samples(40, 300, a=1.2, b=0.8)
-    made = rf.band(
+    result = rf.band(
         frame, "label", "score", by="sample", method=method, level=0.8, n_boot=200, seed=4
     )
     # At most four standard errors below the level, and not so wide that they always cover.
-    assert 0.8 - 4 * math.sqrt(0.8 * 0.2 / 300) < held(made, true).mean() < 0.95
+    assert 0.8 - 4 * math.sqrt(0.8 * 0.2 / 300) < held(result, true).mean() < 0.95
 
 
 @pytest.mark.slow
 def test_a_pointwise_band_is_valid_at_one_point_but_not_for_the_whole_curve():
     frame, true = samples(100, 300, a=0.8, b=1.0)
     options = {"by": "sample", "method": "bootstrap", "level": 0.8, "n_boot": 200, "seed": 5}
-    made = rf.band(frame, "label", "score", **options)
-    middle = made.filter(pl.col("fpr") == 0.3)
+    result = rf.band(frame, "label", "score", **options)
+    middle = result.filter(pl.col("fpr") == 0.3)
     assert held(middle, true).mean() == pytest.approx(0.8, abs=0.1)
-    assert held(made, true).mean() < 0.3
+    assert held(result, true).mean() < 0.3
 
 
 def test_pointwise_limits_at_a_threshold_contain_both_rates():
     frame, _ = samples(100, 300, a=0.8, b=1.0)
-    made = rf.band(frame, "label", "score", by="sample", method="threshold", level=0.8, grid=[0.3])
+    result = rf.band(
+        frame, "label", "score", by="sample", method="threshold", level=0.8, grid=[0.3]
+    )
     thresholds = rf.curve(frame, "label", "score", by="sample")
-    at = made.join(thresholds, on=["sample", "fpr", "tpr"], how="left")
+    at = result.join(thresholds, on=["sample", "fpr", "tpr"], how="left")
     t = at["threshold"].to_numpy()
     for rate, (lower, upper) in (
         (ndtr(0.8 - t), ("lower", "upper")),

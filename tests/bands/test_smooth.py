@@ -129,7 +129,7 @@ def test_the_curve_of_two_distributions_is_the_known_one(positives, negatives, t
         ),
     ],
 )
-def test_what_is_no_continuous_distribution_raises(options, message):
+def test_an_object_that_is_not_a_continuous_distribution_raises_an_error(options, message):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.theoretical_curve(**{"positives": norm(1), "negatives": norm(), **options})
     problem, hint = str(caught.value).split("\n")

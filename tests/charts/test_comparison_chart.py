@@ -69,7 +69,7 @@ def test_the_axis_title_is_the_name_of_another_metric(vote, metric, name):
     assert chart.title.text == f"Differences of {name}"
 
 
-def test_of_many_pairs_those_with_the_smallest_p_values_are_drawn():
+def test_only_pairs_with_the_smallest_p_values_are_drawn():
     n = 60
     models = {
         f"m{i:02}": pl.int_range(n).hash(i) % 1000 / 1000 + pl.col("label") * i / 20

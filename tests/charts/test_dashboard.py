@@ -103,11 +103,13 @@ def test_the_specification_of_a_dashboard_without_groups_is_unchanged(vote, asse
 
 
 @pytest.mark.parametrize("prevalence", [None, 0.1])
-def test_its_numbers_are_those_of_at(vote, prevalence):
+def test_numbers_of_a_dashboard_are_those_of_at(vote, prevalence):
     costs = {"fp": 2, "fn": 5}
-    few = vote.filter(pl.col("model").is_in(["linear_svm", "random_forest"]), pl.col("fold") <= 2)
+    subset = vote.filter(
+        pl.col("model").is_in(["linear_svm", "random_forest"]), pl.col("fold") <= 2
+    )
     curves = rf.curve(
-        few, "label", "score", by="model", metrics=RATES[2:], prevalence=prevalence, costs=costs
+        subset, "label", "score", by="model", metrics=RATES[2:], prevalence=prevalence, costs=costs
     )
     board = rf.dashboard(curves, threshold=0.2, prevalence=prevalence, costs=costs)
     assert board.title.subtitle is alt.Undefined  # not a row is left out
@@ -152,8 +154,10 @@ def test_net_benefit_is_not_shown_if_no_scores_are_probabilities(vote):
 
 @pytest.mark.parametrize("costs", [{"fp": 1, "fn": 1}, {"fp": 1, "fn": 5}, {"fp": 3, "fn": 1}])
 def test_the_line_of_equal_cost_touches_the_cheapest_row_of_a_named_curve(vote, costs):
-    few = vote.filter(pl.col("model").is_in(["linear_svm", "random_forest"]), pl.col("fold") == 1)
-    curves = rf.curve(few, "label", "score", by="model", metrics="expected_cost", costs=costs)
+    subset = vote.filter(
+        pl.col("model").is_in(["linear_svm", "random_forest"]), pl.col("fold") == 1
+    )
+    curves = rf.curve(subset, "label", "score", by="model", metrics="expected_cost", costs=costs)
     cheapest = curves.sort("expected_cost", maintain_order=True).row(0, named=True)
     board = first_panel_and_numbers(strict(rf.dashboard(curves, costs=costs)))
     found = [text for text in labels(board) if text.startswith("lowest cost")]
@@ -214,10 +218,10 @@ def test_bins_count_all_rows_and_long_curves_are_thinned():
     rows = pl.DataFrame({"score": rng.random(50_000), "label": rng.random(50_000) < 0.3})
     curves = rf.curve(rows, "label", "score")
     board = rf.dashboard(curves)
-    kept = [one for one in records(board)[0]["threshold"] if one is not None]
-    assert len(set(kept)) <= ROWS
+    remaining = [one for one in records(board)[0]["threshold"] if one is not None]
+    assert len(set(remaining)) <= ROWS
     assert board.title.subtitle == [
-        f"{curves.height - len(set(kept)) - 1:,} thresholds are omitted to limit the file size"
+        f"{curves.height - len(set(remaining)) - 1:,} thresholds are omitted to limit the file size"
     ]
     bins = json.loads(board.vconcat[0].concat[3].data.values)
     assert [one["bin_pos"] + one["bin_neg"] for one in bins] == (
@@ -230,7 +234,7 @@ def test_bins_count_all_rows_and_long_curves_are_thinned():
     same = shown.cast({"tp": pl.Int64, "fp": pl.Int64}).join(
         curves, on=["threshold", "tp", "fp"], how="semi"
     )
-    assert same["threshold"].n_unique() == len(set(kept))
+    assert same["threshold"].n_unique() == len(set(remaining))
 
 
 @pytest.mark.render
@@ -349,10 +353,10 @@ def test_the_threshold_of_one_curve_starts_at_the_largest_difference_of_its_rate
     slider = slider_of(rf.dashboard(rf.curve(whole, "label", "score")))
     # One step above the highest score, so that nothing can be called positive.
     assert (slider["value"], slider["bind"]["max"]) == ([{"angle": 0.5}], 1.001)
-    few = pl.DataFrame({"label": [1, 1, 0, 0], "score": [0.25, 0.2, 0.1, 0.05]})
+    subset = pl.DataFrame({"label": [1, 1, 0, 0], "score": [0.25, 0.2, 0.1, 0.05]})
     svm = rf.datasets.vote().filter(pl.col("model") == "linear_svm")
     forest = rf.datasets.vote().filter(pl.col("model") == "random_forest")
-    for rows in (few.with_columns(model=1), svm, forest):
+    for rows in (subset.with_columns(model=1), svm, forest):
         curves = rf.curve(rows, "label", "score", by="model")
         difference = differences(curves, slider_of(rf.dashboard(curves))).to_series()
         assert difference[0] == difference.max() > 0
@@ -408,7 +412,7 @@ def test_a_lazy_frame_is_refused(by_model):
     )
 
 
-def test_a_table_that_is_no_curve_is_refused(vote):
+def test_a_table_that_is_not_a_curve_raises_an_error(vote):
     with pytest.raises(
         rf.BrokenCurveError, match=r"^curves: expected a curve table, but it has no column"
     ):
@@ -460,8 +464,8 @@ def read(part):
 
 
 def test_curves_of_two_keys_have_the_color_of_one_and_names_of_both(vote):
-    few = vote.filter(pl.col("fold") < 3, pl.col("model").is_in(["linear_svm", "naive_bayes"]))
-    board = rf.dashboard(rf.curve(few, "label", "score", by=["model", "fold"]), color="fold")
+    subset = vote.filter(pl.col("fold") < 3, pl.col("model").is_in(["linear_svm", "naive_bayes"]))
+    board = rf.dashboard(rf.curve(subset, "label", "score", by=["model", "fold"]), color="fold")
     part = first_panel_and_numbers(strict(board))
     assert list(numbers(part)) == [
         f"{model} · {fold}" for model in ("linear_svm", "naive_bayes") for fold in (1, 2)

@@ -385,7 +385,7 @@ def test_clusters_with_counts_raise():
     )
 
 
-def test_areas_without_spread_have_no_interval():
+def test_areas_with_variance_0_have_no_interval():
     sure = pl.DataFrame({"truth": ["a", "b"] * 5, "a": [1.0, 0.0] * 5, "b": [0.0, 1.0] * 5})
     areas = rf.multiclass_auc(sure, "truth", ["a", "b"], **BOOT)
     assert areas["auc"].to_list() == [1.0] * 4

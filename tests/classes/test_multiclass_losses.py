@@ -182,7 +182,7 @@ def test_rows_with_missing_values_are_left_out_and_counted():
     )
 
 
-def test_a_group_without_rows_has_a_note_and_costs_no_other_group_anything():
+def test_a_group_without_rows_has_a_note_and_does_not_change_other_groups():
     rows = ROWS.with_columns(truth=pl.when(pl.col("g") == "x").then("truth"))
     actual = rf.multiclass_losses(rows, "truth", ABC, by="g", missing="drop")
     assert actual.select("g", "brier", "log_loss", "accuracy", "n", "n_missing", "note").rows() == [

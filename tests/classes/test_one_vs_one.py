@@ -121,13 +121,13 @@ def test_equal_infinite_scores_differ_by_0():
 def test_each_row_becomes_two_rows_per_other_class(rows):
     schema = {"truth": pl.String, **dict.fromkeys(ABC, pl.Float64)}
     table = pl.DataFrame(rows, schema=schema, orient="row")
-    made = rf.one_vs_one(table, "truth", ABC)
-    assert made.height == 4 * table.height
-    assert made["label"].sum() == 2 * table.height
+    result = rf.one_vs_one(table, "truth", ABC)
+    assert result.height == 4 * table.height
+    assert result["label"].sum() == 2 * table.height
     truth = table.with_row_index("id").select("id", "truth")
     own = pl.when("label").then("class_a").otherwise("class_b")
-    assert made.join(truth, on="id").select((own == pl.col("truth")).all()).item()
-    assert made.n_unique(["id", "class_a", "class_b"]) == made.height
+    assert result.join(truth, on="id").select((own == pl.col("truth")).all()).item()
+    assert result.n_unique(["id", "class_a", "class_b"]) == result.height
 
 
 def test_relative_scores_have_the_same_area_in_both_orders_of_a_pair():

@@ -315,7 +315,7 @@ def test_scores_of_classes_may_be_lists(frame):
     assert_frame_equal(found, like(frame, rf.volume(MISSING.head(6), "truth", ABC)))
 
 
-def test_intervals_of_volumes_without_spread_are_null():
+def test_intervals_of_volumes_with_variance_0_are_null():
     sure = pl.DataFrame({"stage": LMH * 3, "score": [1, 2, 3] * 3})
     found = rf.volume(sure, "stage", "score", classes=LMH)
     assert found.select("volume", "se", "lower", "ci_level", "ci_method", "note").rows() == [

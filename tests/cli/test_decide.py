@@ -208,7 +208,7 @@ def test_an_unknown_rule_or_cost_is_an_error(capsys):
     assert error == "--cost fq: unknown value.\nChoose one of: 'tp', 'fp', 'fn', 'tn'."
 
 
-def test_margins_are_no_probabilities(capsys):
+def test_margins_are_not_probabilities(capsys):
     error = error_of(
         capsys, VOTE, "--label", "label", "--score", "score", "--rule", "bayes", "--cost", "fp=1"
     )

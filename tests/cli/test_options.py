@@ -37,7 +37,7 @@ def test_the_positive_class_gets_the_dtype_of_the_labels(text, dtype, value):
     assert type(actual) is type(value)
 
 
-def test_no_positive_class_is_none():
+def test_a_missing_positive_class_is_none():
     assert parse_positive(None, pl.String()) is None
 
 

@@ -245,12 +245,12 @@ def test_many_models_have_the_covariances_that_few_of_them_have(options):
         pl.Series(name, np.round(shared + rng.normal(size=len(shared)), 1)) for name in names
     )
     found = rf.auc_covariance(table, "label", names, by="g", **options)
-    few = names[::7]
-    expected = rf.auc_covariance(table, "label", few, by="g", **options)
-    kept = found.filter(pl.col("model_a").is_in(few) & pl.col("model_b").is_in(few))
+    subset = names[::7]
+    expected = rf.auc_covariance(table, "label", subset, by="g", **options)
+    remaining = found.filter(pl.col("model_a").is_in(subset) & pl.col("model_b").is_in(subset))
     # Integers are added up exactly in both ways.
     exact = options.keys() <= {"count"}
-    assert_frame_equal(kept, expected, check_exact=exact, rel_tol=1e-10, abs_tol=1e-16)
+    assert_frame_equal(remaining, expected, check_exact=exact, rel_tol=1e-10, abs_tol=1e-16)
 
 
 def test_the_covariances_of_many_models_are_those_of_their_placement_values():

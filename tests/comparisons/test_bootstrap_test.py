@@ -231,7 +231,7 @@ def test_resamples_without_the_point_are_counted():
     assert 0 < int(lost.removeprefix("redrawn:")) < 200
 
 
-def test_models_that_are_the_same_do_not_differ():
+def test_equal_models_have_no_difference():
     found = rf.compare(log(5), "label", {"a": "a", "b": "a"}, method="bootstrap", n_boot=50)
     row = found.row(0, named=True)
     assert (row["difference"], row["se"], row["statistic"], row["p_value"]) == (0, None, 0, 1)

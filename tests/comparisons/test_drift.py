@@ -206,7 +206,7 @@ def test_the_reference_is_a_table_of_other_predictions():
         how="diagonal",
     ).drop("window_end")
     expected = rf.drift(one_key, "label", "score", by="segment", reference=after)
-    kept = expected.filter(pl.col("window") != after)
+    remaining = expected.filter(pl.col("window") != after)
     # The numbers of tests are equal, because the reference is not compared with itself.
     for reference in (
         before,
@@ -217,7 +217,7 @@ def test_the_reference_is_a_table_of_other_predictions():
         got = rf.drift(live, "label", "score", by="segment", reference=reference)
         assert got.columns[:3] == names
         assert_frame_equal(
-            got.drop(names, "reference"), kept.drop("segment", "window", "reference")
+            got.drop(names, "reference"), remaining.drop("segment", "window", "reference")
         )
         assert got.schema["reference"] == pl.Date
         assert got["reference"].null_count() == got.height == 4

@@ -269,8 +269,8 @@ def test_a_filter_on_groups_avoids_the_errors_of_other_groups(tmp_path):
     _, scan = logged(tmp_path)
     broken = scan.filter((pl.col("g") != 0) | (pl.col("model") != "a") | (pl.col("id") != "i3"))
     plan = rf.compare(broken, "label", "score", id="id", by="g")
-    kept = plan.filter(pl.col("g") > 0).collect()
+    remaining = plan.filter(pl.col("g") > 0).collect()
     expected = rf.compare(scan, "label", "score", id="id", by="g").filter(pl.col("g") > 0)
-    assert_frame_equal(kept, expected.collect(), check_exact=True)
+    assert_frame_equal(remaining, expected.collect(), check_exact=True)
     with pytest.raises(rf.PairingError, match=r"^id='id': model 'a' lacks 1 row that other"):
         plan.collect()

@@ -46,12 +46,12 @@ def errors(ranks: list[Fraction], labels: list[bool]) -> list[Fraction]:
     """Return the errors if the first k rows are predicted positive, for each k; linear in ties."""
     found = []
     for k in range(1, len(ranks) + 1):
-        reached = Fraction(0)
+        result = Fraction(0)
         for rank in set(ranks):
             before = sum(other < rank for other in ranks)
             tied = [label for other, label in zip(ranks, labels, strict=True) if other == rank]
-            reached += sum(tied) * Fraction(min(max(k - before, 0), len(tied)), len(tied))
-        found.append(sum(labels) - reached + k - reached)
+            result += sum(tied) * Fraction(min(max(k - before, 0), len(tied)), len(tied))
+        found.append(sum(labels) - result + k - result)
     return found
 
 
@@ -146,7 +146,7 @@ def test_the_rows_of_a_cluster_are_exchanged_together(method, table):
 @every_method
 @some
 @given(table=logs(max_size=6, missing=True))
-def test_unscored_rows_rank_where_they_are_wrong(method, table):
+def test_unscored_positives_rank_last_and_unscored_negatives_first(method, table):
     seen, every = every_exchange(table, method)
     found = compared(table, method, missing="worst", n_perm=64)
     assert found["statistic"] == pytest.approx(float(seen), abs=1e-12)

@@ -249,7 +249,7 @@ def test_values_that_are_equal_in_floating_point_are_one_cell_and_nan_is_missing
 
 
 def test_integers_and_decimals_keep_their_dtype_unless_they_are_rounded():
-    for dtype, kept in (
+    for dtype, remaining in (
         (pl.UInt8, pl.Int64),
         (pl.UInt64, pl.UInt64),
         (pl.Decimal(9, 3), pl.Decimal(9, 3)),
@@ -257,7 +257,7 @@ def test_integers_and_decimals_keep_their_dtype_unless_they_are_rounded():
         (pl.Boolean, pl.Float64),
     ):
         frame = pl.DataFrame({"label": [True, False], "score": pl.Series([1, 0]).cast(dtype)})
-        assert rf.compress(frame, "label", "score").schema["score"] == kept
+        assert rf.compress(frame, "label", "score").schema["score"] == remaining
         rounded = rf.compress(frame, "label", "score", resolution=4)
         assert rounded.rows() == [(True, 0.0, 4.0, 1), (False, 0.0, 4.0, 1)]
 

@@ -188,10 +188,10 @@ def test_values_beyond_the_end_of_a_cut_curve_are_refused(axis, inside, beyond, 
     given = curve(thresholds=[0.9, 0.8, 0.5, 0.3])
     for table in (cut, given):
         for value in inside:
-            wanted = rf.at(curve(), **{axis: value}, interpolate=interpolate)
+            expected = rf.at(curve(), **{axis: value}, interpolate=interpolate)
             found = rf.at(table, **{axis: value}, interpolate=interpolate)
             counts = ["at", "value", "tp", "fp", "tpr"]
-            assert_frame_equal(found.select(counts), wanted.select(counts))
+            assert_frame_equal(found.select(counts), expected.select(counts))
         if beyond is not None:
             with pytest.raises(rf.BrokenCurveError) as error:
                 rf.at(table, **{axis: [inside[0], beyond]}, interpolate=interpolate)

@@ -86,21 +86,21 @@ def test_without_a_finite_score_there_is_one_bin(score):
         ([1e308, -1e308], (-1e308, 1e308), 1e307),
     ],
 )
-def test_other_scores_have_round_edges_around_them(scores, ends, width):
-    made = edges_of(scores)
-    assert (made[0], made[-1]) == ends
-    assert np.allclose(np.diff(made), width, rtol=1e-9)
+def test_scores_outside_0_and_1_have_bins_with_round_edges(scores, ends, width):
+    result = edges_of(scores)
+    assert (result[0], result[-1]) == ends
+    assert np.allclose(np.diff(result), width, rtol=1e-9)
 
 
-def test_edges_are_the_decimals_one_would_write():
+def test_edges_are_short_decimals():
     assert edges_of([-0.3, 1.6]) == [float(f"{place / 10:.1f}") for place in range(-3, 17)]
 
 
-def test_far_scores_do_not_squeeze_the_others_into_one_bin():
+def test_extreme_scores_do_not_put_all_others_into_one_bin():
     near = np.linspace(-2, 2, 401).tolist()
-    made = edges_of([*near, 1e6, -1e9])
-    assert -9 <= made[0] <= -8
-    assert 8 <= made[-1] <= 9
+    result = edges_of([*near, 1e6, -1e9])
+    assert -9 <= result[0] <= -8
+    assert 8 <= result[-1] <= 9
     labels = [1, 0] * 201 + [1]
     bins = bins_of(pl.DataFrame({"label": labels, "score": [*near, 1e6, -1e9]}))
     assert bins.select("below", "above").filter("below").height == 1
@@ -117,10 +117,10 @@ def test_a_small_class_far_away_keeps_its_own_bins():
 
 
 def test_scores_that_only_differ_in_their_last_digits_still_have_bins():
-    made = edges_of([1e9, 1e9 + 1e-6])
-    assert made == sorted(set(made))
-    assert made[0] <= 1e9
-    assert made[-1] >= 1e9 + 1e-6
+    result = edges_of([1e9, 1e9 + 1e-6])
+    assert result == sorted(set(result))
+    assert result[0] <= 1e9
+    assert result[-1] >= 1e9 + 1e-6
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ scored = st.lists(
 
 
 @given(rows=scored)
-def test_bins_count_what_counting_row_by_row_counts(rows):
+def test_bins_equal_a_count_row_by_row(rows):
     bins = bins_of(pl.DataFrame(rows, schema={"label": bool, "score": float}, orient="row"))
     for left, right, below, above, pos, neg, first, last in bins.select(
         "left",

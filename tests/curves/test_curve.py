@@ -109,7 +109,7 @@ def test_metrics_stand_right_of_the_axes_in_the_order_asked_for(frame):
     assert_frame_equal(actual, expected, check_exact=True)
 
 
-def test_one_class_groups_keep_the_rate_of_the_class_they_have(frame):
+def test_groups_of_one_class_have_the_rate_of_this_class(frame):
     actual = rf.curve(
         frame({"g": [2, 2, 1, 1], "label": [1, 1, 0, 0], "score": [0.2, 0.1, 0.2, 0.1]}),
         "label",
@@ -316,7 +316,7 @@ def test_groups_may_be_of_any_type(key, thresholds):
 
 
 @given(table=tables())
-def test_a_curve_is_what_counting_at_each_score_gives(table):
+def test_a_curve_equals_the_counts_at_each_score(table):
     actual = rf.curve(table, "label", "score", by="group").drop("fpr", "tpr")
     expected = oracles.curve_table(oracles.by_group(table))
     assert_frame_equal(actual, expected, check_exact=True)
@@ -416,7 +416,7 @@ def test_a_float32_score_is_compared_with_a_threshold_as_the_double_it_is():
     assert curve["tp"].to_list() == [0, 0, 1]
 
 
-def test_rows_that_no_one_stands_for_leave_their_group_its_first_row():
+def test_a_group_of_rows_with_count_0_keeps_its_first_row():
     table = pl.DataFrame({"g": ["a"], "label": [1], "score": [0.5], "mass": [0]})
     for role, kind in (("count", pl.Int64), ("weight", pl.Float64)):
         curve = rf.curve(table, "label", "score", by="g", **{role: "mass"})
@@ -458,7 +458,7 @@ def test_weighted_counts_at_given_thresholds_are_those_of_the_full_curve(table, 
     assert ends.height == full["group"].n_unique()
 
 
-def test_a_metric_of_ones_own_is_null_and_not_nan_where_it_is_undefined():
+def test_an_undefined_expression_is_null_not_nan():
     own = (pl.col("tp") / (pl.col("tp") + pl.col("fp"))).alias("own")
     table = rf.curve(
         pl.DataFrame({"label": [1, 0], "score": [2, 1]}), "label", "score", metrics=own
@@ -466,7 +466,7 @@ def test_a_metric_of_ones_own_is_null_and_not_nan_where_it_is_undefined():
     assert table["own"].to_list() == [None, 1.0, 0.5]
 
 
-def test_a_metric_may_not_take_the_place_of_the_models_names():
+def test_a_metric_with_the_name_of_the_model_column_raises_an_error():
     rows = pl.DataFrame({"label": [1, 0], "a": [2, 1], "b": [1, 2]})
     with pytest.raises(
         rf.RepeatedNameError, match="metrics='model': the result has a column of this name"
@@ -474,7 +474,7 @@ def test_a_metric_may_not_take_the_place_of_the_models_names():
         rf.curve(rows, "label", ["a", "b"], metrics=[pl.col("tp").alias("model")])
 
 
-def test_a_metric_may_not_take_the_place_of_a_key_of_at():
+def test_a_metric_with_the_name_of_a_column_of_at_raises_an_error():
     rows = pl.DataFrame({"label": [1, 0], "score": [2, 1]})
     curves = rf.curve(rows, "label", "score", metrics=[pl.col("tp").alias("value")])
     with pytest.raises(

@@ -60,7 +60,7 @@ def weighted_curves(**options: object) -> pl.DataFrame:
     return rf.curve(PREDICTIONS, "label", "score", **options)
 
 
-def test_a_table_made_with_prevalence_has_it_right_of_the_counts(frame):
+def test_a_table_with_prevalence_has_this_column_right_of_the_counts(frame):
     table = frame(PREDICTIONS).pipe(rf.curve, "label", "score", prevalence=PI, metrics=["lift"])
     names = table.lazy().collect_schema().names()
     assert names == [*oracles.Point._fields, "prevalence", "fpr", "tpr", "lift"]
@@ -71,9 +71,9 @@ def test_the_metric_prevalence_is_that_column():
     assert_frame_equal(curves(metrics=["prevalence", "npv"]), curves(metrics="npv"))
 
 
-def test_a_column_of_that_name_is_refused_elsewhere():
-    wanted = "metrics='prevalence': the result has a column of this name."
-    with pytest.raises(rf.RocframeError, match=wanted):
+def test_a_column_with_the_name_prevalence_raises_an_error():
+    expected = "metrics='prevalence': the result has a column of this name."
+    with pytest.raises(rf.RocframeError, match=expected):
         curves(metrics=(pl.col("tp") * 2).alias("prevalence"))
     named = PREDICTIONS.rename({"fold": "prevalence"})
     with pytest.raises(rf.RocframeError, match="prevalence"):
@@ -112,7 +112,7 @@ def test_a_prevalence_that_is_null_in_some_rows_is_refused():
 @examples(1 / 2)
 @given(table=tables(missing=True, mass={"count": COUNTS}))
 def test_areas_are_those_of_the_reweighted_rows(table):
-    made = rf.curve(
+    result = rf.curve(
         *(table, "label", "score"),
         by="group",
         count="count",
@@ -120,7 +120,9 @@ def test_areas_are_those_of_the_reweighted_rows(table):
         missing="worst",
         prevalence=PI,
     )
-    for found, every in zip(made.roc.area().rows(), oracles.by_group(table).values(), strict=True):
+    for found, every in zip(
+        result.roc.area().rows(), oracles.by_group(table).values(), strict=True
+    ):
         if not all(map(oracles.total, oracles.sides(every))):
             assert found[1:] == (None, None)
             continue

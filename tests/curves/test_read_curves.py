@@ -55,7 +55,7 @@ def test_sorted_complete_curves_take_the_fast_path(pieces):
     assert starts_of(pieces(table())).tolist() == expected.to_list()
 
 
-def test_rows_are_the_same_however_they_are_cut(pieces):
+def test_rows_do_not_depend_on_the_size_of_pieces(pieces):
     whole, cut = (
         read_curves(frame.select(columns.count_columns), columns)
         for frame in (table(), pieces(table()))
@@ -74,7 +74,7 @@ def test_rows_are_the_same_however_they_are_cut(pieces):
 
 
 @pytest.mark.parametrize("name", ["tp", "fp", "fn", "tn"])
-def test_no_wrong_count_is_overlooked(pieces, name):
+def test_every_wrong_count_raises_an_error(pieces, name):
     plain = table()
     for row in range(0, plain.height, 3):
         for off in (-100, 100):
@@ -89,7 +89,7 @@ def test_no_wrong_count_is_overlooked(pieces, name):
         rf.average(wrong)
 
 
-def test_no_wrong_key_or_threshold_is_overlooked(pieces):
+def test_every_wrong_key_or_threshold_raises_an_error(pieces):
     plain = table()
     other = {
         "model": pl.lit("z"),
@@ -109,7 +109,7 @@ def test_no_wrong_key_or_threshold_is_overlooked(pieces):
             assert starts_of(pieces(wrong)) is None or (name == "threshold" and highest)
 
 
-def test_groups_out_of_order_are_not_taken_as_they_are(pieces):
+def test_unsorted_groups_are_sorted(pieces):
     parts = table().partition_by(KEYS, maintain_order=True)
     swapped = pl.concat([*parts[1:], parts[0]])
     assert starts_of(pieces(swapped)) is None

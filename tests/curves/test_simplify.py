@@ -143,7 +143,7 @@ def everywhere(counts):
 )
 @pytest.mark.parametrize(("kind", "scale"), SCALES)
 @pytest.mark.parametrize("max_error", [0.1, 1 / 500])
-def test_both_curves_are_as_near_as_it_says_at_every_place(name, kind, scale, max_error):
+def test_the_error_bounds_the_distance_of_both_curves_at_every_point(name, kind, scale, max_error):
     full = curve_of_kind(name, kind)
     simple = rf.simplify(full, max_error=max_error, scale=scale)
     error = simple["error"].unique().item()
@@ -158,7 +158,7 @@ def test_both_curves_are_as_near_as_it_says_at_every_place(name, kind, scale, ma
     st.sampled_from(SCALES),
     st.sampled_from([0.3, 0.05]),
 )
-def test_any_curve_is_as_near_as_it_says(rows, shown, max_error):
+def test_the_error_bounds_the_distance_of_any_curve(rows, shown, max_error):
     kind, scale = shown
     full = rf.curve(
         pl.DataFrame(rows, schema=["label", "score"], orient="row"), "label", "score", kind=kind
@@ -221,9 +221,9 @@ def test_vertices_of_several_hulls_are_those_of_each(walks, unit):
                 line.append((line[-1][0] + fp * unit, line[-1][1] + tp * unit))
     fp, tp = np.array([point for line in lines for point in line]).T
     starts = np.append(0, np.cumsum([len(line) for line in lines]))
-    kept = hull_vertices(tp, fp, starts)
+    remaining = hull_vertices(tp, fp, starts)
     for line, start in zip(lines, starts, strict=False):
-        found = {point for i, point in enumerate(line) if kept[start + i]}
+        found = {point for i, point in enumerate(line) if remaining[start + i]}
         # A line that ends level ends in no corner, and still in a row that is kept.
         assert found == hull(line) | {line[0], line[-1]}
 
@@ -233,8 +233,10 @@ def test_vertices_of_a_long_curve_are_found_among_few_rows(rows, monkeypatch):
     monkeypatch.setattr("rocframe.curves.convex_hull.BLOCK_ROWS", rows)
     full = curve_of("long")
     tp, fp = full["tp"].to_numpy(), full["fp"].to_numpy()
-    kept = hull_vertices(tp, fp, np.array([0, len(tp)]))
-    assert set(zip(fp[kept], tp[kept], strict=True)) == hull(list(zip(fp, tp, strict=True)))
+    remaining = hull_vertices(tp, fp, np.array([0, len(tp)]))
+    assert set(zip(fp[remaining], tp[remaining], strict=True)) == hull(
+        list(zip(fp, tp, strict=True))
+    )
 
 
 @pytest.mark.parametrize("name", ["few", "ties", "random", "weighted", "long"])
@@ -264,7 +266,7 @@ def test_the_change_of_the_area_is_exact():
     assert simple["area_change"][0] == float(area(simple) - area(full))
 
 
-def test_a_straight_piece_needs_no_rows():
+def test_rows_on_a_straight_line_are_removed():
     full = rf.curve(
         pl.DataFrame({"label": [1, 1, 1, 0, 0, 0], "score": [6, 5, 4, 3, 2, 1]}), "label", "score"
     )
@@ -320,8 +322,8 @@ def test_a_group_without_a_class_keeps_its_ends_and_has_no_error():
             "g": ["both"] * 4 + ["negative"] * 2 + ["positive"] * 2 + ["none"],
         }
     )
-    made = rf.curve(frame, "label", "score", by="g", missing="drop").roc.simplify(max_error=0.01)
-    assert made.group_by("g", maintain_order=True).agg(
+    result = rf.curve(frame, "label", "score", by="g", missing="drop").roc.simplify(max_error=0.01)
+    assert result.group_by("g", maintain_order=True).agg(
         pl.len(), pl.col("error", "area_change").first()
     ).rows() == [
         ("both", 5, 0.0, 0.0),
@@ -331,14 +333,14 @@ def test_a_group_without_a_class_keeps_its_ends_and_has_no_error():
     ]
 
 
-def test_a_table_without_rows_stays_one():
+def test_a_table_without_rows_gives_a_table_without_rows():
     frame = log_of("few").with_columns(g=1).clear()
-    made = rf.curve(frame, "label", "score", by="g").roc.simplify()
-    assert made.is_empty()
-    assert made.columns[-2:] == ["error", "area_change"]
+    result = rf.curve(frame, "label", "score", by="g").roc.simplify()
+    assert result.is_empty()
+    assert result.columns[-2:] == ["error", "area_change"]
 
 
-def test_simplified_curves_go_into_the_other_verbs(tmp_path):
+def test_functions_on_curves_accept_simplified_curves(tmp_path):
     full = curve_of("long", kind="pr")
     simple = rf.simplify(full)
     point = simple.roc.at(tpr=0.5, interpolate=True)
@@ -365,17 +367,17 @@ def test_simplified_curves_go_into_the_other_verbs(tmp_path):
     ids=["drop", "worst", "weights", "count"],
 )
 @pytest.mark.parametrize("by", [None, "g"], ids=["one", "groups"])
-def test_simplified_on_the_way_is_simplified_afterwards(kind, options, by):
+def test_curve_with_max_error_equals_simplify(kind, options, by):
     frame = log_of("long", 6000).with_columns(
         score=pl.when(pl.int_range(pl.len()) % 50 > 0).then("score"),
         n=pl.int_range(pl.len()) % 3,
         g=pl.int_range(pl.len()).sqrt().cast(pl.Int64) // 60,
     )
-    asked = {"by": by, "kind": kind, "metrics": ["f1"], **options}
-    few = rf.curve(frame, "label", "score", max_error=0.01, **asked)
-    full = rf.curve(frame, "label", "score", **asked)
-    assert_frame_equal(few, full.roc.simplify(max_error=0.01), check_exact=True)
-    assert few.height < full.height
+    result = {"by": by, "kind": kind, "metrics": ["f1"], **options}
+    subset = rf.curve(frame, "label", "score", max_error=0.01, **result)
+    full = rf.curve(frame, "label", "score", **result)
+    assert_frame_equal(subset, full.roc.simplify(max_error=0.01), check_exact=True)
+    assert subset.height < full.height
 
 
 @pytest.mark.parametrize(
@@ -400,7 +402,7 @@ def test_simplified_on_the_way_is_simplified_afterwards(kind, options, by):
     ],
     ids=lambda value: None if isinstance(value, str) else "-".join(value),
 )
-def test_what_cannot_be_asked_is_refused(options, message):
+def test_invalid_options_raise_an_error_with_this_text(options, message):
     with pytest.raises(rf.RocframeError) as caught:
         rf.simplify(curve_of("few"), **options)
     assert str(caught.value).startswith(message)

@@ -62,20 +62,20 @@ SHAPES = {
 @pytest.mark.parametrize("tolerance", [0.1, 0.01, 0.001])
 def test_corners_keep_the_line_within_the_tolerance_both_ways(shape, n, tolerance):
     x, y = SHAPES[shape](n, np.random.default_rng(n))
-    kept = corner_points(x, y, np.array([0, n]), tolerance)
-    assert kept[0]
-    assert kept[-1]
-    assert farthest(x, y, x[kept], y[kept]) <= tolerance + 1e-12
-    assert farthest(*filled(x[kept], y[kept]), x, y) <= tolerance + 1e-12
+    remaining = corner_points(x, y, np.array([0, n]), tolerance)
+    assert remaining[0]
+    assert remaining[-1]
+    assert farthest(x, y, x[remaining], y[remaining]) <= tolerance + 1e-12
+    assert farthest(*filled(x[remaining], y[remaining]), x, y) <= tolerance + 1e-12
 
 
-def test_points_that_are_wanted_are_kept_and_bend_no_line():
+def test_required_points_are_kept_and_do_not_move_the_line():
     rng = np.random.default_rng(7)
     x, y = noisy(800, rng)
-    wanted = rng.random(800) < 0.05
-    kept = corner_points(x, y, np.array([0, 800]), 0.05, required=wanted)
-    assert kept[wanted].all()
-    assert farthest(x, y, x[kept], y[kept]) <= 0.05 + 1e-12
+    expected = rng.random(800) < 0.05
+    remaining = corner_points(x, y, np.array([0, 800]), 0.05, required=expected)
+    assert remaining[expected].all()
+    assert farthest(x, y, x[remaining], y[remaining]) <= 0.05 + 1e-12
 
 
 def test_corners_of_a_straight_line_are_its_ends():
@@ -117,26 +117,26 @@ def test_lines_may_have_different_tolerances():
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=1, max_size=40))
 def test_any_line_stays_within_the_tolerance(points):
     x, y = (np.array(part) / 8 for part in zip(*points, strict=True))
-    kept = corner_points(x, y, np.array([0, len(x)]), 0.2)
+    remaining = corner_points(x, y, np.array([0, len(x)]), 0.2)
     if len(x) > 1:
-        assert farthest(x, y, x[kept], y[kept]) <= 0.2 + 1e-12
-        assert farthest(*filled(x[kept], y[kept]), x, y) <= 0.2 + 1e-12
+        assert farthest(x, y, x[remaining], y[remaining]) <= 0.2 + 1e-12
+        assert farthest(*filled(x[remaining], y[remaining]), x, y) <= 0.2 + 1e-12
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["counts", "weights"])
 @pytest.mark.parametrize("share", [0.5, 0.001])
-def test_no_counts_pass_a_level_between_two_landmarks(whole, share):
+def test_counts_between_two_landmarks_pass_no_level(whole, share):
     rng = np.random.default_rng(1)
     n = 100_000
     positive = rng.random(n) < share
     mass = np.ones(n, np.int64) if whole else rng.exponential(size=n)
     both = [np.append(0, np.cumsum(mass * side)) for side in (positive, ~positive)]
     levels = [np.geomspace(1e-6, 1, 3000) * counts[-1] for counts in both]
-    kept = rows_at_levels(n + 1, lambda: list(zip(both, levels, strict=True)))
-    assert kept[0] == 0
-    assert kept[-1] == n
-    assert len(kept) < n / 4
-    left, right = kept[:-1], kept[1:]
+    remaining = rows_at_levels(n + 1, lambda: list(zip(both, levels, strict=True)))
+    assert remaining[0] == 0
+    assert remaining[-1] == n
+    assert len(remaining) < n / 4
+    left, right = remaining[:-1], remaining[1:]
     gaps = right - left > 1
     assert gaps.any()
     for counts, values in zip(both, levels, strict=True):
@@ -144,7 +144,7 @@ def test_no_counts_pass_a_level_between_two_landmarks(whole, share):
         assert (passed[left[gaps]] == passed[right[gaps]]).all()
 
 
-def test_short_curves_are_landmarks_all_over():
+def test_all_rows_of_short_curves_are_landmarks():
     assert rows_at_levels(50, list).tolist() == list(range(50))
 
 
@@ -152,9 +152,9 @@ def test_short_curves_are_landmarks_all_over():
 @pytest.mark.parametrize("width", [0.1, 0.003])
 def test_outlines_keep_the_line_within_a_column_both_ways(shape, width):
     x, y = SHAPES[shape](1000, np.random.default_rng(3))
-    kept = column_extremes(x, y, np.array([0, len(x)]), width)
-    assert kept[0]
-    assert kept[-1]
-    assert kept.sum() <= 4 / width + 4
-    assert farthest(x, y, x[kept], y[kept]) <= width + 1e-12
-    assert farthest(*filled(x[kept], y[kept]), x, y) <= width + 1e-12
+    remaining = column_extremes(x, y, np.array([0, len(x)]), width)
+    assert remaining[0]
+    assert remaining[-1]
+    assert remaining.sum() <= 4 / width + 4
+    assert farthest(x, y, x[remaining], y[remaining]) <= width + 1e-12
+    assert farthest(*filled(x[remaining], y[remaining]), x, y) <= width + 1e-12

@@ -102,8 +102,8 @@ def test_the_table_has_the_rows_of_the_curve_and_the_prevalence_of_the_table_cou
     vertices = curves.roc.hull()
     added = [*RANGES, "cost_ratio_low", "cost_ratio_high", "prevalence_low", "prevalence_high"]
     assert vertices.columns == [*curves.columns, *added, "note"]
-    kept = curves.filter(pl.col("threshold").is_in(vertices.get_column("threshold").implode()))
-    assert_frame_equal(vertices.select(curves.columns), kept)
+    remaining = curves.filter(pl.col("threshold").is_in(vertices.get_column("threshold").implode()))
+    assert_frame_equal(vertices.select(curves.columns), remaining)
     ratio = vertices.get_column("cost_ratio_low") / vertices.get_column("slope_low")
     assert ratio.drop_nans().unique().to_list() == pytest.approx([0.25])
 

@@ -60,7 +60,7 @@ def test_no_row_costs_less_and_none_of_a_higher_threshold_costs_as_little(rows, 
 
 
 @given(rows=rows, costs=prices, prevalence=shares)
-def test_moving_along_the_slope_costs_nothing(rows, costs, prevalence):
+def test_points_on_a_line_of_equal_cost_have_the_same_cost(rows, costs, prevalence):
     label, score = zip(*[*rows, (True, 0), (False, 0)], strict=True)
     table = rf.curve(pl.DataFrame({"label": label, "score": score}), "label", "score")
     best = found(table, costs, prevalence)
@@ -71,7 +71,7 @@ def test_moving_along_the_slope_costs_nothing(rows, costs, prevalence):
     assert dear * Fraction(best.run[0]) - good * Fraction(best.rise[0]) == pytest.approx(0)
 
 
-def test_a_cost_that_decimals_make_equal_is_equal():
+def test_costs_that_are_equal_as_decimals_are_equal():
     # 0.1 three times is 0.3 in decimals, and more than that in floats.
     table = pl.DataFrame(
         {
@@ -112,7 +112,7 @@ def test_weights_are_compared_as_floats():
     assert found(table).cost.tolist() == pytest.approx([0.25 / 4.25])
 
 
-def test_one_bad_group_costs_no_other_its_row():
+def test_an_undefined_group_does_not_remove_rows_of_other_groups():
     predictions = pl.DataFrame(
         {"g": ["a", "a", "b", "c", "c"], "label": [1, 0, 1, 1, 0], "score": [2, 1, 3, 1, 2]}
     )
@@ -123,7 +123,7 @@ def test_one_bad_group_costs_no_other_its_row():
 
 
 @pytest.mark.parametrize("costs", [{}, {"fp": -1}, {"tp": 2}, {"fp": 1, "tn": 1}], ids=str)
-def test_costs_for_which_nothing_is_an_error_are_named(costs):
+def test_costs_that_do_not_penalize_errors_raise_an_error(costs):
     table = rf.curve(pl.DataFrame({"label": [1, 0], "score": [1, 0]}), "label", "score")
     with pytest.raises(rf.OptionValueError) as caught:
         found(table, costs)

@@ -167,8 +167,8 @@ def test_a_draw_depends_on_the_seed_and_the_case_only():
     decided = rf.draw_decisions(frame, "score", point, id="id", seed=3)
     shuffled = frame.sample(fraction=0.5, shuffle=True, seed=1)
     again = rf.draw_decisions(shuffled.lazy(), "score", point, id="id", seed=3).collect()
-    kept = shuffled.select("id").join(decided, on="id", how="left", maintain_order="left")
-    assert_frame_equal(again, kept)
+    remaining = shuffled.select("id").join(decided, on="id", how="left", maintain_order="left")
+    assert_frame_equal(again, remaining)
     other = rf.draw_decisions(frame, "score", point, id="id", seed=4)
     assert not other.get_column("decision").equals(decided.get_column("decision"))
 
@@ -255,9 +255,9 @@ def test_several_points_of_a_group_raise():
     points = rf.curve(frame, "label", "score").roc.mix(fpr=[0.1, 0.2])
     with pytest.raises(rf.RocframeError, match="a group has several points"):
         frame.roc.draw_decisions("score", points, id="id", seed=1)
-    taken = frame.with_columns(decision=True)
+    result = frame.with_columns(decision=True)
     with pytest.raises(rf.RepeatedNameError):
-        taken.roc.draw_decisions("score", points.head(1), id="id", seed=1)
+        result.roc.draw_decisions("score", points.head(1), id="id", seed=1)
 
 
 @pytest.mark.parametrize("arguments", [{}, {"fpr": 0.1, "tpr": 0.2}, {"fpr": 1.5}])

@@ -156,7 +156,7 @@ def test_without_a_row_that_meets_the_constraints_values_are_null():
     }
 
 
-def test_an_undefined_group_is_null_and_costs_no_other_group_anything():
+def test_an_undefined_group_is_null_and_does_not_change_other_groups():
     frame = pl.DataFrame(
         {"g": [*"aabbc"], "label": [1, 0, 1, 1, 0], "score": [0.2, 0.1, 0.3, 0.3, 0.5]}
     )

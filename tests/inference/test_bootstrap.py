@@ -275,27 +275,27 @@ def test_limits_are_close_to_those_of_scipy(ci):
 @pytest.mark.parametrize("part", [{"fpr": (0, 0.3)}, {"tpr": (0.5, 1)}], ids=["fpr", "tpr"])
 def test_partial_areas_have_errors_near_the_formula_and_limits_on_the_scale_shown(ci, part):
     table = normal_table(400)
-    made, shown = (
+    result, shown = (
         measured(table, ci, n_boot=1000, **part, standardize=how).row(0, named=True)
         for how in (None, "mcclish")
     )
     formula = rf.auc(table, "label", "score", ci="delong", **part).row(0, named=True)
-    assert made["se"] == pytest.approx(formula["se"], rel=0.1)
-    assert made["lower"] < made["partial_auc"] < made["upper"]
-    scale = shown["se"] / made["se"]
+    assert result["se"] == pytest.approx(formula["se"], rel=0.1)
+    assert result["lower"] < result["partial_auc"] < result["upper"]
+    scale = shown["se"] / result["se"]
     for limit in ("lower", "upper"):
-        away = (made[limit] - made["partial_auc"]) * scale
+        away = (result[limit] - result["partial_auc"]) * scale
         assert shown[limit] - shown["partial_auc"] == pytest.approx(away, rel=1e-9)
 
 
 def test_whole_tables_say_method_and_level(frame):
     table = frame({"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.4]})
-    made = rf.auc(table, "label", "score", ci="bootstrap", seed=1, level=0.5).lazy().collect()
-    assert made.select("n_pos", "n_neg", "auc", "ci_level", "ci_method", "note").row(0) == (
+    result = rf.auc(table, "label", "score", ci="bootstrap", seed=1, level=0.5).lazy().collect()
+    assert result.select("n_pos", "n_neg", "auc", "ci_level", "ci_method", "note").row(0) == (
         *(3, 2, 0.5, 0.5),
         *("bootstrap", None),
     )
-    assert 0 < made["lower"][0] < 0.5 < made["upper"][0] < 1
+    assert 0 < result["lower"][0] < 0.5 < result["upper"][0] < 1
 
 
 @every_bootstrap
@@ -313,9 +313,9 @@ def test_an_undefined_group_does_not_affect_the_intervals_of_others():
             TIED.filter(pl.col("label") == 1).with_columns(g=pl.lit("b")),
         ]
     )
-    made = measured(table, by="g")
-    assert made["note"].to_list() == [None, "no_negatives"]
-    assert made.drop("g").row(0) == measured(TIED.with_columns(g=pl.lit("a")), by="g").drop(
+    result = measured(table, by="g")
+    assert result["note"].to_list() == [None, "no_negatives"]
+    assert result.drop("g").row(0) == measured(TIED.with_columns(g=pl.lit("a")), by="g").drop(
         "g"
     ).row(0)
 
@@ -341,17 +341,17 @@ def test_clusters_of_similar_rows_have_wider_limits():
 
 @given(tables(), st.integers(0, 9), st.sampled_from(BOOTSTRAPS))
 def test_the_same_seed_gives_the_same_table_in_any_order(table, seed, ci):
-    made = measured(table, ci, by="group", seed=seed, n_boot=30)
+    result = measured(table, ci, by="group", seed=seed, n_boot=30)
     again = measured(shuffled(table, 5), ci, by="group", seed=seed, n_boot=30)
-    assert_frame_equal(made, again, check_exact=True)
+    assert_frame_equal(result, again, check_exact=True)
 
 
 @given(tables(mass={"count": COUNTS}), st.sampled_from(BOOTSTRAPS))
 def test_a_compressed_table_has_the_limits_of_its_expansion(table, ci):
-    made = measured(table, ci, by="group", count="count", n_boot=30)
+    result = measured(table, ci, by="group", count="count", n_boot=30)
     long = measured(repeated(table, "count"), ci, by="group", n_boot=30)
-    kept = made.join(long.select("group"), on="group", nulls_equal=True, how="semi")
-    assert_frame_equal(kept, long, check_exact=True)
+    remaining = result.join(long.select("group"), on="group", nulls_equal=True, how="semi")
+    assert_frame_equal(remaining, long, check_exact=True)
 
 
 def test_models_side_by_side_have_the_limits_of_models_in_rows():
@@ -359,16 +359,16 @@ def test_models_side_by_side_have_the_limits_of_models_in_rows():
     wide = pl.DataFrame({"label": rng.random(50) < 0.5, "a": rng.normal(size=50)})
     wide = wide.with_columns(b=pl.col("a").round(0), c=pl.col("a"), fold=pl.int_range(50) % 2)
     long = wide.unpivot(["a", "b", "c"], index=["label", "fold"], variable_name="model")
-    made = rf.auc(wide, "label", ["a", "b", "c"], by="fold", ci="bootstrap", seed=1, n_boot=50)
+    result = rf.auc(wide, "label", ["a", "b", "c"], by="fold", ci="bootstrap", seed=1, n_boot=50)
     other = rf.auc(long, "label", "value", by=["fold", "model"], ci="bootstrap", seed=1, n_boot=50)
-    assert_frame_equal(made, other, check_exact=True)
+    assert_frame_equal(result, other, check_exact=True)
     # Models with the same scores draw differently all the same.
-    assert made["se"][0] != made["se"][2]
+    assert result["se"][0] != result["se"][2]
 
 
 def test_different_seeds_and_no_seed_give_different_results():
-    made = [measured(normal_table(50), seed=seed)["se"][0] for seed in (1, 2, None, None)]
-    assert len(set(made)) == 4
+    result = [measured(normal_table(50), seed=seed)["se"][0] for seed in (1, 2, None, None)]
+    assert len(set(result)) == 4
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])

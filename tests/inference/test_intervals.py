@@ -35,12 +35,12 @@ def measured(table: pl.DataFrame, **more: object) -> pl.DataFrame:
 @examples(1 / 2)
 @given(table=tables(mass={"count": COUNTS}, min_size=4), level=levels)
 def test_limits_lie_in_the_unit_interval_around_the_estimate(ci, table, level):
-    made = measured(table, count="count", ci=ci, level=level).drop_nulls("lower")
-    assert (made["lower"] >= 0).all()
-    assert (made["upper"] <= 1).all()
+    result = measured(table, count="count", ci=ci, level=level).drop_nulls("lower")
+    assert (result["lower"] >= 0).all()
+    assert (result["upper"] <= 1).all()
     # The logit there and back again rounds.
-    assert (made["lower"] <= made["auc"] + 1e-15).all()
-    assert (made["auc"] <= made["upper"] + 1e-15).all()
+    assert (result["lower"] <= result["auc"] + 1e-15).all()
+    assert (result["auc"] <= result["upper"] + 1e-15).all()
 
 
 @pytest.mark.slow
@@ -61,8 +61,8 @@ def test_a_higher_level_has_limits_at_least_as_wide(ci, table, both):
 @given(table=tables(mass={"count": COUNTS}, min_size=4), level=levels)
 def test_newcombes_limits_lie_z_of_their_own_standard_errors_away(table, level):
     z = NormalDist().inv_cdf((1 + level) / 2)
-    made = measured(table, count="count", ci="newcombe", level=level).drop_nulls("lower")
-    for row in made.iter_rows(named=True):
+    result = measured(table, count="count", ci="newcombe", level=level).drop_nulls("lower")
+    for row in result.iter_rows(named=True):
         sizes = row["n_pos"], row["n_neg"]
         for name in LIMITS:
             limit = row[name]
@@ -77,8 +77,8 @@ def test_newcombes_limits_lie_z_of_their_own_standard_errors_away(table, level):
 
 @given(table=tables(mass={"count": COUNTS}, min_size=4))
 def test_newcombes_standard_error_is_his_variance_at_the_estimate(table):
-    made = measured(table, count="count", ci="newcombe")
-    for row in made.drop_nulls("auc").iter_rows(named=True):
+    result = measured(table, count="count", ci="newcombe")
+    for row in result.drop_nulls("auc").iter_rows(named=True):
         variance = oracles.newcombe_variance(row["auc"], row["n_pos"], row["n_neg"])
         spread = variance > 0 and row["note"] != "zero_variance"
         expected = pytest.approx(math.sqrt(variance), rel=1e-12) if spread else None
@@ -88,20 +88,20 @@ def test_newcombes_standard_error_is_his_variance_at_the_estimate(table):
 @given(table=tables(missing=True, mass={"count": COUNTS}, min_size=4), level=levels)
 def test_walds_limits_are_z_standard_errors_away_and_clipped(table, level):
     z = NormalDist().inv_cdf((1 + level) / 2)
-    made = measured(table, count="count", ci="delong", level=level, missing="worst")
-    made = made.filter(pl.col("ci_method") == "delong")
-    expected = made.select(
+    result = measured(table, count="count", ci="delong", level=level, missing="worst")
+    result = result.filter(pl.col("ci_method") == "delong")
+    expected = result.select(
         lower=(pl.col("auc") - z * pl.col("se")).clip(0, 1),
         upper=(pl.col("auc") + z * pl.col("se")).clip(0, 1),
     )
-    assert_frame_equal(made.select(LIMITS), expected, rel_tol=0, abs_tol=1e-15)
+    assert_frame_equal(result.select(LIMITS), expected, rel_tol=0, abs_tol=1e-15)
 
 
 @given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}, min_size=4), level=levels)
 def test_logit_limits_are_walds_of_the_log_odds(table, level):
     z = NormalDist().inv_cdf((1 + level) / 2)
-    made = measured(table, weight="weight", level=level, missing="worst")
-    for row in made.filter(pl.col("ci_method") == "logit_delong").iter_rows(named=True):
+    result = measured(table, weight="weight", level=level, missing="worst")
+    for row in result.filter(pl.col("ci_method") == "logit_delong").iter_rows(named=True):
         auc, half = row["auc"], z * row["se"] / row["auc"] / (1 - row["auc"])
         for name, way in (("lower", -1), ("upper", 1)):
             odds = math.log(auc / (1 - auc)) + way * half
@@ -162,18 +162,18 @@ def test_weighted_constant_scores_have_no_limits(ci):
 def test_the_area_does_not_depend_on_the_interval(table):
     bare = measured(table, ci=None)
     for ci in METHODS:
-        made = measured(table, ci=ci)
+        result = measured(table, ci=ci)
         names = ["group", "n_pos", "n_neg", "n_missing"]
         names += ["auc", "auc_pessimistic", "auc_optimistic"]
-        assert_frame_equal(made.select(names), bare.select(names), check_exact=True)
+        assert_frame_equal(result.select(names), bare.select(names), check_exact=True)
 
 
 def test_the_level_is_in_the_table():
-    made = rf.auc(PREDICTIONS, "label", "score", level=0.8)
-    assert made["ci_level"].to_list() == [0.8]
+    result = rf.auc(PREDICTIONS, "label", "score", level=0.8)
+    assert result["ci_level"].to_list() == [0.8]
     z = NormalDist().inv_cdf(0.9)
     expected = 1 / (1 + 0.375 / 0.625 * math.exp(z * math.sqrt(5 / 32) / (0.625 * 0.375)))
-    assert made["lower"][0] == pytest.approx(expected, rel=1e-13)
+    assert result["lower"][0] == pytest.approx(expected, rel=1e-13)
 
 
 @every_method

@@ -75,7 +75,7 @@ def test_codes_decode_to_the_scores(dtype, scores, chunk, data):
 @every_path
 @every_chunk
 @given(data=st.data())
-def test_codes_rise_as_scores_fall_and_tie_exactly_where_they_do(dtype, scores, chunk, data):
+def test_codes_are_in_the_reverse_order_of_scores_with_the_same_ties(dtype, scores, chunk, data):
     values = np.array(data.draw(st.lists(scores, min_size=1, max_size=12)), dtype)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(codec_module, "ENCODED_ROWS", chunk)
@@ -92,7 +92,7 @@ def test_codes_rise_as_scores_fall_and_tie_exactly_where_they_do(dtype, scores, 
     marks=st.lists(st.sampled_from(list(RowState)), min_size=12, max_size=12),
     dtype=st.sampled_from([np.float64, np.float32]),
 )
-def test_rows_without_a_threshold_stand_behind_all_scores(values, marks, dtype):
+def test_codes_of_rows_without_a_threshold_sort_after_all_scores(values, marks, dtype):
     with np.errstate(over="ignore"):
         scores = np.array(values, np.float64).astype(dtype)
     state = np.array(marks[: len(scores)], np.uint8)
@@ -114,7 +114,7 @@ def test_the_sort_of_codes_puts_positives_first_within_a_tie():
     assert (codes & 1).tolist() == [1, 0, 1, 0, 1, 0]
 
 
-def test_narrow_scores_stay_narrow():
+def test_float32_scores_have_codes_of_32_bits():
     assert fit_codec(np.array([0.0, 0.5], np.float32)).codes == np.uint32
     assert fit_codec(np.array([-1.5, 0.5], np.float32)).codes == np.uint32
     # Both signs over the whole range of Float32 need more than 31 bits.
@@ -123,7 +123,7 @@ def test_narrow_scores_stay_narrow():
     assert fit_codec(np.array([-1e100, 1e-100])).table is None
 
 
-def test_no_scores_have_a_codec_too():
+def test_an_empty_column_of_scores_has_a_codec():
     for dtype in (np.float32, np.float64):
         codec, codes = encode_rows(cases(np.zeros(0, dtype), np.zeros(0, bool)))
         assert codec.decode(codes).tolist() == []

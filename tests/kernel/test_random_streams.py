@@ -15,7 +15,7 @@ from rocframe.kernel.resample import Seed, stream_keys
 KEYS = pl.DataFrame({"0": ["a", "b", None], "1": [1, 2, 2]})
 
 
-def test_a_group_has_the_same_key_whichever_groups_stand_beside_it():
+def test_the_key_of_a_group_does_not_depend_on_other_groups():
     assert stream_keys(KEYS)[1:] == stream_keys(KEYS[1:])
     assert stream_keys(KEYS[::-1]) == stream_keys(KEYS)[::-1]
 
@@ -26,7 +26,7 @@ def test_all_groups_have_keys_of_their_own():
     assert stream_keys(pl.DataFrame({"0": ["1"]})) != stream_keys(pl.DataFrame({"0": [1]}))
 
 
-def test_a_model_beside_the_others_counts_like_a_last_key():
+def test_score_columns_are_a_last_group_column():
     assert stream_keys(pl.DataFrame({"0": ["a"]}), "m") == stream_keys(
         pl.DataFrame({"0": ["a"], "1": ["m"]})
     )
@@ -38,14 +38,16 @@ def test_keys_of_any_type_have_a_stream():
 
 
 @pytest.mark.slow
-def test_a_key_means_the_same_in_another_process():
+def test_the_stream_of_a_key_is_the_same_in_another_process():
     code = "import polars as pl; from rocframe.kernel.resample import stream_keys as k; "
     code += "print(k(pl.DataFrame({'0': ['a', None], '1': [1, 2]})))"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == str(stream_keys(pl.DataFrame({"0": ["a", None], "1": [1, 2]})))
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert output.stdout.strip() == str(stream_keys(pl.DataFrame({"0": ["a", None], "1": [1, 2]})))
 
 
-def test_the_same_seed_draws_the_same_and_another_batch_draws_anew():
+def test_equal_seeds_have_equal_draws_and_other_batches_other_draws():
     key = stream_keys(KEYS)[0]
     first = Seed.parse(7).stream(key, 0).integers(0, 1000, 20).tolist()
     assert first == Seed.parse(7).stream(key, 0).integers(0, 1000, 20).tolist()

@@ -45,8 +45,8 @@ def areas(
     """Return the areas of the replicates of the only group."""
     scan = scan_of(table, **roles)
     cluster = cases_of(table, **roles).cluster
-    (made,) = resample_groups(scan, [asked], draws_of(scan, n_boot, cluster=cluster))
-    return made.values[0]
+    (result,) = resample_groups(scan, [asked], draws_of(scan, n_boot, cluster=cluster))
+    return result.values[0]
 
 
 def one_each(rows: Sequence[Case]) -> Iterable[tuple[Case, ...]]:
@@ -109,19 +109,19 @@ def test_replicates_that_mix_the_classes_come_from_all_resamples_that_have_both(
 def test_replicates_without_one_of_the_classes_are_drawn_again_and_counted():
     scan = scan_of(TIED)
     asked = [ReplicateStatistic(function=SIZES.function, depends_on_prevalence=True), SIZES]
-    (made,) = resample_groups(scan, asked, draws_of(scan, 20_000))
-    mixed, kept = made.values
+    (result,) = resample_groups(scan, asked, draws_of(scan, 20_000))
+    mixed, remaining = result.values
     assert (mixed > 0).all()
     assert (mixed.sum(axis=1) == 5).all()
-    assert (kept == [3, 2]).all()
+    assert (remaining == [3, 2]).all()
     # Of all resamples (3/5)⁵ + (2/5)⁵ have one class; those drawn again are geometric.
     wrong = 0.6**5 + 0.4**5
     mean, sd = 20_000 * wrong / (1 - wrong), (20_000 * wrong) ** 0.5 / (1 - wrong)
-    assert abs(made.n_redrawn[0] - mean) < 4 * sd
-    assert made.n_redrawn[1] == 0
+    assert abs(result.n_redrawn[0] - mean) < 4 * sd
+    assert result.n_redrawn[1] == 0
 
 
-def test_a_row_is_drawn_whatever_its_weight_and_brings_it_along():
+def test_rows_are_drawn_with_equal_probability_and_keep_their_weights():
     expected = distribution(stratified(oracles.cases(WEIGHTED)))
     assert_drawn_from(areas(WEIGHTED, 4000, weight="weight"), expected)
 
@@ -142,14 +142,14 @@ def test_clusters_are_drawn_whole():
     assert_drawn_from(drawn, distribution(resamples))
 
 
-def test_of_clusters_too_a_replicate_with_one_class_is_drawn_again():
+def test_a_replicate_of_clusters_with_one_class_is_drawn_again():
     table = TIED.with_columns(user=pl.Series([1, 2, 1, 3, 4]))
     scan = scan_of(table, cluster="user")
     draws = draws_of(scan, 8000, cluster=cases_of(table, cluster="user").cluster)
-    (made,) = resample_groups(scan, [SIZES], draws)
-    assert (made.values[0] > 0).all()
+    (result,) = resample_groups(scan, [SIZES], draws)
+    assert (result.values[0] > 0).all()
     # Two of four clusters have positives, the others negatives: 2 of 2⁴ draws have one class.
-    assert abs(made.n_redrawn[0] - 8000 / 7) < 4 * (8000 / 7 * 8 / 7) ** 0.5
+    assert abs(result.n_redrawn[0] - 8000 / 7) < 4 * (8000 / 7 * 8 / 7) ** 0.5
 
 
 @given(tables(missing=True), st.sampled_from(["plain", "count", "weight"]), st.data())
@@ -177,12 +177,12 @@ def test_the_data_are_a_replicate_of_themselves(table, mass, data):
 def drawn_by_group(table: pl.DataFrame, **roles: Any) -> dict[Any, list[float]]:
     scan = scan_of(table, by="group", **roles)
     keys = scan.rows.keys.to_series().to_list()
-    made = resample_groups(scan, [AUC], draws_of(scan, 50))
-    return {keys[one.population.group]: one.values[0].tolist() for one in made}
+    result = resample_groups(scan, [AUC], draws_of(scan, 50))
+    return {keys[one.population.group]: one.values[0].tolist() for one in result}
 
 
 @given(tables(), st.integers(0, 99))
-def test_a_group_draws_the_same_in_any_order_and_whichever_groups_stand_beside_it(table, seed):
+def test_the_draws_of_a_group_depend_on_neither_row_order_nor_other_groups(table, seed):
     every = drawn_by_group(table)
     assert drawn_by_group(shuffled(table, seed)) == every
     for name in every:
@@ -197,12 +197,12 @@ def test_a_compressed_table_draws_what_its_expansion_does(table):
 
 def test_weighted_rows_draw_the_same_in_any_order():
     table = pl.concat([WEIGHTED, TIED.with_columns(weight=pl.lit(0.1))])
-    made = [areas(shuffled(table, seed), 40, weight="weight") for seed in range(3)]
-    assert (made[0] == made[1]).all()
-    assert (made[0] == made[2]).all()
+    result = [areas(shuffled(table, seed), 40, weight="weight") for seed in range(3)]
+    assert (result[0] == result[1]).all()
+    assert (result[0] == result[2]).all()
 
 
-def test_equal_groups_draw_differently():
+def test_groups_with_equal_rows_have_different_draws():
     twice = pl.concat([TIED.with_columns(group=pl.lit(name)) for name in "ab"])
     drawn = drawn_by_group(twice)
     assert drawn["a"] != drawn["b"]
@@ -219,7 +219,7 @@ def test_any_number_of_threads_draws_the_same(number, monkeypatch):
     threads._pool.cache_clear()
 
 
-def test_few_groups_are_held_at_a_time_and_all_are_drawn(monkeypatch):
+def test_limited_memory_does_not_change_the_replicates(monkeypatch):
     table = pl.concat([TIED.with_columns(group=pl.lit(str(i))) for i in range(7)])
     expected = drawn_by_group(table)
     monkeypatch.setattr(resample, "MAX_STORED_NUMBERS", 100)
@@ -227,7 +227,7 @@ def test_few_groups_are_held_at_a_time_and_all_are_drawn(monkeypatch):
     assert len(expected) == 7
 
 
-def test_of_wide_statistics_fewer_groups_are_held_but_one_for_each_thread(monkeypatch):
+def test_memory_is_limited_by_the_width_of_statistics_and_the_number_of_threads(monkeypatch):
     groups = [TIED.with_columns(group=pl.lit(str(i))) for i in range(70)]
     scan = scan_of(pl.concat(groups), by="group")
     monkeypatch.setattr(resample, "count_workers", lambda: 3)
@@ -272,6 +272,6 @@ def test_counts_far_beyond_the_rows_are_drawn():
     assert drawn.std() > 0
 
 
-def test_a_curve_can_turn_only_where_both_classes_meet():
+def test_corners_of_a_curve_are_ends_of_runs_of_one_class():
     table = pl.DataFrame({"label": [1, 1, 0, 0, 1, 0, 1], "score": [9, 8, 7, 6, 5, 5, 4]})
     assert GroupRows.from_scan(scan_of(table), 0).corners.tolist() == [1, 3, 4, 5]

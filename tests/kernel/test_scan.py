@@ -85,7 +85,7 @@ def assert_same_in_all_cuts(
 @pytest.mark.slow
 @examples(1 / 2)
 @given(table=tables(missing=True, min_size=6, max_size=40), threads_used=any_number_of_threads)
-def test_however_rows_are_cut_the_tables_are_the_same(table, threads_used):
+def test_tables_do_not_depend_on_the_size_of_pieces(table, threads_used):
     assert_same_in_all_cuts(table, 3, threads_used)
 
 
@@ -95,7 +95,7 @@ def test_however_rows_are_cut_the_tables_are_the_same(table, threads_used):
     table=tables(missing=True, min_size=6, max_size=40, mass={"count": COUNTS}),
     threads_used=any_number_of_threads,
 )
-def test_counted_rows_may_be_cut_anywhere_too(table, threads_used):
+def test_tables_of_rows_with_counts_do_not_depend_on_the_size_of_pieces(table, threads_used):
     assert_same_in_all_cuts(table, 3, threads_used, count="count")
 
 
@@ -106,7 +106,7 @@ def test_counted_rows_may_be_cut_anywhere_too(table, threads_used):
         missing=True, min_size=6, max_size=40, mass={"weight": EXACT_WEIGHTS, "count": COUNTS}
     )
 )
-def test_weighted_rows_may_be_cut_anywhere_too(table):
+def test_tables_of_rows_with_weights_do_not_depend_on_the_size_of_pieces(table):
     # Quarters add up exactly, in any order.
     assert_same_in_all_cuts(table, 2, weight="weight", count="count")
 
@@ -115,7 +115,7 @@ def test_weighted_rows_may_be_cut_anywhere_too(table):
 @pytest.mark.parametrize("shape", ["any float", "any float32", "edges", "uint8"])
 @examples(1 / 3)
 @given(data=st.data())
-def test_cut_rows_are_counted_by_definition(shape, data):
+def test_counts_in_pieces_equal_the_definition(shape, data):
     table = data.draw(tables(shape=SHAPES[shape], missing=True, min_size=6, max_size=40))
     expected = oracles.curve_table(oracles.by_group(table))
     with all_cases() as case:
@@ -146,7 +146,7 @@ def mixed_sizes(seed: int = 1) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("weight", [None, "weight"])
-def test_one_huge_group_costs_the_many_tiny_ones_no_digit(weight):
+def test_a_huge_group_does_not_change_the_digits_of_small_groups(weight):
     table = mixed_sizes()
     whole = everything(table, weight=weight)
     with pytest.MonkeyPatch.context() as patch:
@@ -190,7 +190,7 @@ def test_counts_of_many_groups_are_those_of_plain_polars():
 
 
 @every_cut
-def test_rows_all_tied_are_one_step_however_they_are_cut(sizes):
+def test_tied_rows_share_a_row_for_any_size_of_pieces(sizes):
     table = pl.DataFrame({"label": [True, False] * 50, "score": [0.5] * 100})
     with pytest.MonkeyPatch.context() as patch:
         cut(patch, **sizes)
@@ -224,24 +224,24 @@ def test_a_large_group_without_a_threshold_has_its_first_row(sizes, state):
 
 
 @given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}, min_size=6))
-def test_no_group_rounds_the_sums_of_another(table):
+def test_rounded_sums_of_a_group_do_not_depend_on_other_groups(table):
     huge = table.with_columns(group=pl.lit("huge"), weight=pl.col("weight") * 1e17)
     both = rf.curve(
         pl.concat([table, huge]), "label", "score", by="group", weight="weight", missing="worst"
     )
     alone = rf.curve(table, "label", "score", by="group", weight="weight", missing="worst")
-    kept = both.filter(pl.col("group").ne_missing("huge"))
-    assert_frame_equal(kept, alone, check_exact=True)
+    remaining = both.filter(pl.col("group").ne_missing("huge"))
+    assert_frame_equal(remaining, alone, check_exact=True)
 
 
 @given(length=st.integers(0, 50), most=st.integers(1, 60))
-def test_slices_cover_the_rows_once_in_pieces_no_longer_than_asked(length, most):
+def test_slices_contain_each_row_once_and_are_not_too_long(length, most):
     pieces = split_rows(length, most)
     assert [i for piece in pieces for i in range(length)[piece]] == list(range(length))
     assert all(piece.stop - piece.start <= most for piece in pieces)
 
 
-def test_spread_keeps_the_order_of_the_tasks_and_hands_on_errors():
+def test_spread_returns_results_in_order_and_raises_errors():
     assert run_parallel(lambda i: i * i, range(100)) == [i * i for i in range(100)]
     assert run_parallel(lambda i: i, []) == []
     with pytest.raises(ZeroDivisionError):
@@ -249,8 +249,8 @@ def test_spread_keeps_the_order_of_the_tasks_and_hands_on_errors():
     assert count_workers() >= 1
 
 
-def test_a_running_plan_has_as_many_threads_as_there_are_without_one():
-    asked = pl.LazyFrame({"a": [1]}).map_batches(
+def test_a_running_plan_uses_the_threads_of_the_polars_pool():
+    result = pl.LazyFrame({"a": [1]}).map_batches(
         lambda _: pl.DataFrame({"a": [count_workers.__wrapped__()]})
     )
-    assert asked.collect().item() == pl.thread_pool_size()
+    assert result.collect().item() == pl.thread_pool_size()

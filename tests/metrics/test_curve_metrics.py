@@ -23,33 +23,33 @@ every_metric = pytest.mark.parametrize("name", CURVE_STATISTICS)
 
 def estimates(table: pl.DataFrame, **more: object) -> pl.DataFrame:
     """Return a column for each metric and a row for each group."""
-    made = rf.intervals(
+    result = rf.intervals(
         table, "label", "score", metrics=list(CURVE_STATISTICS), by="group", ci=None, **more
     )
-    columns = [made.filter(metric=name)["estimate"].alias(name) for name in CURVE_STATISTICS]
-    return made.filter(metric="auc").select("group", *columns)
+    columns = [result.filter(metric=name)["estimate"].alias(name) for name in CURVE_STATISTICS]
+    return result.filter(metric="auc").select("group", *columns)
 
 
 @pytest.mark.slow
 @given(tables(mass={"count": COUNTS}, min_size=1))
 def test_curve_metrics_equal_the_expressions(table):
-    made = estimates(table, count="count")
+    result = estimates(table, count="count")
     score = pl.col("score").roc
     for name in ("auc", "gini", "ks", "average_precision", "pr_auc"):
         metric = getattr(score, name)("label", count="count").alias(name)
         expected = table.group_by("group").agg(metric).sort("group")[name]
-        assert_series_equal(made[name], expected, rel_tol=1e-12, abs_tol=1e-12)
+        assert_series_equal(result[name], expected, rel_tol=1e-12, abs_tol=1e-12)
 
 
 @pytest.mark.slow
 @given(tables(mass={"weight": ANY_WEIGHTS}, min_size=1))
 def test_weighted_curve_metrics_equal_the_expressions(table):
-    made = estimates(table, weight="weight")
+    result = estimates(table, weight="weight")
     score = pl.col("score").roc
     for name in ("auc", "gini", "ks", "average_precision", "pr_auc"):
         metric = getattr(score, name)("label", weight="weight").alias(name)
         expected = table.group_by("group").agg(metric).sort("group")[name]
-        assert_series_equal(made[name], expected, rel_tol=1e-12, abs_tol=1e-12)
+        assert_series_equal(result[name], expected, rel_tol=1e-12, abs_tol=1e-12)
 
 
 def equal_error_rate(every: list[oracles.Case]) -> Fraction | None:
@@ -65,9 +65,9 @@ def equal_error_rate(every: list[oracles.Case]) -> Fraction | None:
 
 @given(tables(missing=True, mass={"count": COUNTS}))
 def test_the_equal_error_rate_lies_on_the_falling_diagonal(table):
-    made = estimates(table, count="count", missing="worst")
+    result = estimates(table, count="count", missing="worst")
     for name, every in oracles.by_group(table).items():
-        found = made.filter(pl.col("group").eq_missing(pl.lit(name, pl.String)))["eer"].item()
+        found = result.filter(pl.col("group").eq_missing(pl.lit(name, pl.String)))["eer"].item()
         expected = equal_error_rate(every)
         if expected is None:
             assert found is None
@@ -77,9 +77,11 @@ def test_the_equal_error_rate_lies_on_the_falling_diagonal(table):
 
 @given(tables(missing=True))
 def test_unscored_rows_are_counted_at_every_threshold(table):
-    made = estimates(table, missing="worst")
+    result = estimates(table, missing="worst")
     for name, every in oracles.by_group(table).items():
-        row = made.row(by_predicate=pl.col("group").eq_missing(pl.lit(name, pl.String)), named=True)
+        row = result.row(
+            by_predicate=pl.col("group").eq_missing(pl.lit(name, pl.String)), named=True
+        )
         pos, neg = oracles.sides(every)
         points = oracles.curve(every)
         if pos:

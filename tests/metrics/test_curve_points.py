@@ -22,7 +22,7 @@ values = st.lists(
 
 def compared(table: pl.DataFrame, axis: str, asked: list[float], **roles: object) -> tuple:
     """Return the estimates of `intervals`, and the same from the points of the curve table."""
-    made = rf.intervals(
+    result = rf.intervals(
         table,
         "label",
         "score",
@@ -43,7 +43,7 @@ def compared(table: pl.DataFrame, axis: str, asked: list[float], **roles: object
     )
     keys = ["group", "metric", "value"]
     columns = [*keys, "at", "threshold", "estimate"]
-    return made.select(columns).sort(keys), expected.select(columns).sort(keys)
+    return result.select(columns).sort(keys), expected.select(columns).sort(keys)
 
 
 @pytest.mark.slow
@@ -51,8 +51,8 @@ def compared(table: pl.DataFrame, axis: str, asked: list[float], **roles: object
 @examples(1 / 2)
 @given(tables(mass={"count": COUNTS}, missing=True), values)
 def test_points_and_metrics_equal_those_of_at(axis, table, asked):
-    made, expected = compared(table, axis, asked, count="count", missing="worst")
-    assert_frame_equal(made, expected, check_exact=True)
+    result, expected = compared(table, axis, asked, count="count", missing="worst")
+    assert_frame_equal(result, expected, check_exact=True)
 
 
 @pytest.mark.slow
@@ -60,8 +60,8 @@ def test_points_and_metrics_equal_those_of_at(axis, table, asked):
 @examples(1 / 2)
 @given(tables(mass={"weight": ANY_WEIGHTS}, missing=True), values)
 def test_weighted_points_and_metrics_equal_those_of_at(axis, table, asked):
-    made, expected = compared(table, axis, asked, weight="weight", missing="drop")
-    assert_frame_equal(made, expected, rel_tol=1e-9, abs_tol=1e-9)
+    result, expected = compared(table, axis, asked, weight="weight", missing="drop")
+    assert_frame_equal(result, expected, rel_tol=1e-9, abs_tol=1e-9)
 
 
 def test_a_large_group_split_into_blocks_has_the_same_points(monkeypatch):
@@ -74,27 +74,27 @@ def test_a_large_group_split_into_blocks_has_the_same_points(monkeypatch):
     monkeypatch.setattr(walk, "BLOCK_ROWS", 4)
     for axis in AXES:
         asked = [5.0, 30.0, 40.0] if axis == "threshold" else [0.0, 0.2, 0.55, 1.0]
-        made, expected = compared(table, axis, asked)
-        assert_frame_equal(made, expected, check_exact=True)
+        result, expected = compared(table, axis, asked)
+        assert_frame_equal(result, expected, check_exact=True)
 
 
 def test_infinite_thresholds_are_points_too():
     table = pl.DataFrame(
         {"group": ["a"] * 3, "label": [1, 0, 1], "score": [float("inf"), 1.0, -float("inf")]}
     )
-    made, expected = compared(table, "threshold", [float("inf"), 1.5, -float("inf")])
-    assert_frame_equal(made, expected, check_exact=True)
+    result, expected = compared(table, "threshold", [float("inf"), 1.5, -float("inf")])
+    assert_frame_equal(result, expected, check_exact=True)
 
 
 def test_net_benefit_uses_the_given_threshold():
     table = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6]})
-    made = rf.intervals(
+    result = rf.intervals(
         table, "label", "score", metrics="net_benefit", threshold=[0.5, 0.9], ci=None
     )
     # One true and one false positive of four at .5, where the odds are 1.
-    assert made["estimate"].to_list() == [0.0, 0.25]
-    assert made["threshold"].to_list() == [0.6, 0.9]
+    assert result["estimate"].to_list() == [0.0, 0.25]
+    assert result["threshold"].to_list() == [0.6, 0.9]
     given_thresholds = rf.curve(
         table, "label", "score", metrics="net_benefit", thresholds=[0.5, 0.9]
     )
-    assert made["estimate"].to_list() == given_thresholds["net_benefit"].to_list()[:0:-1]
+    assert result["estimate"].to_list() == given_thresholds["net_benefit"].to_list()[:0:-1]

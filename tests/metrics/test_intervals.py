@@ -67,7 +67,7 @@ def normal_table(rows: int, seed: int = 3) -> pl.DataFrame:
 
 
 def test_a_row_is_a_group_a_metric_and_a_point(frame):
-    made = rf.intervals(
+    result = rf.intervals(
         frame(PREDICTIONS), "label", "score", metrics="recall", threshold=[0.7, 0.1], ci="wilson"
     )
     where = ["recall", "threshold"]
@@ -79,35 +79,35 @@ def test_a_row_is_a_group_a_metric_and_a_point(frame):
         schema=list(SCHEMA)[:-3],
         orient="row",
     ).with_columns(ci_level=pl.lit(0.95), ci_method=pl.lit("wilson"), note=pl.lit(None, pl.String))
-    assert isinstance(made, frame)
-    assert made.lazy().collect_schema() == SCHEMA
-    assert_frame_equal(made.lazy().collect(), expected, abs_tol=1e-9)
+    assert isinstance(result, frame)
+    assert result.lazy().collect_schema() == SCHEMA
+    assert_frame_equal(result.lazy().collect(), expected, abs_tol=1e-9)
 
 
 def test_rows_are_sorted_by_group_with_metrics_and_points_in_the_given_order(frame):
     table = frame({**PREDICTIONS, "g": [2, 2, 1, 1, 1]})
-    made = rf.intervals(
+    result = rf.intervals(
         table, "label", "score", metrics=["tpr", "auc", "f1"], fpr=[0.5, 0.0], by="g", ci=None
     )
-    made = made.lazy().collect()
-    assert made.columns == ["g", *SCHEMA]
-    assert made.select("g", "metric", "value").rows() == [
+    result = result.lazy().collect()
+    assert result.columns == ["g", *SCHEMA]
+    assert result.select("g", "metric", "value").rows() == [
         (g, *row)
         for g in (1, 2)
         for row in (("tpr", 0.5), ("tpr", 0.0), ("auc", None), ("f1", 0.5), ("f1", 0.0))
     ]
-    assert made["ci_level"].null_count() == made["ci_method"].null_count() == made.height
+    assert result["ci_level"].null_count() == result["ci_method"].null_count() == result.height
 
 
 def test_several_models_are_a_key():
     table = pl.DataFrame({**PREDICTIONS, "other": [1, 2, 3, 4, 5]})
-    made = rf.intervals(table, "label", ["score", "other"], metrics="auc", ci=None)
-    assert made.select("model", "estimate").rows() == [("other", 0.5), ("score", 0.75)]
+    result = rf.intervals(table, "label", ["score", "other"], metrics="auc", ci=None)
+    assert result.select("model", "estimate").rows() == [("other", 0.5), ("score", 0.75)]
 
 
 def test_custom_metrics_and_settings_are_used_at_points():
     wrong = (pl.col("fp") + pl.col("fn")).alias("wrong")
-    made = intervals(
+    result = intervals(
         pl.DataFrame(PREDICTIONS),
         [wrong, "f_beta", "expected_cost", "precision"],
         threshold=0.6,
@@ -118,7 +118,7 @@ def test_custom_metrics_and_settings_are_used_at_points():
     )
     # tp 2, fn 1, fp 1, tn 1; at prevalence ½: 2.5 of 5 each.
     tp, fp, fn = 5 / 3, 5 / 4, 5 / 6
-    assert made["estimate"].to_list() == pytest.approx(
+    assert result["estimate"].to_list() == pytest.approx(
         [2, 5 * tp / (5 * tp + 4 * fn + fp), 3 * fp / 5, tp / (tp + fp)]
     )
 
@@ -161,32 +161,32 @@ def test_a_custom_metric_may_be_any_number_computed_from_a_row():
         pl.lit(0.5).alias("half"),
         (TP / (TP + pl.col("fp"))).alias("precision"),
     ]
-    made = intervals(pl.DataFrame(PREDICTIONS), metrics, threshold=0.5, ci=None)
-    assert made["estimate"].to_list() == [0, pytest.approx(np.log(2)), 1, None, 0.5, 2 / 3]
+    result = intervals(pl.DataFrame(PREDICTIONS), metrics, threshold=0.5, ci=None)
+    assert result["estimate"].to_list() == [0, pytest.approx(np.log(2)), 1, None, 0.5, 2 / 3]
 
 
 @pytest.mark.parametrize("ci", ["bootstrap", "bootstrap_basic", "bootstrap_bca"])
 @pytest.mark.parametrize("power", [-700, -45, 700])
 def test_intervals_of_expected_cost_scale_with_the_costs(ci, power):
     more = {"threshold": 0.5, "ci": ci}
-    made = one(normal_table(40), "expected_cost", costs={"fp": 1, "fn": 5}, **more)
+    result = one(normal_table(40), "expected_cost", costs={"fp": 1, "fn": 5}, **more)
     unit = 2.0**power
     costs = {"fp": unit, "fn": 5 * unit}
     scaled = one(normal_table(40), "expected_cost", costs=costs, **more)
     for name in ("estimate", "se", "lower", "upper"):
-        assert scaled[name] == made[name] * unit
-    assert scaled["note"] == made["note"]
+        assert scaled[name] == result[name] * unit
+    assert scaled["note"] == result["note"]
 
 
 def test_the_interval_of_the_auc_equals_that_of_the_function_auc():
     table = normal_table(60)
     for ci in ("bootstrap", "bootstrap_basic", "bootstrap_bca"):
-        made = intervals(table, ["auc", "gini"], ci=ci)
+        result = intervals(table, ["auc", "gini"], ci=ci)
         area = rf.auc(table, "label", "score", ci=ci, seed=1, n_boot=200)
         columns = ["se", "lower", "upper", "ci_level", "ci_method", "note"]
-        assert_frame_equal(made[:1].select(columns), area.select(columns), check_exact=True)
-        low, high = made.select("lower", "upper").row(1)
-        limits = made.select("lower", "upper").row(0)
+        assert_frame_equal(result[:1].select(columns), area.select(columns), check_exact=True)
+        low, high = result.select("lower", "upper").row(1)
+        limits = result.select("lower", "upper").row(0)
         assert (low, high) == pytest.approx([2 * limit - 1 for limit in limits])
 
 
@@ -328,10 +328,10 @@ def test_limits_of_ks_cover_a_true_value_near_0(mean):
             "score": (means + rng.normal(size=(samples, 2, n))).ravel(),
         }
     )
-    made = intervals(table, "ks", by="sample")
+    result = intervals(table, "ks", by="sample")
     true_ks = 2 * norm.cdf(mean / 2) - 1
     assert true_ks == pytest.approx([0, 0.143][mean > 0], abs=1e-3)
-    covered = (made["lower"] <= true_ks) & (made["upper"] >= true_ks)
+    covered = (result["lower"] <= true_ks) & (result["upper"] >= true_ks)
     assert 0.93 <= covered.mean() <= 0.99  # 0.51 and 0.83 with "bootstrap_bca"
 
 
@@ -368,10 +368,10 @@ def test_limits_of_the_average_precision_are_close_to_scipys(ci):
 
 def test_the_standard_error_of_a_proportion_at_a_threshold_is_binomial():
     table = normal_table(300)
-    made = intervals(table, [*PROPORTIONS], threshold=0.5, n_boot=4000)
+    result = intervals(table, [*PROPORTIONS], threshold=0.5, n_boot=4000)
     binomial = intervals(table, [*PROPORTIONS], threshold=0.5, ci="wilson")
     for row, formula in zip(
-        made.iter_rows(named=True), binomial.iter_rows(named=True), strict=True
+        result.iter_rows(named=True), binomial.iter_rows(named=True), strict=True
     ):
         assert row["estimate"] == formula["estimate"]
         assert row["se"] == pytest.approx(formula["se"], rel=0.06), row["metric"]
@@ -412,29 +412,29 @@ def test_the_acceleration_of_a_proportion_is_binomial(metric):
 def test_the_default_is_bca_except_for_ks_and_points_at_given_rates():
     metrics = ["ks", "eer", "average_precision", "f1"]
     table = normal_table(60)
-    made = intervals(table, metrics, threshold=0.4)
+    result = intervals(table, metrics, threshold=0.4)
     bca = intervals(table, metrics, threshold=0.4, ci="bootstrap_bca")
-    assert_frame_equal(made[1:], bca[1:])
-    assert_frame_equal(made[:1], intervals(table, "ks", ci="bootstrap_supremum"))
+    assert_frame_equal(result[1:], bca[1:])
+    assert_frame_equal(result[:1], intervals(table, "ks", ci="bootstrap_supremum"))
     assert bca["ci_method"].to_list() == ["bootstrap_bca"] * 4
-    made = intervals(table, metrics, fpr=0.2)
-    assert made["ci_method"].to_list() == [
+    result = intervals(table, metrics, fpr=0.2)
+    assert result["ci_method"].to_list() == [
         "bootstrap_supremum",
         *["bootstrap_bca"] * 2,
         "bootstrap",
     ]
     point = intervals(table, "f1", fpr=0.2, ci="bootstrap")
-    assert_frame_equal(made.filter(metric="f1"), point)
+    assert_frame_equal(result.filter(metric="f1"), point)
 
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_metrics_of_perfect_curves_have_limits_of_another_method(reverse):
     table = pl.DataFrame({"label": [0] * 8 + [1] * 5, "score": range(13)})
     table = table.with_columns(score=-pl.col("score")) if reverse else table
-    made = intervals(table, [*EVERY, "f1"], threshold=-7.0 if reverse else 8.0)
+    result = intervals(table, [*EVERY, "f1"], threshold=-7.0 if reverse else 8.0)
     limits = {
         row["metric"]: (row["estimate"], row["lower"], row["upper"], row["ci_method"])
-        for row in made.iter_rows(named=True)
+        for row in result.iter_rows(named=True)
     }
     squared = norm.ppf(0.975) ** 2  # Wilson's limits of 0 and n of n: z²/(n + z²) and n/(n + z²)
     five, eight = squared / (5 + squared), squared / (8 + squared)
@@ -457,62 +457,64 @@ def f1_of(jaccard: float) -> float:
 
 def test_areas_of_0_and_1_have_newcombes_limits():
     table = pl.DataFrame({"label": [0, 0, 1, 1, 1], "score": [1, 2, 3, 4, 5]})
-    made = intervals(table, ["auc", "gini"])
+    result = intervals(table, ["auc", "gini"])
     area = rf.auc(table, "label", "score", ci="newcombe").row(0, named=True)
-    assert made["lower"].to_list() == pytest.approx([area["lower"], 2 * area["lower"] - 1])
-    assert made["upper"].to_list() == [1, 1]
-    assert made["ci_method"].to_list() == ["newcombe", "newcombe"]
-    assert made["se"].null_count() == 2
-    assert set(made["note"]) == {"zero_variance"}
+    assert result["lower"].to_list() == pytest.approx([area["lower"], 2 * area["lower"] - 1])
+    assert result["upper"].to_list() == [1, 1]
+    assert result["ci_method"].to_list() == ["newcombe", "newcombe"]
+    assert result["se"].null_count() == 2
+    assert set(result["note"]) == {"zero_variance"}
 
 
 def test_proportions_of_0_and_1_have_wilsons_limits_at_given_thresholds():
     table = pl.DataFrame({"label": [0, 0, 1, 1, 1], "score": [1, 2, 3, 4, 5]})
-    made = intervals(table, ["tpr", "fpr", "youden"], threshold=3)
+    result = intervals(table, ["tpr", "fpr", "youden"], threshold=3)
     formula = intervals(table, ["tpr", "fpr"], threshold=3, ci="wilson")
     columns = ["metric", "se", "lower", "upper", "ci_method"]
-    assert_frame_equal(made[:2].select(columns), formula.select(columns), check_exact=True)
+    assert_frame_equal(result[:2].select(columns), formula.select(columns), check_exact=True)
     columns = ["se", "lower", "upper", "ci_level", "ci_method"]
-    assert made.select(columns).row(2) == (None, None, None, 0.95, None)
+    assert result.select(columns).row(2) == (None, None, None, 0.95, None)
     assert one(table, "tpr", fpr=0)["ci_method"] is None
 
 
 def test_constant_scores_have_no_limits():
     table = pl.DataFrame({"label": [0, 0, 1, 1], "score": [3, 3, 3, 3]})
-    made = intervals(table, ["auc", "gini", "ks", "eer"])
-    assert made["estimate"].to_list() == [0.5, 0, 0, 0.5]
-    assert made.select("se", "lower", "upper", "ci_method").null_count().row(0) == (4, 4, 4, 4)
-    assert set(made["note"]) == {"zero_variance"}
+    result = intervals(table, ["auc", "gini", "ks", "eer"])
+    assert result["estimate"].to_list() == [0.5, 0, 0, 0.5]
+    assert result.select("se", "lower", "upper", "ci_method").null_count().row(0) == (4, 4, 4, 4)
+    assert set(result["note"]) == {"zero_variance"}
 
 
 def test_a_class_of_one_row_has_intervals_at_given_thresholds_only():
     table = pl.DataFrame({"label": [1, 0, 0, 0], "score": [0.5, 0.4, 0.6, 0.5]})
-    made = intervals(table, ["auc", "fpr", "accuracy"], threshold=0.5)
-    assert made["lower"].is_null().to_list() == [True, False, False]
-    assert set(made["note"]) == {"one_positive"}
+    result = intervals(table, ["auc", "fpr", "accuracy"], threshold=0.5)
+    assert result["lower"].is_null().to_list() == [True, False, False]
+    assert set(result["note"]) == {"one_positive"}
     assert one(table, "fpr", tpr=1)["lower"] is None
 
 
 def test_groups_without_a_class_have_the_defined_metrics_and_do_not_affect_others():
     table = pl.DataFrame({**PREDICTIONS, "g": ["a"] * 5})
     lone = pl.DataFrame({"label": [1, 1], "score": [0.5, 0.7], "g": ["b"] * 2})
-    made = intervals(pl.concat([table, lone]), ["tpr", "fpr"], threshold=0.6, by="g")
-    assert made["estimate"].to_list() == [2 / 3, 0.5, 0.5, None]
-    assert made["note"].to_list()[2:] == ["no_negatives"] * 2
-    assert_frame_equal(made[:2], intervals(table, ["tpr", "fpr"], threshold=0.6, by="g"))
-    assert made["lower"].is_null().to_list() == [False, False, True, True]
+    result = intervals(pl.concat([table, lone]), ["tpr", "fpr"], threshold=0.6, by="g")
+    assert result["estimate"].to_list() == [2 / 3, 0.5, 0.5, None]
+    assert result["note"].to_list()[2:] == ["no_negatives"] * 2
+    assert_frame_equal(result[:2], intervals(table, ["tpr", "fpr"], threshold=0.6, by="g"))
+    assert result["lower"].is_null().to_list() == [False, False, True, True]
 
 
 @pytest.mark.parametrize("ci", ["wilson", "clopper_pearson"])
 def test_proportions_of_one_class_have_limits_without_the_other(ci):
     lone = pl.DataFrame({"label": [1, 1], "score": [0.5, 0.7]})
     both = pl.concat([lone, pl.DataFrame({"label": [0], "score": [0.1]})])
-    made, other = (intervals(table, ["tpr", "fpr"], threshold=0.6, ci=ci) for table in (lone, both))
+    result, other = (
+        intervals(table, ["tpr", "fpr"], threshold=0.6, ci=ci) for table in (lone, both)
+    )
     columns = ["estimate", "se", "lower", "upper", "ci_method"]
-    assert_frame_equal(made[:1].select(columns), other[:1].select(columns), check_exact=True)
+    assert_frame_equal(result[:1].select(columns), other[:1].select(columns), check_exact=True)
     columns = ["estimate", "se", "lower", "upper", "ci_level", "ci_method"]
-    assert made.select(columns).row(1) == (None, None, None, None, 0.95, None)
-    assert made["note"].to_list() == ["no_negatives"] * 2
+    assert result.select(columns).row(1) == (None, None, None, None, 0.95, None)
+    assert result["note"].to_list() == ["no_negatives"] * 2
 
 
 def test_a_missing_point_has_the_note_no_solution():
@@ -520,20 +522,21 @@ def test_a_missing_point_has_the_note_no_solution():
         {"label": [1, 0, 1, 0, 0], "score": [0.9, 0.4, None, None, 0.6]},
         schema_overrides={"score": float},
     )
-    made = intervals(table, ["tpr", "fpr"], tpr=[0.5, 0.9], missing="worst")
+    result = intervals(table, ["tpr", "fpr"], tpr=[0.5, 0.9], missing="worst")
     assert (
-        made["note"].to_list() == ["redrawn:50", "no_solution", "redrawn:50", "no_solution"] or True
+        result["note"].to_list() == ["redrawn:50", "no_solution", "redrawn:50", "no_solution"]
+        or True
     )
-    assert made["estimate"].to_list() == [0.5, None, 1 / 3, None]
-    assert made["threshold"].to_list() == [0.9, None, 0.9, None]
-    assert made["lower"].is_null().to_list()[1::2] == [True, True]
+    assert result["estimate"].to_list() == [0.5, None, 1 / 3, None]
+    assert result["threshold"].to_list() == [0.9, None, 0.9, None]
+    assert result["lower"].is_null().to_list()[1::2] == [True, True]
 
 
-def test_precision_is_null_if_nothing_is_called_positive():
-    made = intervals(pl.DataFrame(PREDICTIONS), ["precision", "tpr"], threshold=2)
-    assert made["estimate"].to_list() == [None, 0]
-    assert made["threshold"].to_list() == [float("inf")] * 2
-    assert made["note"].to_list() == ["no_solution", "zero_variance"]
+def test_precision_is_null_if_no_row_is_predicted_positive():
+    result = intervals(pl.DataFrame(PREDICTIONS), ["precision", "tpr"], threshold=2)
+    assert result["estimate"].to_list() == [None, 0]
+    assert result["threshold"].to_list() == [float("inf")] * 2
+    assert result["note"].to_list() == ["no_solution", "zero_variance"]
 
 
 def test_infinite_ratios_have_infinite_limits_and_no_standard_error():
@@ -550,15 +553,15 @@ def test_infinite_ratios_have_infinite_limits_and_no_standard_error():
 def test_the_scale_of_weights_changes_no_ratio():
     table = normal_table(80).with_columns(w=pl.Series([1.0, 2.0, 0.5, 3.0] * 20))
     metrics = ["auc", "pr_auc", "tpr", "precision", "chi2"]
-    made = intervals(table, metrics, threshold=0.5, weight="w")
+    result = intervals(table, metrics, threshold=0.5, weight="w")
     tiny = intervals(
         table.with_columns(pl.col("w") * 2.0**-100), metrics, threshold=0.5, weight="w"
     )
-    assert_frame_equal(made[:4], tiny[:4], check_exact=True)
-    assert tiny["estimate"][4] == made["estimate"][4] * 2.0**-100
+    assert_frame_equal(result[:4], tiny[:4], check_exact=True)
+    assert tiny["estimate"][4] == result["estimate"][4] * 2.0**-100
     curve = rf.curve(table, "label", "score", weight="w", metrics=["precision", "chi2"])
     point = rf.at(curve, threshold=0.5).select("tpr", "precision", "chi2").row(0)
-    assert made["estimate"].to_list()[2:] == pytest.approx(list(point))
+    assert result["estimate"].to_list()[2:] == pytest.approx(list(point))
 
 
 def test_clusters_of_similar_rows_have_wider_limits():
@@ -580,19 +583,19 @@ def test_clusters_of_similar_rows_have_wider_limits():
 def test_row_order_and_compression_do_not_change_results(table, ci, seed):
     metrics = [*EVERY, "tpr", "precision"]
     more = {"by": "group", "threshold": [0.3, 0.5], "n_boot": 20, "seed": seed, **ci}
-    made = intervals(table, metrics, count="count", **more)
+    result = intervals(table, metrics, count="count", **more)
     again = intervals(shuffled(table, seed), metrics, count="count", **more)
-    assert_frame_equal(made, again, check_exact=True)
+    assert_frame_equal(result, again, check_exact=True)
     long = intervals(repeated(table, "count"), metrics, **more)
-    kept = made.join(long.select("group").unique(), on="group", nulls_equal=True, how="semi")
-    assert_frame_equal(kept, long, check_exact=True)
+    remaining = result.join(long.select("group").unique(), on="group", nulls_equal=True, how="semi")
+    assert_frame_equal(remaining, long, check_exact=True)
 
 
 @pytest.mark.slow
 @given(tables(), st.sampled_from(["fpr", "tpr", "alert_rate"]))
 def test_the_result_of_a_group_does_not_depend_on_other_groups(table, axis):
     more = {"by": "group", axis: [0.3, 0.5], "n_boot": 20}
-    made = intervals(table, ["ks", "tpr", "precision"], **more)
+    result = intervals(table, ["ks", "tpr", "precision"], **more)
     parts = [
         intervals(
             table.filter(pl.col("group").eq_missing(pl.lit(name, pl.String))),
@@ -602,17 +605,17 @@ def test_the_result_of_a_group_does_not_depend_on_other_groups(table, axis):
         for name in table["group"].unique().sort()
     ]
     if parts:
-        assert_frame_equal(made, pl.concat(parts), check_exact=True)
+        assert_frame_equal(result, pl.concat(parts), check_exact=True)
 
 
 @pytest.mark.parametrize("number", [1, 3])
 def test_any_number_of_threads_gives_the_same_table(number, monkeypatch):
     table = normal_table(3000).with_columns(g=pl.int_range(3000) % 3)
-    asked = {"metrics": [*EVERY, "tpr", "precision"], "fpr": 0.1, "by": "g"}
-    expected = intervals(table, **asked)
+    result = {"metrics": [*EVERY, "tpr", "precision"], "fpr": 0.1, "by": "g"}
+    expected = intervals(table, **result)
     monkeypatch.setattr(threads, "count_workers", lambda: number)
     threads._pool.cache_clear()
-    assert_frame_equal(intervals(table, **asked), expected, check_exact=True)
+    assert_frame_equal(intervals(table, **result), expected, check_exact=True)
     threads._pool.cache_clear()
 
 

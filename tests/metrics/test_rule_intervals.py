@@ -124,10 +124,10 @@ def check_estimates(table: pl.DataFrame, chosen: tuple, **roles: object) -> None
 def test_counts_are_repetitions(table, chosen):
     rule, options, _ = chosen
     more = {"by": "group", "rule": rule, "n_boot": 10, **options}
-    made = intervals(table, ["threshold", "tpr"], count="count", **more)
+    result = intervals(table, ["threshold", "tpr"], count="count", **more)
     long = intervals(repeated(table, "count"), ["threshold", "tpr"], **more)
-    kept = made.join(long.select("group").unique(), on="group", nulls_equal=True, how="semi")
-    assert_frame_equal(kept, long, check_exact=True)
+    remaining = result.join(long.select("group").unique(), on="group", nulls_equal=True, how="semi")
+    assert_frame_equal(remaining, long, check_exact=True)
 
 
 def test_the_threshold_of_a_given_rate_has_limits_and_lazy_frames_are_accepted(frame):

@@ -182,7 +182,7 @@ def test_obuchowskis_table_of_rows_for_one_model(ratio):
         assert neg <= n_neg < neg + max(1, ratio)
 
 
-def test_sample_size_is_where_the_formula_solved_for_n_is():
+def test_sample_size_equals_the_formula_solved_for_n():
     for ratio in (0.5, 1.0, 1.7):
         found = rf.sample_size(auc=0.73, ratio=ratio, power=0.95, **PUBLISHED)
 
@@ -333,11 +333,11 @@ designs = st.fixed_dictionaries(
 
 @given(areas, rows_of_a_class, rows_of_a_class, designs)
 def test_power_rises_with_the_rows_and_with_the_distance(auc, n_pos, n_neg, design):
-    few, more, most = rf.power(auc=auc, n_pos=[n_pos, 2 * n_pos, 4 * n_pos], n_neg=n_neg, **design)[
-        "power"
-    ]
-    if few > 0.3:  # small powers may decrease
-        assert few <= more <= most
+    subset, more, most = rf.power(
+        auc=auc, n_pos=[n_pos, 2 * n_pos, 4 * n_pos], n_neg=n_neg, **design
+    )["power"]
+    if subset > 0.3:  # small powers may decrease
+        assert subset <= more <= most
     found = rf.power(auc=[0.5, (0.5 + auc) / 2, auc], n_pos=n_pos, n_neg=n_neg, **design)["power"]
     assert found[0] == pytest.approx(design["alpha"], rel=1e-9)
     if found[1] > 0.3:

@@ -434,8 +434,8 @@ def test_a_fit_is_applied_in_a_lazy_plan(method, engine):
     plan = TEST.lazy().roc.apply_calibration("p", fit)
     assert plan.collect_schema() == expected.schema
     assert_frame_equal(plan.collect(engine=engine), expected)
-    kept = (pl.col("group") == "g1") & (pl.col("p") > 0.5)
-    assert_frame_equal(plan.filter(kept).collect(engine=engine), expected.filter(kept))
+    remaining = (pl.col("group") == "g1") & (pl.col("p") > 0.5)
+    assert_frame_equal(plan.filter(remaining).collect(engine=engine), expected.filter(remaining))
     assert_frame_equal(plan.head(7).collect(engine=engine), expected.head(7))
     assert_frame_equal(plan.select("calibrated_score").collect(), expected.select(pl.last()))
 
@@ -445,8 +445,8 @@ def test_a_filter_on_the_fold_does_not_change_the_fits(engine):
     options = {"by": "group", "over": "fold"}
     fit = rf.fit_calibration(FIT, "label", "p", **options)
     plan = rf.fit_calibration(FIT.lazy(), "label", "p", **options)
-    for kept in (pl.col("fold") == 2, pl.col("group") == "g1"):
-        assert_frame_equal(plan.filter(kept).collect(engine=engine), fit.filter(kept))
+    for remaining in (pl.col("fold") == 2, pl.col("group") == "g1"):
+        assert_frame_equal(plan.filter(remaining).collect(engine=engine), fit.filter(remaining))
 
 
 def test_several_scores_side_by_side_get_one_column_each():

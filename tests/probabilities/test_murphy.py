@@ -211,7 +211,7 @@ def test_the_default_grid_has_101_thresholds_and_no_column_side():
     assert table["probability_threshold"].to_list() == [i / 100 for i in range(101)]
 
 
-def test_rows_of_a_weight_or_count_are_so_many_rows():
+def test_a_weight_or_count_equals_repeated_rows():
     mass = PREDICTIONS.with_columns(count=pl.Series([1, 3, 2, 1, 2]))
     repeated = mass.select(pl.col("label", "score").repeat_by("count").explode())
     expected = rf.curve(repeated, "label", "score").roc.murphy_curve(grid="vertices")

@@ -358,9 +358,9 @@ def test_the_page_counts_the_groups_that_it_does_not_show():
         for files in (("curves.parquet", "auc.parquet"), None)
     )
     assert "Not shown here: 100 rows, see auc.parquet." in read.text
-    said = "The charts show 12 of 600 curves: the 12 values of model with the largest AUC."
-    assert f"{said} curves.parquet contains all curves." in read.text
-    assert said in without_files.text
+    output = "The charts show 12 of 600 curves: the 12 values of model with the largest AUC."
+    assert f"{output} curves.parquet contains all curves." in read.text
+    assert output in without_files.text
 
 
 def test_each_value_of_the_second_group_column_has_a_chart_with_the_same_colors():
@@ -451,8 +451,10 @@ def test_calibration_of_several_score_columns_leaves_out_scores_outside_0_to_1()
 
 
 def test_charts_of_many_calibration_curves_have_no_limits():
-    few, many = (Reader(write(log(names), kind="roc")).calibration() for names in ("abc", "abcd"))
-    assert "95 % pointwise intervals" in few[0]["description"]
+    subset, many = (
+        Reader(write(log(names), kind="roc")).calibration() for names in ("abc", "abcd")
+    )
+    assert "95 % pointwise intervals" in subset[0]["description"]
     assert "pointwise intervals" not in many[0]["description"]
 
 

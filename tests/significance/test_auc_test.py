@@ -297,7 +297,7 @@ def test_an_unscored_row_loses_all_its_pairs_under_worst(table):
 
 
 @given(tables(shape=TIED))
-def test_the_two_sides_of_all_permutations_add_up_to_one_and_a_tie(table):
+def test_one_sided_p_values_add_up_to_1_plus_the_share_of_ties(table):
     def exact(alternative):
         options = {"method": "permutation", "n_perm": 10**6, "alternative": alternative}
         return rf.auc_test(table.head(12), "label", "score", **options)["p_value"].item()
@@ -352,8 +352,8 @@ def test_p_values_are_adjusted_over_all_groups_and_models(frame):
     ).lazy()
     table = table.collect()
     p = sorted(table["p_value"])
-    reached = np.maximum.accumulate([min(1, one * (8 - i)) for i, one in enumerate(p)])
-    np.testing.assert_allclose(sorted(table["p_adjusted"]), reached, rtol=1e-14)
+    result = np.maximum.accumulate([min(1, one * (8 - i)) for i, one in enumerate(p)])
+    np.testing.assert_allclose(sorted(table["p_adjusted"]), result, rtol=1e-14)
     none = rf.auc_test(rows, "label", "score", by="g", adjust=None)
     assert none["p_adjusted"].to_list() == none["p_value"].to_list()
 
