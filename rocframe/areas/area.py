@@ -63,14 +63,15 @@ def area(
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows: to
-        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
-        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
-        DataFrame.
+        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
+        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
+        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
+        polars DataFrame.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None
-        Kind of curve. By default, the kind whose axes are the columns right of `tn`.
+        Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
+        determine the kind.
     alert_rate : (float, float), default None
         Range of the alert rate, the share of rows that are predicted positive. The range starts at
         0, such as `(0, 0.01)` for the 1 % of the rows with the highest scores. For all kinds, the

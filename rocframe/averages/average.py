@@ -86,10 +86,10 @@ def average(
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows: to
-        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
-        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
-        DataFrame.
+        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
+        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
+        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
+        polars DataFrame.
     over : str, sequence of str or None, default "fold"
         Group columns to average over, such as the fold. Curves with the same values of all other
         group columns form a group. None: each curve is a group, so that the result has the values
@@ -158,18 +158,21 @@ def average(
         Number of bootstrap resamples.
     seed : int, default None
         Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
-        a group depend only on the seed and the key of the group.
+        a group depend only on the seed and the values of the group columns, not on other groups.
     prevalence : float, default None
-        Prevalence, between 0 and 1, at which metrics that depend on both classes are computed. The
-        counts do not change.
+        Prevalence, between 0 and 1, at which metrics that depend on the prevalence are computed,
+        such as precision. By default, the prevalence of the table if it was computed with
+        `prevalence=`, else the prevalence of each curve. The counts do not change.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
-        Costs of a `tp`, `fp`, `fn` and `tn`, for `"expected_cost"`. Costs that are not given are 0.
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fn": 5, "fp": 1}`, for the metric
+        `"expected_cost"`. Costs that are not given are 0.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None
-        Kind of curve. By default, the kind whose axes are the columns right of `tn`.
+        Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
+        determine the kind.
 
     Returns
     -------

@@ -124,7 +124,8 @@ def chart(
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None
-        Kind of curve. By default, the kind whose axes are the columns right of `tn`.
+        Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
+        determine the kind.
     x : str, default None
         Metric or count on the x axis, such as `x="alert_rate", y="precision"`. `x` and `y` are
         given together, instead of `kind`. All metrics of `curve` are possible, except those that

@@ -75,15 +75,16 @@ def multiclass_auc(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
-        pyarrow and DuckDB, are converted to a DataFrame.
+        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     label : str or Expr
         Column or expression with the true class of each row: Boolean, numbers, String, Categorical
         or Enum.
     scores : mapping, sequence of str, selector or str
-        Score of each class; higher values indicate that class. A mapping from classes to columns or
-        expressions; a list of columns or a selector if the columns are named like the classes; or
-        one column of lists or arrays together with `classes`.
+        Score of each class; higher values indicate that class. Pass a mapping from classes to
+        columns or expressions. If the columns are named like the classes, pass a list of columns or
+        a selector. If the scores are lists or arrays in one column, pass this column, and set
+        `classes`.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     classes : sequence, default None
@@ -106,7 +107,7 @@ def multiclass_auc(
         Number of bootstrap resamples.
     seed : int, default None
         Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
-        a group depend only on the seed and the key of the group.
+        a group depend only on the seed and the values of the group columns, not on other groups.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
@@ -115,7 +116,8 @@ def multiclass_auc(
     count : str, Expr or None, optional
         Column or expression with the number of identical rows that a row represents. The results
         are the same as if the row were repeated that many times. If the table has a column named
-        `count`, pass `count="count"` or `count=None`.
+        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
+        ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, weight, count or any score is null or NaN. `"raise"`: an
         error. `"drop"`: the rows are left out, and counted in the column `n_missing`. `"worst"`:

@@ -59,16 +59,16 @@ def multiclass_losses(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
-        pyarrow and DuckDB, are converted to a DataFrame.
+        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     label : str or Expr
         Column or expression with the true class of each row: Boolean, numbers, String, Categorical
         or Enum.
     scores : mapping, sequence of str, selector or str
         Probability of each class, in [0, 1]. The probabilities of a row must sum to 1, with a
-        tolerance of 1e-4. A mapping from classes to columns or expressions; a list of columns or a
-        selector if the columns are named like the classes; or one column of lists or arrays
-        together with `classes`.
+        tolerance of 1e-4. Pass a mapping from classes to columns or expressions. If the columns are
+        named like the classes, pass a list of columns or a selector. If the probabilities are lists
+        or arrays in one column, pass this column, and set `classes`.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     classes : sequence, default None
@@ -78,7 +78,8 @@ def multiclass_losses(
     count : str, Expr or None, optional
         Column or expression with the number of identical rows that a row represents. The results
         are the same as if the row were repeated that many times. If the table has a column named
-        `count`, pass `count="count"` or `count=None`.
+        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
+        ignore it.
     missing : {"raise", "drop"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
         `"drop"`: the rows are left out, and counted in the column `n_missing`.

@@ -45,17 +45,17 @@ def one_vs_one(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
-        pyarrow and DuckDB, are converted to a DataFrame.
+        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     label : str or Expr
         Column or expression with the true class of each row: Boolean, numbers, String, Categorical
         or Enum.
     scores : mapping, sequence of str, selector or str
-        Score of each class; higher values indicate that class. A mapping from classes to columns or
-        expressions; a list of columns or a selector if the columns are named like the classes; or
-        one column of lists or arrays together with `classes`. In a long table, with a row per
-        instance and class: the column of scores, together with `classes` and `id`. Scores need not
-        sum to 1.
+        Score of each class; higher values indicate that class. Pass a mapping from classes to
+        columns or expressions. If the columns are named like the classes, pass a list of columns or
+        a selector. If the scores are lists or arrays in one column, pass this column, and set
+        `classes`. If the table is long, with one row per instance and class, pass the column of
+        scores, and set `classes` and `id`. Scores need not sum to 1.
     classes : sequence or str, default None
         For one column of lists: the classes, in the order of the elements of a list. For a long
         table: the name of the column with the class.

@@ -74,8 +74,8 @@ def volume(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
-        pyarrow and DuckDB, are converted to a DataFrame.
+        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     label : str or Expr
         Column or expression with the true class of each row: Boolean, numbers, String, Categorical
         or Enum.
@@ -96,7 +96,8 @@ def volume(
     count : str, Expr or None, optional
         Column or expression with the number of identical rows that a row represents. The results
         are the same as if the row were repeated that many times. If the table has a column named
-        `count`, pass `count="count"` or `count=None`.
+        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
+        ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, count or any score is null or NaN. `"raise"`: an error.
         `"drop"`: the rows are left out, and counted in the column `n_missing`. `"worst"`: for

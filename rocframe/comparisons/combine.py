@@ -74,15 +74,15 @@ def combine(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
-        pyarrow and DuckDB, are converted to a DataFrame.
+        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list, a
-        selector or a mapping from names to columns.
+        number is allowed, and scores are never transformed. For several models, pass a list of
+        columns, a polars selector, or a mapping from model names to columns.
     threshold : float, mapping or DataFrame, default None
         Threshold of each model: one number for all models, a mapping from models to numbers, or a
         table of `operating_point` or `at` with the columns `between` and `threshold`. If the table
@@ -91,14 +91,15 @@ def combine(
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
-        Columns that identify the instance of a row. Each instance occurs once per model and group,
-        in any row order.
+        Columns that identify the instance of a row, so that the rows of different models are
+        matched. Each instance occurs once per model and group, in any row order.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
-        model, the row of the other model is also left out and counted in `note`, without an error.
+        their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
+        model is left out, the row of the other model for this instance is also left out. It is
+        counted in `note` and is not an error.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
@@ -107,12 +108,13 @@ def combine(
     count : str, Expr or None, optional
         Column or expression with the number of identical rows that a row represents. The results
         are the same as if the row were repeated that many times. If the table has a column named
-        `count`, pass `count="count"` or `count=None`.
+        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
+        ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
-        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
-        negative is a false positive at every threshold.
+        `"drop"`: the rows are left out. If the result has a column `n_missing`, it is the number of
+        these rows. `"worst"`: only scores may be missing. At every threshold, a positive without a
+        score counts as a false negative, and a negative without a score as a false positive.
 
     Returns
     -------

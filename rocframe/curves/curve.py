@@ -84,16 +84,16 @@ def curve(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
-        pyarrow and DuckDB, are converted to a DataFrame.
+        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list, a
-        selector or a mapping from names to columns. The result then has the group column `model`
-        (String) after `by`.
+        number is allowed, and scores are never transformed. For several models, pass a list of
+        columns, a polars selector, or a mapping from model names to columns. The result then has
+        the group column `model` (String) after `by`.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     kind : str, default "roc"
@@ -128,19 +128,21 @@ def curve(
     count : str, Expr or None, optional
         Column or expression with the number of identical rows that a row represents. The results
         are the same as if the row were repeated that many times. If the table has a column named
-        `count`, pass `count="count"` or `count=None`.
+        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
+        ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
-        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
-        negative is a false positive at every threshold.
+        `"drop"`: the rows are left out. If the result has a column `n_missing`, it is the number of
+        these rows. `"worst"`: only scores may be missing. At every threshold, a positive without a
+        score counts as a false negative, and a negative without a score as a false positive.
     prevalence : float, default None
-        Prevalence, between 0 and 1, at which metrics that depend on both classes are computed. The
-        counts do not change.
+        Prevalence, between 0 and 1, at which metrics that depend on the prevalence are computed,
+        such as precision. By default, the prevalence of the data. The counts do not change.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
-        Costs of a `tp`, `fp`, `fn` and `tn`, for `"expected_cost"`. Costs that are not given are 0.
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fn": 5, "fp": 1}`, for the metric
+        `"expected_cost"`. Costs that are not given are 0.
 
     Returns
     -------

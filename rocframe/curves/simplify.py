@@ -54,10 +54,10 @@ def simplify(
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows: to
-        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
-        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
-        DataFrame.
+        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
+        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
+        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
+        polars DataFrame.
     max_error : float, default 1 / 500
         Largest allowed distance between the simplified and the full curve, as a fraction of the
         length of an axis, between 0 and 1.
@@ -72,7 +72,8 @@ def simplify(
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None
-        Kind of curve. By default, the kind whose axes are the columns right of `tn`.
+        Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
+        determine the kind.
 
     Returns
     -------

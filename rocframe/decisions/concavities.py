@@ -56,10 +56,10 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows: to
-        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
-        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
-        DataFrame.
+        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
+        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
+        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
+        polars DataFrame.
     min_rows : int, default 1
         Return only concavities with at least this number of rows, or this sum of weights. If
         `min_rows` is 1, all concavities are returned.
@@ -225,8 +225,8 @@ def repair_scores(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
-        pyarrow and DuckDB, are converted to a DataFrame.
+        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     score : str or Expr
         Column or expression with the score; higher values indicate the positive class.
     concavities : DataFrame

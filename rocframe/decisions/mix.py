@@ -66,10 +66,10 @@ def mix(
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows: to
-        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
-        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
-        DataFrame.
+        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
+        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
+        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
+        polars DataFrame.
     across : str, default None
         Group column whose curves have one common hull, such as `"model"`. By default, each curve
         has its own hull.
@@ -284,8 +284,8 @@ def draw_decisions(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
-        pyarrow and DuckDB, are converted to a DataFrame.
+        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     score : str or Expr
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed.

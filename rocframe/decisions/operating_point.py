@@ -94,10 +94,10 @@ def operating_point(
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows: to
-        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
-        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
-        DataFrame.
+        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
+        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
+        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
+        polars DataFrame.
     rule : str, Expr or sequence of these, default "youden"
         What the threshold optimizes. If several rules are given, the result has a row for each.
 
@@ -118,8 +118,8 @@ def operating_point(
         Benefits of a `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
         not given are 0.
     prevalence : float, default None
-        Prevalence, between 0 and 1, at which rules and constraints that depend on both classes are
-        computed. By default, the prevalence of the table if it was computed with `prevalence=`,
+        Prevalence, between 0 and 1, at which rules and constraints that depend on the prevalence
+        are computed. By default, the prevalence of the table if it was computed with `prevalence=`,
         else the prevalence of each curve. The counts do not change.
     prior : mapping, default None
         Share of each class, for curves of several classes with a key `class`: a mapping from

@@ -53,8 +53,8 @@ def auc(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
         TPR over this range.
@@ -127,8 +127,8 @@ def gini(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
@@ -215,8 +215,8 @@ def auc_se(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1. Without `positive`, the result is null if a label is not

@@ -44,8 +44,8 @@ def at_prevalence(
     Parameters
     ----------
     label : str or Expr, default None
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     prevalence : float, str or Expr
         Prevalence of the population for which the result is calibrated, above 0 and below 1: a
         number, or a column or expression with a value per row or group.

@@ -33,8 +33,8 @@ def brier(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
@@ -91,8 +91,8 @@ def log_loss(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
@@ -150,8 +150,8 @@ def brier_skill(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
@@ -212,8 +212,8 @@ def cllr(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
@@ -271,8 +271,8 @@ def ece(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     method : {"quantile", "uniform"}, default "quantile"
         Method of binning. `"quantile"`: bins with about the same number of rows. `"uniform"`: bins
         of equal width. Rows with equal scores are in the same bin. The bins are those of
@@ -347,8 +347,8 @@ def spiegelhalter_z(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
@@ -406,8 +406,8 @@ def observed_to_expected(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1. Without `positive`, the result is null if a label is not

@@ -47,8 +47,8 @@ def windows(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
-        pyarrow and DuckDB, are converted to a DataFrame.
+        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     time : str or Expr
         Column or expression with the time of a row: a Date, a Datetime with or without a time zone,
         or an integer, such as the number of a batch.

@@ -60,8 +60,8 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
-        pyarrow and DuckDB, are converted to a DataFrame.
+        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score. If `fit_calibration` fitted several score columns, pass
         the same columns, for example as a list. If the predictions have a column `model` instead,

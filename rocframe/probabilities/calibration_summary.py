@@ -71,15 +71,15 @@ def calibration_summary(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
-        pyarrow and DuckDB, are converted to a DataFrame.
+        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score, a probability of the positive class in [0, 1]. For
-        several models, pass a list, a selector or a mapping from names to columns. The result then
-        has the group column `model` (String) after `by`.
+        several models, pass a list of columns, a polars selector, or a mapping from model names to
+        columns. The result then has the group column `model` (String) after `by`.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     method : {"quantile", "uniform"}, default "quantile"
@@ -101,7 +101,8 @@ def calibration_summary(
     count : str, Expr or None, optional
         Column or expression with the number of identical rows that a row represents. The results
         are the same as if the row were repeated that many times. If the table has a column named
-        `count`, pass `count="count"` or `count=None`.
+        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
+        ignore it.
     missing : {"raise", "drop"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
         `"drop"`: the rows are left out.

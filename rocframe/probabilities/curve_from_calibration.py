@@ -96,7 +96,8 @@ def curve_from_calibration(
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
-        Costs of a `tp`, `fp`, `fn` and `tn`, for `"expected_cost"`. Costs that are not given are 0.
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fn": 5, "fp": 1}`, for the metric
+        `"expected_cost"`. Costs that are not given are 0.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `bin`.
 

@@ -60,10 +60,10 @@ def murphy_curve(
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows: to
-        select a part of the data, filter predictions or groups, not rows of curves. Tables with the
-        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
-        DataFrame.
+        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
+        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
+        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
+        polars DataFrame.
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced thresholds from 0 to 1, or a list of thresholds in [0, 1].
         `"vertices"`: 0, 1, and all thresholds at which a column of the result jumps or changes its

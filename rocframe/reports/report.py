@@ -85,16 +85,16 @@ def report(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. Tables with the Arrow stream interface, such as those of pandas,
-        pyarrow and DuckDB, are converted to a DataFrame.
+        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
-        `positive`, values of any type except List, Array, Struct and Object.
+        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
+        `positive`, values of any type are allowed except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list, a
-        selector or a mapping from names to columns. The result then has the group column `model`
-        (String) after `by`.
+        number is allowed, and scores are never transformed. For several models, pass a list of
+        columns, a polars selector, or a mapping from model names to columns. The result then has
+        the group column `model` (String) after `by`.
     path : str or Path
         File to write, with the suffix `.html`, in an existing folder. A failure leaves the old file
         unchanged.
@@ -115,8 +115,9 @@ def report(
         Confidence level of the intervals, between 0 and 1.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
-        model, the row of the other model is also left out and counted in `note`, without an error.
+        their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
+        model is left out, the row of the other model for this instance is also left out. It is
+        counted in `note` and is not an error.
     costs : mapping of str to float, default None
         Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
         are 0. The page then starts with a recommendation for each group: the threshold of lowest
@@ -126,7 +127,7 @@ def report(
         are computed. By default, the prevalence of each group.
     seed : int, default None
         Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
-        a group depend only on the seed and the key of the group.
+        a group depend only on the seed and the values of the group columns, not on other groups.
     title : str, default "Evaluation"
         Title of the page.
     about : mapping of str to JSON value, default None
@@ -143,12 +144,13 @@ def report(
     count : str, Expr or None, optional
         Column or expression with the number of identical rows that a row represents. The results
         are the same as if the row were repeated that many times. If the table has a column named
-        `count`, pass `count="count"` or `count=None`.
+        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
+        ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
-        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
-        negative is a false positive at every threshold.
+        `"drop"`: the rows are left out. If the result has a column `n_missing`, it is the number of
+        these rows. `"worst"`: only scores may be missing. At every threshold, a positive without a
+        score counts as a false negative, and a negative without a score as a false positive.
 
     Returns
     -------
