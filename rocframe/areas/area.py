@@ -52,8 +52,8 @@ def area(
 
     Precision-recall curves have two areas. `average_precision` is the sum over all rows of the
     precision times the increase in recall. `pr_auc` is the integral of the interpolated curve:
-    between two points, the curve is a hyperbola. For all other kinds, the area is `auc`, the area
-    under the ROC curve that the counts of the table determine. For lift charts, the result also has
+    between two points, the curve is a hyperbola. For all other kinds, the result is `auc`, the area
+    under the ROC curve, computed from the counts of the table. For lift charts, the result also has
     the areas under the lift chart: `lift_area` with straight lines between the points, and
     `lift_area_step` with steps.
 
@@ -73,9 +73,9 @@ def area(
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
         determine the kind.
     alert_rate : (float, float), default None
-        Range of the alert rate, the share of rows that are predicted positive. The range starts at
-        0, such as `(0, 0.01)` for the 1 % of the rows with the highest scores. For all kinds, the
-        result is the partial area of `auc` with the same option.
+        Range of the alert rate, the share of rows that are predicted positive. The range must start
+        at 0: `(0, 0.01)` is the 1 % of the rows with the highest scores. For all kinds, the result
+        is the partial area of `auc` with the same option.
 
     Returns
     -------

@@ -83,9 +83,10 @@ def auc(
     """Compute the area under the ROC curve of each group, with a confidence interval.
 
     The AUC is the probability that a random positive has a higher score than a random negative. A
-    pair with equal scores is a tie and counts 1/2. The AUC is computed in integers as (2·wins +
-    ties) / (2·positives·negatives), where wins is the number of pairs in which the positive has the
-    higher score. In `auc_pessimistic` a tie counts 0, in `auc_optimistic` a tie counts 1.
+    pair with equal scores is a tie and counts 1/2. The AUC is (2·wins + ties) /
+    (2·positives·negatives): wins is the number of pairs in which the positive has the higher score,
+    and ties is the number of tied pairs. Without weights, these numbers are exact integers. In
+    `auc_pessimistic` a tie counts 0, in `auc_optimistic` a tie counts 1.
 
     Parameters
     ----------
@@ -109,10 +110,10 @@ def auc(
         Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
         FPR over this range.
     alert_rate : (float, float), default None
-        Range of the alert rate, the share of rows that are predicted positive. The range starts at
-        0, such as `(0, 0.01)` for the 1 % of the rows with the highest scores. The partial area is
-        the probability that a random positive is among these rows and has a higher score than a
-        random negative; a tie counts 1/2. See Notes.
+        Range of the alert rate, the share of rows that are predicted positive. The range must start
+        at 0: `(0, 0.01)` is the 1 % of the rows with the highest scores. The partial area is the
+        probability that a random positive is among these rows and has a higher score than a random
+        negative; a tie counts 1/2. See Notes.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     ci : str or None, default "logit_delong"
@@ -124,14 +125,14 @@ def auc(
         - `"hanley_mcneil"`: Wald interval with Hanley and McNeil's variance.
         - `"hanley_mcneil_exponential"`: Wald interval with Hanley and McNeil's approximation of the
           variance from the AUC and the class sizes.
-        - `"bootstrap"`: quantiles of the resamples.
-        - `"bootstrap_basic"`: quantiles reflected at the estimate.
-        - `"bootstrap_bca"`: quantiles corrected for bias and skewness.
+        - `"bootstrap"`: quantiles of the AUC over resamples of the rows.
+        - `"bootstrap_basic"`: these quantiles, reflected at the estimate.
+        - `"bootstrap_bca"`: these quantiles, corrected for bias and skewness.
         - None: no interval.
 
         For partial areas, `"newcombe"`, `"hanley_mcneil"` and `"hanley_mcneil_exponential"` are not
-        available. For `alert_rate`, only `"bootstrap"` and `"bootstrap_basic"` compute an interval.
-        With the default of `ci`, the limits are null.
+        available. For `alert_rate`, the limits are null with the default of `ci`. To compute
+        limits, pass `"bootstrap"` or `"bootstrap_basic"`.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -171,12 +172,12 @@ def auc(
         Areas, the standard error `se` and the limits are null if there are no positives or no
         negatives. `se` and the limits are also null in two other cases:
 
-        - The variance is 0, for example because all scores are equal. For the bootstraps, this is
-          the variance of the resamples; for all other methods, DeLong's variance.
-        - A class has one row, for DeLong's methods and for the bootstraps.
+        - The variance is 0, for example because all scores are equal. For the bootstrap methods,
+          this is the variance over the resamples. For all other methods, this is DeLong's variance.
+        - A class has one row, and `ci` is one of DeLong's methods or a bootstrap method.
 
-        There is one exception: if the AUC is 0 or 1, the limits are computed by Newcombe's method,
-        and `ci_method` (String) is `"newcombe"`.
+        If the AUC is 0 or 1, the limits are not null in these two cases. They are computed by
+        Newcombe's method, and `ci_method` (String) is `"newcombe"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, redrawn`. `redrawn:12` means that
@@ -201,10 +202,12 @@ def auc(
     the range depends on the data of both classes. Resamples for the local AUC are drawn from both
     classes together.
 
-    Each resample has as many rows of each class as the data. With `cluster`, each resample consists
-    of as many clusters as the data. The p-quantile of n replicates in increasing order is the
-    replicate at position p·(n + 1), counted from 1 and interpolated linearly. The skewness
-    correction of `"bootstrap_bca"` uses the placement values of the rows.
+    Except for the local AUC, each resample has as many rows of each class as the data. With
+    `cluster`, each resample consists of as many clusters as the data. The p-quantile of n
+    replicates in increasing order is the replicate at position p·(n + 1), counted from 1 and
+    interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the placement values of
+    the rows. The placement value of a row is the share of rows of the other class that are ranked
+    correctly relative to this row.
 
     References
     ----------

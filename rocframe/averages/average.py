@@ -76,7 +76,7 @@ def average(
     by: By = None,
     kind: KindName | None = None,
 ) -> FrameT:
-    """Average the curves of each group over folds, or over another key.
+    """Average the curves of each group over folds, or over another group column.
 
     Each row is a point of the averaged curve: means over the curves of the group, standard
     deviations between the curves, and confidence limits of the means. Curves without positives or
@@ -92,8 +92,8 @@ def average(
         polars DataFrame.
     over : str, sequence of str or None, default "fold"
         Group columns to average over, such as the fold. Curves with the same values of all other
-        group columns form a group. None: each curve is a group, so that the result has the values
-        of single curves, without limits.
+        group columns form a group. None: the curves are not averaged, and the result has the values
+        of each curve, without limits.
     method : str, default "vertical"
         Method of averaging. `"threshold"` and `"pooled"` require that scores have the same
         meaning in all curves.
@@ -111,10 +111,10 @@ def average(
         - `"weighted"`: the vertical mean, with each class weighted by its number of positives.
         - `"micro"`: as `"pooled"`.
     fixed : str or Expr, default None
-        The fixed metric: the means are computed at given values of this metric. The name of a
-        metric, such as `"tpr"` or `"accuracy"`; `"threshold"`; or a named expression over `tp`,
-        `fp`, `fn`, `tn`. By default, an axis of the curve or the threshold, depending on `method`.
-        With `method="pooled"`, the pooled curve is evaluated at these values.
+        The fixed metric: the means are computed at the values in `grid` of this metric. Pass the
+        name of a metric, such as `"tpr"` or `"accuracy"`, or `"threshold"`, or a named expression
+        over `tp`, `fp`, `fn`, `tn`. By default, an axis of the curve or the threshold, depending on
+        `method`. With `method="pooled"`, the pooled curve is evaluated at these values.
     metrics : str, Expr or sequence of these, default None
         Metrics to average, instead of the axes of the curve: names of metrics or of the four
         counts, and named expressions over the counts. Expressions may contain `threshold` if the
@@ -125,9 +125,9 @@ def average(
     grid : int, sequence of float or str, default 101
         Values of the fixed metric: a number of evenly spaced values, or a list of values. For
         thresholds, and for metrics without two finite bounds, a number n selects n of the observed
-        values. `"union"`: all values that occur in at least one curve. If the fixed metric is an
-        axis, the result then has two rows for each value, because curves can jump there: the mean
-        just left of the value and the mean just right of it.
+        values. `"union"`: all values that occur in at least one curve. Curves can jump at these
+        values. If the fixed metric is an axis, the result therefore has two rows for each value:
+        the mean just left and the mean just right of the value.
     interval : str or None, default "corrected"
         Method of the confidence limits. All limits are pointwise.
 
@@ -142,7 +142,7 @@ def average(
         Confidence level of the intervals, between 0 and 1.
     test_per_train : float, default None
         Ratio of test rows to training rows, for `interval="corrected"`. The default is the ratio of
-        k-fold cross-validation, 1 / (k - 1). Required if `over` names several keys, such as a
+        k-fold cross-validation, 1 / (k - 1). Required if `over` names several columns, such as a
         repetition and a fold.
     weights : str or mapping, default "equal"
         Weight of each curve in the mean: `"equal"`; `"rows"`, the number of rows; `"positives"`,
@@ -198,8 +198,9 @@ def average(
         `note` is null, or contains all of the following values that apply:
 
         - `zero_variance`: all curves have the same value.
-        - `left_out:1 (7)`: one curve, with the key 7, lacks a class and is excluded.
-        - `lacks_rows:1 (3)`: one curve, with the key 3, lacks rows and has no value at this point.
+        - `left_out:1 (7)`: one curve, with the value 7 of `over`, lacks a class and is excluded.
+        - `lacks_rows:1 (3)`: one curve, with the value 3 of `over`, lacks rows and has no value at
+          this point.
         - `fewer:precision (3)`: at this point, only three curves, fewer than `n_curves`, have a
           precision.
 
@@ -209,14 +210,15 @@ def average(
         For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column
         `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves,
         note`. The pooled curve includes the rows of curves without positives or without negatives;
-        `mean_auc` excludes these curves. Both areas are null if the last row of a curve of the
-        group has true negatives; `note` then contains `lacks_rows`.
+        `mean_auc` excludes these curves. If the last row of a curve has true negatives, its rows
+        with lower thresholds are missing. Both areas are then null, and `note` contains
+        `lacks_rows`.
 
     Raises
     ------
     RocframeError
         If the table is not a curve table, a curve has no row with threshold `inf`, `over` is not a
-        key of the table, or an option is invalid.
+        group column of the table, or an option is invalid.
     OptionValueError
         If the method does not support the value of `grid`, `test_per_train`, `weights` or the fixed
         axis, or does not use an option that is given.
@@ -234,14 +236,11 @@ def average(
     the counts are interpolated linearly. A curve with unscored negatives begins at an FPR above 0;
     for lower FPRs, its TPR is 0.
 
-    If `fixed` is another metric, such as accuracy, a curve may have the fixed value at several
-    points: at rows with this value, and between two neighboring rows if one has a higher and the
-    other a lower value. For `tpr`, `fnr`, `npv`, `false_omission_rate` and `lr_neg`, the point with
-    the highest threshold is used. For all other metrics, the point with the lowest threshold is
-    used.
-
-    If the curves were computed with `prevalence=`, the averages are computed at this prevalence,
-    unless another prevalence is passed to `average`.
+    If `fixed` is a metric that is not an axis, such as accuracy, a curve may have the fixed value
+    at several points. A point is a row with this value, or lies between two neighboring rows, one
+    with a higher and one with a lower value. For `tpr`, `fnr`, `npv`, `false_omission_rate` and
+    `lr_neg`, the point with the highest threshold is used. For all other metrics, the point with
+    the lowest threshold is used.
 
     With `grid="union"`, the area under the vertical mean of ROC curves equals the mean of the areas
     under the curves.
@@ -249,11 +248,11 @@ def average(
     Binomial limits are Wilson's limits of the pooled rate: the sum of the counts of all curves at
     the point, divided by the sum of the rows of all curves. The pooled rate does not depend on
     `weights`. If the curves have different numbers of rows or different weights, the pooled rate
-    differs from the mean. If the mean is then outside the limits, the nearest limit is set to the
-    mean.
+    differs from the mean, and the mean can be outside the limits. The nearest limit is then set to
+    the mean.
 
     The p-quantile of n bootstrap means in increasing order is the mean at position p·(n + 1),
-    interpolated linearly.
+    counted from 1 and interpolated linearly.
 
     If the last row of a curve has true negatives, rows with lower thresholds are missing, because
     of a filter or of `curve(thresholds=...)`. The curve has no value at points that need these
@@ -264,8 +263,8 @@ def average(
 
     `curves` can also be a table of `calibration`. Its curves are averaged at given scores, with
     `method="vertical"`. The event rate of a curve at a score is interpolated linearly between the
-    points (`score_mean`, `event_rate`) of the curve. A curve has no value below its first and above
-    its last point. Options about metrics are not supported.
+    points (`score_mean`, `event_rate`) of the curve. A curve has no value below its first point and
+    no value above its last point. Options about metrics are not supported.
 
     `"threshold"` and `"pooled"` require curves with a row for each distinct score. A curve from
     `curve(thresholds=...)` lacks rows. Missing rows are detected if the last row of the curve has

@@ -92,8 +92,8 @@ def compare(
     """Compare the AUC, or another metric, of each pair of models in each group.
 
     The test is paired if the models scored the same rows. A paired test has more power than a
-    comparison of the two intervals. In a long table, `id` identifies the rows of one instance.
-    If each model has a score column, `id` is not needed.
+    comparison of the confidence intervals of the two models. In a long table, `id` identifies the
+    rows of one instance. If each model has a score column, `id` is not needed.
 
     Parameters
     ----------
@@ -140,18 +140,21 @@ def compare(
         - `"venkatraman"`: a test of the complete curves with the same permutations. Curves can
           differ even if their areas are equal.
     fpr : float or (float, float), default None
-        Range of the false positive rate, such as `(0, 0.1)`, to compare partial areas. A number
-        compares the true positive rates at this false positive rate, with `method="bootstrap"`.
+        Range of the false positive rate, such as `(0, 0.1)`, to compare partial areas. With a
+        single number, the true positive rates at this false positive rate are compared; this
+        requires `method="bootstrap"`.
     tpr : float or (float, float), default None
-        Range of the true positive rate, such as `(0.9, 1)`, to compare partial areas. A number
-        compares the false positive rates at this true positive rate, with `method="bootstrap"`.
+        Range of the true positive rate, such as `(0.9, 1)`, to compare partial areas. With a single
+        number, the false positive rates at this true positive rate are compared; this requires
+        `method="bootstrap"`.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     margin : float, default None
         Non-inferiority margin, at least 0 and below 1. Requires `baseline`, which is `model_a`. The
         test is one-sided. Its alternative hypothesis is that `model_b` is worse than `model_a` by
         less than the margin. The p-value is below 0.05 if `upper` of the interval with `level=0.9`
-        is below `margin`; for losses, if `lower` is above minus `margin`.
+        is below `margin`. For losses, the p-value is below 0.05 if `lower` of this interval is
+        above minus `margin`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the value of `model_a` is
         larger (`"greater"`) or smaller (`"less"`).
@@ -223,7 +226,7 @@ def compare(
         rows or clusters, or if the variance of the difference is 0. For the t tests of losses, two
         rows or clusters of any class are enough. There is one exception: if both the variance and
         the difference are 0, `p_value` is 1 for a two-sided test, 1/2 for a one-sided test, and 0
-        for a test with a positive `margin`. These columns are Float64.
+        for a test with a positive `margin`. The columns from `difference` to `auc_b` are Float64.
 
         - `n_paired` (Int64) is the number of rows that both models scored, and null for unpaired
           rows.
@@ -238,7 +241,7 @@ def compare(
     ------
     PairingError
         If rows cannot be paired: `id` is not given for a long table, an id is null or is repeated
-        within a model and group, some models have no row with an id, or an id has different labels.
+        within a model and group, an id does not occur in all models, or an id has different labels.
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. Also if the labels do not determine the positive class, values are
@@ -254,8 +257,9 @@ def compare(
 
     Notes
     -----
-    The tests assume independent rows, or independent clusters, and models that were fitted on
-    other data. The tests do not account for the variance from fitting a model.
+    The tests assume independent rows, or independent clusters, and models that were fitted on other
+    data. The tests do not account for the variation between models that are fitted on different
+    training data.
 
     For losses, and for the FPR at a fixed TPR, `model_a` is better if `difference` is negative. For
     all other metrics, `model_a` is better if `difference` is positive. `missing="worst"` is not

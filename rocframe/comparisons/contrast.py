@@ -73,9 +73,9 @@ def contrast(
 ) -> FrameT:
     """Test in each group whether a contrast of the areas of its models is 0.
 
-    A contrast is a weighted sum of areas with weights that add up to 0. The null
-    hypothesis of DeLong's chi-squared test is that all given contrasts are 0, or by default, that
-    all models of the group have the same area.
+    A contrast is a weighted sum of areas with weights that add up to 0. The test is DeLong's
+    chi-squared test. Its null hypothesis is that all given contrasts are 0. By default, the null
+    hypothesis is that all models of the group have the same area.
 
     Parameters
     ----------
@@ -109,9 +109,9 @@ def contrast(
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     adjust : {"holm", "bh"} or None, default "holm"
-        Adjustment of the p-values of all rows of the result: `"holm"` controls the probability of
-        at least one false rejection, `"bh"` (Benjamini and Hochberg) the expected share of false
-        rejections. None: no adjustment.
+        Adjustment of the p-values of all rows of the result. `"holm"` controls the probability of
+        at least one false rejection. `"bh"` (Benjamini and Hochberg) controls the expected share of
+        false rejections among all rejections. None: no adjustment.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
         their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
@@ -159,7 +159,7 @@ def contrast(
     ------
     PairingError
         If rows cannot be paired: `id` is not given for a long table, an id is null or is repeated
-        within a model and group, some models have no row with an id, or an id has different labels.
+        within a model and group, an id does not occur in all models, or an id has different labels.
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. Also if the labels do not determine the positive class, values are

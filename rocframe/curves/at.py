@@ -60,8 +60,8 @@ def at(
 ) -> FrameT:
     """Return the operating points of each group at given thresholds or rates.
 
-    Exactly one threshold or rate is given, as a number or as a list of numbers. A point is a row of
-    the curve, or with `interpolate=True` a point between two rows.
+    Pass either thresholds or values of one rate, as a number or as a list of numbers. A point is a
+    row of the curve, or with `interpolate=True` a point between two rows.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def at(
         negative is at least this value. `rnp` is 1 - `alert_rate`, at the same prevalence.
     interpolate : bool, default False
         Return the point that has exactly the given rate, with `tp` and `fp` interpolated linearly
-        between the two rows around it. A random choice between the thresholds of these two rows has
-        these rates on average.
+        between the two rows around it. A classifier that chooses at random between the thresholds
+        of these two rows has these rates on average; see `mix` below.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 

@@ -147,25 +147,25 @@ def curve(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and distinct score, and one row per group above all scores, sorted by
-        group and falling threshold. The columns are `*by`, (`model`,) `threshold, tp, fp, fn, tn`,
-        the two rates, then `metrics`. With the option `prevalence`, the column `prevalence`
-        (Float64, the same in all rows) is left of the rates. Functions that read the table compute
-        areas, averages, points and charts at the prevalence in this column. With `max_error`, the
-        last columns are `error, area_change`.
+        One row per group and distinct score, and one more row per group with the threshold `inf`,
+        sorted by group and falling threshold. The columns are `*by`, (`model`,) `threshold, tp, fp,
+        fn, tn`, the two rates, then `metrics`. With the option `prevalence`, the column
+        `prevalence` (Float64, the same in all rows) is left of the rates. Functions that read the
+        table compute areas, averages, points and charts at the prevalence in this column. With
+        `max_error`, the last columns are `error, area_change`.
 
         Counts are Int64, or Float64 if `weight`, `benefit` or `cost` is given; thresholds and rates
         are Float64. A rate is null if its denominator is 0: in a group without positives, `tpr` is
-        null and `fpr` is not. For a group whose rows are all left out, only the row with threshold
-        `inf` is returned.
-        Without `by`, there is always one group. With `by`, a table without rows has no groups.
+        null and `fpr` is not. If `missing="drop"` leaves out all rows of a group, the result has
+        only the row with threshold `inf` for this group. Without `by`, all rows are one group, even
+        if there are no rows. With `by`, a table without rows has no groups.
 
     Raises
     ------
     RocframeError
-        If a column does not exist or has the wrong type, if a column name is reserved or repeated,
-        if an option is invalid, if the positive class is ambiguous, if values are missing with
-        `missing="raise"`, or if a weight, benefit or cost is negative or infinite. With a
+        If a column does not exist or has the wrong type, a column name is reserved or repeated, or
+        an option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight, benefit or cost is negative or infinite. For a
         LazyFrame, errors that depend on the data are raised by `collect`.
 
     See Also
@@ -184,14 +184,15 @@ def curve(
     Aliases: `recall`, `sensitivity` and `hit_rate` for `tpr`; `fall_out` for `fpr`; `specificity`
     for `tnr`; `miss_rate` for `fnr`; `ppv` for `precision`; `rpp` and `yrate` for `alert_rate`.
 
-    `skill` gives both errors the same cost. For other costs, set `benefit` to the cost of a false
-    negative and `cost` to the cost of a false positive, such as `benefit=pl.lit(5)`.
+    The metric `skill` assumes that a false positive and a false negative have the same cost. For
+    other costs, set `benefit` to the cost of a false negative and `cost` to the cost of a false
+    positive, such as `benefit=pl.lit(5)`.
 
     With `benefit` and `cost`, the curve is the result of Fawcett's (2004) algorithm 6: `tp` and
     `fn` are sums of benefits instead of numbers of positives, and `fp` and `tn` are sums of costs
     instead of numbers of negatives. `tpr` is then the share of the total benefit, and `fpr` the
-    share of the total cost. Benefits and costs are relative to predicting all rows as negative. The
-    result is the same as if positives were weighted by their benefit and negatives by their cost.
+    share of the total cost. A row that is predicted negative has no benefit and no cost. The result
+    is the same as if positives were weighted by their benefit and negatives by their cost.
 
     References
     ----------

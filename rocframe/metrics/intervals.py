@@ -150,7 +150,7 @@ def intervals(
         One or more proportions of rows that are predicted positive. The point of each proportion is
         at the lowest threshold whose alert rate is at most this proportion.
     rule : str or Expr, default None
-        The rule that chooses the threshold of the point: a rule of `operating_point` other than
+        The rule that chooses the threshold of the point: any rule of `operating_point` except
         `"bayes"`. If several thresholds are equally good, the highest threshold is used.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
@@ -160,14 +160,14 @@ def intervals(
         - `"bootstrap_bca"`: quantiles of the resamples, corrected for bias and skewness; not
           available at given rates and for measures without influence values (see Notes).
         - `"bootstrap"`: quantiles of the resamples.
-        - `"bootstrap_basic"`: quantiles reflected at the estimate.
+        - `"bootstrap_basic"`: quantiles of the resamples, reflected at the estimate.
         - `"bootstrap_supremum"`: for `"ks"`; the other methods are not valid if the true KS is near
           0.
         - `"wilson"` and `"clopper_pearson"`: for proportions of rows, such as `"tpr"` or
           `"precision"`, at given thresholds.
         - None: no interval.
 
-        By default `"bootstrap_supremum"` for `"ks"`, `"bootstrap"` for metrics at given rates,
+        The default is `"bootstrap_supremum"` for `"ks"`, `"bootstrap"` for metrics at given rates,
         `"bootstrap_basic"` for measures of probabilities without influence values, and
         `"bootstrap_bca"` for all other metrics.
     level : float, default 0.95
@@ -231,7 +231,7 @@ def intervals(
         `estimate` is null if no threshold has the given rate or meets the constraints, or if the
         metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. `se` is also
         null if all resamples have the same value of the metric. If a class has fewer than two rows,
-        `se` is null unless a threshold is given. If `se` is null, the bootstrap limits are null,
+        `se` is null, except at a given threshold. If `se` is null, the bootstrap limits are null,
         except in two cases:
 
         - If the AUC is 0 or 1, the limits of AUC, Gini and KS are computed by Newcombe's methods,
@@ -251,7 +251,7 @@ def intervals(
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid or does not apply to the metrics. Also if the labels do not determine the
-        positive class, values are missing with `missing="raise"`, or a weight is negative or not
+        positive class, values are missing with `missing="raise"`, a weight is negative or not
         finite, or a measure of probabilities is requested for scores outside [0, 1]. For a
         LazyFrame, errors that depend on its columns or values are raised by `collect`.
 
@@ -264,12 +264,13 @@ def intervals(
     Notes
     -----
     For metrics that depend only on TPR and FPR, each resample has as many rows of each class as the
-    data. For all other metrics, such as precision, and for expressions of the caller, rows are
-    drawn from both classes together. Rows are also drawn from both classes together if the rule
-    that chooses the point depends on more than TPR and FPR. With `cluster`, complete clusters are
-    drawn. The p-quantile of n replicates in increasing order is the replicate at position
-    p·(n + 1), counted from 1 and interpolated linearly. The skewness correction of
-    `"bootstrap_bca"` uses the influence values of single rows (infinitesimal jackknife).
+    data. For all other metrics, such as precision, and for named expressions, rows are drawn from
+    both classes together. Rows are also drawn from both classes together if the rule that chooses
+    the point depends on more than TPR and FPR. With `cluster`, complete clusters are drawn. The
+    p-quantile of n replicates in increasing order is the replicate at position p·(n + 1), counted
+    from 1 and interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the
+    influence values of the rows (infinitesimal jackknife). The influence value of a row is the
+    derivative of the metric with respect to the weight of the row.
 
     KS is the supremum over thresholds of D = TPR - FPR. D* is the same difference in a resample.
     The lower limit of `"bootstrap_supremum"` is KS minus the (1 + level) / 2 quantile of sup
@@ -278,10 +279,10 @@ def intervals(
     The same data determine the threshold of a rule and the metrics at this threshold. The estimates
     of these metrics are therefore optimistic. The intervals do not correct this bias.
 
-    The value of an expression in a row must not depend on other rows. `prevalence` is not available
-    for `"average_precision"`, `"pr_auc"` and measures of probabilities other than `"cllr"` and
-    `"cllr_min"`. The odds in `net_benefit` are those of the given threshold or, for a rate or a
-    rule, of the threshold of the point.
+    The value of a named expression in a row must not depend on other rows. `prevalence` is not
+    available for `"average_precision"`, `"pr_auc"` and measures of probabilities, except `"cllr"`
+    and `"cllr_min"`. `net_benefit` uses the odds of the given threshold. For a rate or a rule,
+    `net_benefit` uses the odds of the threshold of the point.
 
     The measures of probabilities without influence values are `"miscalibration"`,
     `"discrimination"`, `"ece"`, `"mce"`, `"smooth_ece"`, `"ici"`, `"e50"`, `"e90"`, `"e_max"` and

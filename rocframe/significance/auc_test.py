@@ -115,8 +115,8 @@ def auc_test(
         a group depend only on the seed and the values of the group columns, not on other groups.
     best_of : int, default None
         Number of models from which the best model was selected, including models that are not in
-        the table. Adds columns that compare the AUC with the largest AUC of this number of models
-        with random scores. Requires `alternative="greater"`, and `"mann_whitney"` or
+        the table. The result then has columns that compare the AUC with the largest AUC of as many
+        models with random scores. Requires `alternative="greater"`, and `"mann_whitney"` or
         `"permutation"`.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
@@ -160,9 +160,9 @@ def auc_test(
         `auc`, `se`, `statistic` and the p-values are null if a class has no rows. All of these
         except `auc` are also null if a class has one row or cluster and the method is `"delong"`.
 
-        If the variance is 0, `se` is null. The test then depends on `auc`. If `auc` equals `null`,
-        as for constant scores, `statistic` is 0 and the p-value is 1. Otherwise, `statistic` and
-        the p-values are null, as for an AUC of 1 with `"delong"`.
+        If the variance is 0, `se` is null. If `auc` also equals `null`, as for constant scores,
+        `statistic` is 0 and the p-value is 1. If `auc` differs from `null`, as for an AUC of 1 with
+        `"delong"`, `statistic` and the p-values are null.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance`.
@@ -191,12 +191,12 @@ def auc_test(
     the observed AUC.
 
     `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. In this function, a random
-    classifier is a random order of the rows with as many ties as the scores. Forman (2002) compares
-    the best classifier with simple classifiers that are generated at random. `auc_by_chance` is
-    exact if all permutations were enumerated. Otherwise, the AUC of a random classifier is assumed
-    to be normal with the standard deviation `se`, and limited to values from 0 to 1. If the scores
-    of the models are positively correlated, the largest AUC by chance is smaller than for
-    independent scores, and `p_best` is conservative.
+    classifier is a random order of the rows with as many ties as the scores. Forman (2002) instead
+    compares the best classifier with simple classifiers that are generated at random.
+    `auc_by_chance` is exact if all permutations were enumerated. Otherwise, the AUC of a random
+    classifier is assumed to be normal with the standard deviation `se`, and limited to values from
+    0 to 1. If the scores of the models are positively correlated, the largest AUC by chance is
+    smaller than for independent scores, and `p_best` is too large (conservative).
 
     References
     ----------
