@@ -147,12 +147,12 @@ def curve(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and distinct score, and one more row per group with the threshold `inf`,
-        sorted by group and falling threshold. The columns are `*by`, (`model`,) `threshold, tp, fp,
-        fn, tn`, the two rates, then `metrics`. With the option `prevalence`, the column
-        `prevalence` (Float64, the same in all rows) is left of the rates. Functions that read the
-        table compute areas, averages, points and charts at the prevalence in this column. With
-        `max_error`, the last columns are `error, area_change`.
+        One row per group and distinct score, and one more row per group above all scores, sorted by
+        group and falling threshold. The columns are `*by`, (`model`,) `threshold, tp, fp, fn, tn`,
+        the two rates, then `metrics`. With the option `prevalence`, the column `prevalence`
+        (Float64, the same in all rows) is left of the rates. Functions that read the table compute
+        areas, averages, points and charts at the prevalence in this column. With `max_error`, the
+        last columns are `error, area_change`.
 
         Counts are Int64, or Float64 if `weight`, `benefit` or `cost` is given; thresholds and rates
         are Float64. A rate is null if its denominator is 0: in a group without positives, `tpr` is
