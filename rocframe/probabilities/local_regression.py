@@ -37,8 +37,8 @@ def loess(points: Points, *, span: float = 2 / 3, degree: int = 1) -> SmoothCurv
     by least squares with the tricube weights (1 - (d/h)³)³, multiplied by the row weights. d is the
     distance to this score, and h is the smallest distance within which the rows have at least the
     share `span` of the row weight. The rate is clipped to [0, 1]. A group with at most `MAX_FITS`
-    points has a fit at each of them. A larger group has fits at about as many points, which divide
-    its scores and its ranks evenly.
+    points has a fit at each of them. A larger group has about as many fits: half of them are evenly
+    spaced in score, the others in rank.
     """
     fits = _fit_positions(points)
     owner = points.owner[fits]
