@@ -95,26 +95,27 @@ def band(
     method : str, default "kolmogorov_smirnov"
         Simultaneous bands:
 
-        - `"kolmogorov_smirnov"`: the curve shifted by quantiles of Kolmogorov's distance in both
-          directions, valid for all scores and sample sizes.
-        - `"fixed_width"`: the curve shifted up and left, and down and right, until the proportion
-          `level` of the resampled curves lies between the two shifted curves.
+        - `"kolmogorov_smirnov"`: the curve, shifted in both directions by quantiles of Kolmogorov's
+          distance. This band is valid for all scores and sample sizes.
+        - `"fixed_width"`: two copies of the curve, one shifted up and left and one shifted down and
+          right, until the proportion `level` of the resampled curves lies between the two copies.
         - `"envelope"`: as `"fixed_width"`, with larger shifts where the resampled curves vary more.
         - `"working_hotelling"`: limits of a binormal curve that is fitted by maximum likelihood.
 
         Pointwise bands:
 
         - `"bootstrap"`: quantiles of the resampled curves at each FPR.
-        - `"binomial"`: Wilson's limits of TPR, if the threshold of each FPR is assumed to be known.
+        - `"binomial"`: Wilson's limits of TPR, which assume that the threshold of each FPR is
+          known.
         - `"threshold"`: Wilson's limits of TPR and of FPR at each threshold, each with confidence
           `level`.
     level : float, default 0.95
         Confidence level of the band, between 0 and 1.
     grid : int, sequence of float or str, default 101
         False positive rates of the result: a number of evenly spaced rates from 0 to 1, a list of
-        rates, or `"curve"` for the rates of each group's curve. With `method="threshold"`, the
-        result has, for each of these rates, the point at the lowest threshold whose FPR is at most
-        this rate.
+        rates, or `"curve"` for the rates in the rows of each curve. With `method="threshold"`, the
+        result has one point for each of these rates. The point is at the lowest threshold whose FPR
+        is at most the rate.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None

@@ -60,20 +60,21 @@ def chart(
     line, and the legend, the subtitle or the panel states this. Lines are simplified: a line
     differs from the full curve by less than 1/500 of an axis, and has the same end points. Dashed
     lines show chance. In precision-recall charts, each prevalence has a dashed line; prevalences
-    closer than 1/200 have the same line. In lift charts, dotted lines show perfect scores, which
-    rank all positives above all negatives. If the table was computed with `prevalence=`, the chart
-    shows the rates at this prevalence.
+    that differ by less than 1/200 have the same line. In lift charts, dotted lines show perfect
+    scores, which rank all positives above all negatives. If the table was computed with
+    `prevalence=`, the chart shows the rates at this prevalence.
 
     Tables of `average` become a bold line per group with a band between the pointwise limits, or
     with bars in both directions if both axes were averaged. A legend below the chart states the
-    confidence level. The chart of an average can be layered over the averaged curves:
+    confidence level. The chart of an average can be layered over the chart of the single curves:
     `curves.roc.chart(detail="fold") + mean.roc.chart()`. For averages of several metrics, each
     metric has a color, or a panel if other groups have colors. The group column of the metrics is
     named `metric`.
 
     Tables of `band` become a line with a band per group. Tables of `at` become points, with a shape
-    for each value. Both can be layered over curves. If several points of a group coincide, the
-    marks have different sizes, unless there are more than eight groups.
+    for each value. Both can be layered over curves. If several points of a group coincide, their
+    marks have different sizes, so that all marks are visible. With more than eight groups, all
+    marks have the same size.
 
     Tables of `calibration` become event rates against scores, and a dashed line of perfect
     calibration:
@@ -85,9 +86,9 @@ def chart(
     - Dotted lines are the limits of `consistency=True`.
     - Bars above and below the chart show the scores of the positives and of the negatives. With
       `scores`, the bars show the distribution of the scores. Otherwise, there is a bar at the mean
-      score of each bin. The length of the bar is the number of rows of the class: `n * event_rate`
-      or `n * (1 - event_rate)`. The longest bar of each class has the same length. There are no
-      bars with `y_domain`, or if a panel has more than eight curves.
+      score of each bin. The length of the bar is proportional to the number of rows of the class:
+      `n * event_rate` or `n * (1 - event_rate)`. The longest bars of both classes have the same
+      length. There are no bars with `y_domain`, or if a panel has more than eight curves.
 
     Tables of `combine` become a panel per pair of models. Each operator has a rectangle of all
     possible points, the expected point of independent decisions, and the measured point. Tables of
@@ -97,7 +98,7 @@ def chart(
 
     - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the range from
       `auc_pessimistic` to `auc_optimistic`, if the table has these columns. A dashed line shows
-      chance, unless chance is far from all areas and limits.
+      chance, if chance is near the areas and their limits.
     - `multiclass_losses`: the Brier score; hollow marks show `log_loss` and `accuracy`.
     - `auc_test`: the areas, a dashed line at each null hypothesis, and the adjusted p-values.
     - `fold_auc`: the mean of the areas with its interval; hollow marks show
@@ -109,27 +110,28 @@ def chart(
     - `compare`: the differences, a dashed line at 0, and the adjusted p-values. If there are more
       than 40 rows, the 40 rows with the smallest p-values are drawn.
 
-    Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Plans become
-    lines: the power, or the detectable difference if a target power was given, against the number
-    of positives. If a result is undefined, the chart states the reason in the line of the result or
-    below the title. Tables of `contrast` have no chart.
+    Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Tables of
+    `power`, `sample_size` and `detectable_difference` become lines: the power, or the detectable
+    difference if a target power was given, against the number of positives. If a result is
+    undefined, the chart states the reason in the line of the result or below the title. Tables of
+    `contrast` have no chart.
 
     Parameters
     ----------
     table : DataFrame, LazyFrame or Arrow table
         A table that a rocframe function returned. A curve table has group columns, `threshold`,
         `tp, fp, fn, tn`, and any columns right of them. Every curve must have all its rows. Rows
-        may be in any order. Tables with the Arrow stream interface, such as those of pandas,
-        pyarrow and DuckDB, are converted to a DataFrame.
+        may be in any order. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
         determine the kind.
     x : str, default None
-        Metric or count on the x axis, such as `x="alert_rate", y="precision"`. `x` and `y` are
-        given together, instead of `kind`. All metrics of `curve` are possible, except those that
-        depend on costs, on `beta` or on the threshold. Between two rows, lines show the metrics of
+        Metric or count on the x axis, such as `x="alert_rate", y="precision"`. Pass `x` and `y`
+        together, and not with `kind`. All metrics of `curve` are possible, except those that depend
+        on costs, on `beta` or on the threshold. Between two rows, lines show the metrics of
         linearly interpolated counts. If `x` and `y` are the axes of a kind, the chart is the chart
         of this kind. Other pairs have linear scales, no line of chance, and no overlays except
         `mark`. A line has no points where a metric is undefined or infinite.
@@ -183,13 +185,14 @@ def chart(
         Lowest and highest value of the y axis.
     hull : bool, default False
         Draw the upper convex hull of each curve as a thin dashed line. Only for roc, gain and
-        lift_chart. Thresholds below the hull are not optimal for any costs.
+        lift_chart. Thresholds whose points are below the hull are not optimal for any costs.
     costs : mapping of str to float, default None
-        Costs of a `tp`, `fp`, `fn`, `tn`, by default 0 for names that are left out. Only for roc,
-        gain and lift_chart. With `costs` or `prevalence`, a thin line of equal expected cost
-        touches each curve at the row of lowest cost. A ring marks this row. If several rows have
-        the lowest cost, the ring marks the row with the highest threshold. If only `prevalence` is
-        given, each error has the cost 1. The function `iso_lines` returns the lines as a table.
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fn": 5, "fp": 1}`. Costs that are not
+        given are 0. Only for roc, gain and lift_chart. With `costs` or `prevalence`, a thin line of
+        equal expected cost touches each curve at the row of lowest cost. A ring marks this row. If
+        several rows have the lowest cost, the ring marks the row with the highest threshold. If
+        only `prevalence` is given, each error has the cost 1. The function `iso_lines` returns the
+        lines as a table.
     prevalence : float, default None
         Share of positives, between 0 and 1, for the expected cost. If only `costs` is given, the
         prevalence is the value of `prevalence=` with which the table was computed. If the table was
@@ -244,9 +247,9 @@ def chart(
         subtitle shows the areas.
 
         The sum `a + b` of two charts has the same colors for equal values, and one line of chance;
-        `alt.layer(a, b)` draws the line of each chart. If `a` and `b` have different axes, `a + b`
-        raises an OptionValueError. Concatenated charts share colors and legend, unless you call
-        `.resolve_scale(color="independent")`.
+        `alt.layer(a, b)` draws the line of chance of each chart. If `a` and `b` have different
+        axes, `a + b` raises an OptionValueError. Concatenated charts share colors and legend,
+        unless you call `.resolve_scale(color="independent")`.
 
         Altair does not escape markup in group values when it saves HTML. For untrusted values, use
         `save_chart` instead.
@@ -263,9 +266,9 @@ def chart(
     RocframeError
         If there is no chart for the table, or if a curve lacks rows: it has no row with threshold
         `inf`, or its last row has true negatives. To draw a part of a curve, use `x_domain` or
-        `y_domain`. Other missing rows raise no error. For example, if all rows below the lowest
-        score of a negative are missing, these rows contain only positives. The curve is then drawn
-        as if these positives had no scores.
+        `y_domain`. Other missing rows raise no error, and the curve is then wrong. For example, the
+        rows below the lowest score of a negative contain only positives. If these rows are missing,
+        the curve is drawn as if these positives had no scores.
 
     Examples
     --------

@@ -36,7 +36,7 @@ def class_metrics(
     beta: float = 1.0,
     by: By = None,
 ) -> FrameT:
-    """Add metrics to curves of several classes, at the share of each class and with its costs.
+    """Add metrics to the curves of several classes, at given shares and costs of the classes.
 
     The table must have the group column `class`; each curve is the curve of one class against all
     others. The counts of the curves do not change.
@@ -55,10 +55,10 @@ def class_metrics(
     prior : mapping
         Share of each class: a mapping from classes to numbers that sum to 1.
     costs : mapping or square matrix, default None
-        For `"expected_cost"`: costs of pairs of classes, `{("a", "b"): 5}`, the cost of predicting
-        b if the class is a. Errors that are not in the mapping cost 1. A matrix has a row for each
-        true class and a column for each predicted class, in the order of `prior`. A mapping with
-        the costs of a `tp`, `fp`, `fn` and `tn` is used for all classes.
+        For `"expected_cost"`: costs of pairs of classes. In `{("a", "b"): 5}`, 5 is the cost of
+        predicting b if the class is a. Errors that are not in the mapping cost 1. A matrix has a
+        row for each true class and a column for each predicted class, in the order of `prior`. A
+        mapping with the costs of a `tp`, `fp`, `fn` and `tn` is used for all classes.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     by : str or sequence of str, default None
@@ -69,14 +69,14 @@ def class_metrics(
     DataFrame or LazyFrame
         The curve table, sorted by group and falling threshold, with a column (Float64) for each
         metric on the right. The prevalence of a curve is the share of its class in `prior`. Metrics
-        that depend on positives and negatives are computed at this prevalence. Undefined values are
-        null.
+        that depend on the prevalence, such as precision, are computed at this prevalence. Undefined
+        values are null.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, has no group column `class`, or already has a column with
-        the name of a metric, or if a group is incomplete. Also if a metric is unknown, if shares do
+        If the table is not a curve table, has no group column `class`, already has a column with
+        the name of a metric, or lacks rows of a curve. Also if a metric is unknown, if shares do
         not sum to 1 or lack a class, or if costs are negative, of the wrong shape or of an unknown
         class.
 

@@ -67,10 +67,11 @@ def multiclass_auc(
 ) -> FrameT:
     """Measure the area under the ROC curve over all classes of each group.
 
-    All averages except `"micro"` count pairs of two rows of different classes. For class i, a pair
-    counts 1 if its row of class i has the higher score of class i, and 1/2 if the scores tie. The
-    averages differ in the weights of the pairs. `"micro"` counts pairs of a score of the true class
-    and a score of another class, of the same row or of two rows.
+    All averages except `"micro"` compare the scores for class i of two rows: one row of class i and
+    one row of another class. The pair counts 1 if the row of class i has the higher score, and 1/2
+    if the scores tie. The averages differ in the weights of the pairs. `"micro"` compares all
+    scores: one score for the true class of a row, and one score for a wrong class of the same or
+    another row.
 
     Parameters
     ----------
@@ -93,14 +94,14 @@ def multiclass_auc(
         One or several averages.
 
         - `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs of classes.
-        - `"macro"`: the mean AUC over classes, each against all others.
+        - `"macro"`: the mean of the AUCs of each class against all others.
         - `"weighted"`: the mean of the same AUCs, weighted by class frequency (Provost and
           Domingos).
         - `"micro"`: the AUC of one ranking of all scores of all classes.
     ci : str or None, default None
-        Method of the interval. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: the
-        quantiles reflected about the estimate. `"bootstrap_bca"`: quantiles corrected for bias and
-        skewness. None: no interval.
+        Method of the interval. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`:
+        these quantiles, reflected at the estimate. `"bootstrap_bca"`: these quantiles, corrected
+        for bias and skewness. None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -121,7 +122,7 @@ def multiclass_auc(
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, weight, count or any score is null or NaN. `"raise"`: an
         error. `"drop"`: the rows are left out, and counted in the column `n_missing`. `"worst"`:
-        for missing scores only; a pair with a missing score counts 0.
+        only scores may be missing. A pair with a missing score counts 0.
 
     Returns
     -------
@@ -131,9 +132,9 @@ def multiclass_auc(
         of `average`.
 
         - `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two classes.
-        - `lower`, `upper` and `se` (Float64) are null without an interval; the limits of
-          `"bootstrap_bca"` are also null if the averages of all resamples are above the estimate,
-          or if the averages of all resamples are below the estimate.
+        - `lower`, `upper` and `se` (Float64) are null without an interval. The limits of
+          `"bootstrap_bca"` are also null if all resamples have a higher average than the data, or
+          if all resamples have a lower average.
         - `n_classes` (Int64) counts the classes in `scores`.
         - `n_classes_used` (Int64) counts the classes that have rows in the group. Averages are over
           these classes; `"micro"` also includes the scores of the other classes, as negatives.
@@ -147,8 +148,8 @@ def multiclass_auc(
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
-        option is invalid, a label is of a class without a score, values are missing with
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, or an
+        option is invalid. Also if the class of a label has no score, values are missing with
         `missing="raise"`, or a weight is negative or not finite. For a LazyFrame, errors that
         depend on its data are raised by `collect`.
 

@@ -51,10 +51,10 @@ def multiclass_losses(
 ) -> FrameT:
     """Compute the Brier score, the logarithmic loss and the accuracy over all classes.
 
-    The Brier score is the mean, over the rows, of the sum over the classes of
-    (probability - outcome)². The outcome is 1 for the true class of the row and 0 for all other
-    classes. The logarithmic loss is the mean of -log(probability of the true class), with the
-    natural logarithm. Lower values of both are better.
+    The Brier score is the mean, over the rows, of the sum over the classes of (probability -
+    outcome)². The outcome is 1 for the true class of the row and 0 for all other classes. The
+    logarithmic loss is the mean of -log(probability of the true class), with the natural logarithm.
+    For both losses, lower values are better.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def multiclass_losses(
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
-        option is invalid, a label is of a class without a score, values are missing with
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, or an
+        option is invalid. Also if the class of a label has no score, values are missing with
         `missing="raise"`, a weight is negative or not finite, a score is outside [0, 1], or the
         scores of a row do not sum to 1. For a LazyFrame, errors that depend on its data are raised
         by `collect`.

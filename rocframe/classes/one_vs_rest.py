@@ -47,8 +47,8 @@ def one_vs_rest(
         Arrow streams is converted to a polars DataFrame.
     label : str, Expr or mapping
         Column or expression with the true class of each row: Boolean, numbers, String, Categorical
-        or Enum. If a row can belong to several classes, a mapping from each class to a column that
-        is Boolean or 0/1.
+        or Enum. If a row can belong to several classes, pass a mapping from each class to a column
+        that is Boolean or 0/1.
     scores : mapping, sequence of str, selector or str
         Score of each class; higher values indicate that class. Pass a mapping from classes to
         columns or expressions. If the columns are named like the classes, pass a list of columns or
@@ -81,10 +81,10 @@ def one_vs_rest(
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, a name is reserved or repeated, classes
-        and labels have types that cannot be compared, an option is invalid, a label is of a class
-        without a score, a list is null or does not have one score per class, an instance has
-        several rows of one class, or a score changes when it is converted to a float. For a
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, or an
+        option is invalid. Also if classes and labels have types that cannot be compared, the class
+        of a label has no score, a list is null or does not have one score per class, an instance
+        has several rows of one class, or a score changes when it is converted to a float. For a
         LazyFrame, errors that depend on its data are raised by `collect`.
 
     See Also

@@ -37,8 +37,9 @@ def top_label(
 
     The predicted class of a row is the class with the highest score. Each row gets the score of its
     predicted class and a label, which is true if the predicted class is the true class. Pass the
-    result to `calibration`: without `by`, it returns the confidence calibration (Guo et al. 2017);
-    with `by="predicted"`, the top-label calibration (Gupta and Ramdas 2022).
+    result to `calibration`. Without `by`, `calibration` then returns the confidence calibration
+    (Guo et al. 2017). With `by="predicted"`, `calibration` returns the top-label calibration (Gupta
+    and Ramdas 2022).
 
     Parameters
     ----------
@@ -77,10 +78,10 @@ def top_label(
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, a name is reserved or repeated, classes
-        and labels have types that cannot be compared, an option is invalid, a label is of a class
-        without a score, a list is null or does not have one score per class, an instance has
-        several rows of one class, or a score changes when it is converted to a float. For a
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, or an
+        option is invalid. Also if classes and labels have types that cannot be compared, the class
+        of a label has no score, a list is null or does not have one score per class, an instance
+        has several rows of one class, or a score changes when it is converted to a float. For a
         LazyFrame, errors that depend on its data are raised by `collect`.
 
     See Also

@@ -55,17 +55,17 @@ def volume(
 ) -> FrameT:
     """Measure the volume under the ROC surface of three classes in each group.
 
-    The volume is the probability that three rows, one drawn at random from each class, are assigned
-    to their classes without error. Random assignment has the volume 1/6. The largest possible
-    volume is 1. How rows are assigned depends on `scores`:
+    A triple is three rows, one drawn at random from each class. The volume is the probability that
+    the rows of a triple are assigned to their classes without error. Random assignment has the
+    volume 1/6. The largest possible volume is 1. How rows are assigned depends on `scores`:
 
     With one score for all classes, and `classes` from lowest to highest, the column `rule` is
-    `"order"`: a triple of rows is correct if their scores are in the order of their classes. A
-    triple counts 1/2 if two of its scores are tied and the third score is in the correct order. A
-    triple counts 1/6 if all three scores are tied.
+    `"order"`. A triple is correct if its scores are in the order of its classes. A triple counts
+    1/2 if two of its scores are tied and the third score is in the correct order. A triple counts
+    1/6 if all three scores are tied.
 
-    With a score for each class, `rule` is `"sum"`: of the six ways to assign the three rows to the
-    three classes, the assignment with the largest sum of scores is chosen. The sum contains the
+    With a score for each class, `rule` is `"sum"`. There are six ways to assign the three rows to
+    the three classes. The assignment with the largest sum of scores is chosen. The sum contains the
     score of each row for the class that is assigned to the row. A triple counts 1/k if the correct
     assignment is one of k assignments with the largest sum. If the scores are logarithms of
     probabilities, the assignment with the largest sum is the most likely one, for any class
@@ -80,9 +80,10 @@ def volume(
         Column or expression with the true class of each row: Boolean, numbers, String, Categorical
         or Enum.
     scores : mapping, sequence of str, selector or str
-        One column or expression with a score that increases from the first to the third class. Or a
-        score for each class: a mapping from classes to columns or expressions, a list of columns or
-        a selector if the columns are named like the classes, or one column of lists or arrays.
+        One column or expression with a score that increases from the first to the third class. If
+        each class has a score, pass a mapping from classes to columns or expressions. If the
+        columns are named like the classes, pass a list of columns or a selector. If the scores are
+        lists or arrays in one column, pass this column, and set `classes`.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     classes : sequence, default None
@@ -100,8 +101,8 @@ def volume(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, count or any score is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out, and counted in the column `n_missing`. `"worst"`: for
-        missing scores only; no triple with an unscored row is correct.
+        `"drop"`: the rows are left out, and counted in the column `n_missing`. `"worst"`: only
+        scores may be missing. No triple with a row without a score is correct.
 
     Returns
     -------
@@ -123,11 +124,11 @@ def volume(
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
-        option is invalid, there are not three classes, a label is not one of them, or values are
-        missing with `missing="raise"`. For the rule of sums, also if a score is infinite, or a
-        group has too many distinct rows. For a LazyFrame, errors that depend on its data are raised
-        by `collect`.
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, or an
+        option is invalid. Also if there are not three classes, a label is not one of the three
+        classes, or values are missing with `missing="raise"`. For the rule of sums, also if a score
+        is infinite, or a group has too many distinct rows. For a LazyFrame, errors that depend on
+        its data are raised by `collect`.
 
     See Also
     --------

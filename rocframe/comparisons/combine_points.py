@@ -46,8 +46,8 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     table : DataFrame, LazyFrame or Arrow table
         One row per group and model, with the columns `fpr` and `tpr` or with the counts `tp, fp,
         fn, tn`: a table of `operating_point`, `at` or `confusion_matrix`, or a table of published
-        rates. Tables with the Arrow stream interface, such as those of pandas, pyarrow and DuckDB,
-        are converted to a DataFrame.
+        rates. A table of pandas, pyarrow, DuckDB or another package that exports Arrow streams is
+        converted to a polars DataFrame.
     across : str, default "model"
         Column with the name of the model.
     by : str or sequence of str, default None

@@ -38,33 +38,34 @@ def compress(
     """Merge predictions with equal label and score into one row with a count.
 
     The result is a smaller table of predictions. With `count="count"`, functions return the same
-    results for this table as for the separate rows. Without `resolution`, no information about the
+    results for this table as for the original rows. Without `resolution`, no information about the
     scores is lost. With `resolution`, scores are rounded down, so that the table becomes small.
 
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or table of another package
         One row per prediction. Rows of pandas, pyarrow, DuckDB, PySpark and other packages that
-        narwhals supports are counted by that package, and only the counts are converted to polars.
-        For tables of these packages, all columns must be given by name. Other tables with the Arrow
-        stream interface are converted to a DataFrame.
+        narwhals supports are counted by the package of the table, and only the counts are converted
+        to polars. For tables of these packages, all columns must be given by name. Other tables
+        that export Arrow streams are converted to a polars DataFrame.
     label : str or Expr
         Column or expression with the true class: Boolean values or the numbers 0 and 1. With
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed. A list, a selector or a mapping from names to columns keeps several score
-        columns: rows are merged only if all their scores are equal, so models can still be compared
-        on the same rows.
+        number is allowed. For several models, pass a list of columns, a polars selector, or a
+        mapping from model names to columns. Rows are then merged only if all their scores are
+        equal, so models can still be compared on the same rows.
     resolution : float, default None
-        Scores are rounded down to multiples of a power of two: the largest one that is not above
-        `resolution`. `resolution` must be above 2**-1000 and below 2**900 or, with `relative=True`,
-        above 2**-52 and below 1. None: scores are not rounded.
+        Scores are rounded down to multiples of the largest power of two that is at most
+        `resolution`. For example, `resolution=0.01` rounds down to multiples of 1/128. `resolution`
+        must be above 2**-1000 and below 2**900 or, with `relative=True`, above 2**-52 and below 1.
+        None: scores are not rounded.
     relative : bool, default False
-        Round down to multiples of `resolution` times the largest power of two that is not above the
-        absolute score. For example, `resolution=0.01, relative=True` changes a score by at most a
-        hundredth. Use this option for small probabilities and other scores of very different sizes.
-        It is not available for several scores.
+        If True, the resolution of a score is `resolution` times the largest power of two that is at
+        most the absolute score. For example, `resolution=0.01, relative=True` changes a score by at
+        most 1 % of its value. Use this option for small probabilities and other scores of very
+        different sizes. This option is not available for several scores.
     max_envelope : float, default None
         A number above 0 and below 1. Find the coarsest resolution for which `auc_optimistic -
         auc_pessimistic` is at most this number. Each group has its own resolution. If
@@ -136,9 +137,9 @@ def compress(
     A LazyFrame is compressed by the streaming engine, so memory is needed for the result but not
     for the input. For results of more than about 100,000 rows, this requires a larger hash table
     than the default of polars. Therefore, for a LazyFrame, this function sets the environment
-    variable `POLARS_MAX_HOT_TABLE_SIZE` to 4194304, unless it is set already. DuckDB and Spark
-    compress tables that do not fit into memory, in SQL. Nothing has to be installed on the nodes of
-    a Spark cluster.
+    variable `POLARS_MAX_HOT_TABLE_SIZE` to 4194304, if the variable is not set. DuckDB and Spark
+    compress their tables in SQL, so the tables need not fit into memory. Nothing has to be
+    installed on the nodes of a Spark cluster.
 
     Examples
     --------

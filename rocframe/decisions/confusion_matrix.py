@@ -200,8 +200,8 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     Parameters
     ----------
     table : DataFrame, LazyFrame or Arrow table
-        One confusion matrix per row, with the integer columns `tp, fp, fn, tn`. Tables with the
-        Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted to a
+        One confusion matrix per row, with the integer columns `tp, fp, fn, tn`. A table of pandas,
+        pyarrow, DuckDB or another package that exports Arrow streams is converted to a polars
         DataFrame.
     by : str or sequence of str, default None
         Group columns. The result has the same group columns.

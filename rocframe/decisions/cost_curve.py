@@ -102,8 +102,8 @@ def cost_curve(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a group is incomplete, if `across` is not a group
-        column, or if the grid is invalid.
+        If the table is not a curve table or a curve lacks rows, if `across` is not a group column,
+        or if the grid is invalid.
 
     See Also
     --------

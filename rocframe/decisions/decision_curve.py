@@ -86,7 +86,7 @@ def decision_curve(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a group is incomplete, if a score is outside [0, 1], if
+        If the table is not a curve table or a curve lacks rows, if a score is outside [0, 1], if
         the last rows of a curve are missing and one of the thresholds needs these rows, or if an
         option is invalid.
 

@@ -81,7 +81,7 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a group is incomplete, or if `across` is not a group
+        If the table is not a curve table or a curve lacks rows, or if `across` is not a group
         column.
 
     See Also

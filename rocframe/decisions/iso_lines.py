@@ -90,7 +90,7 @@ def iso_lines(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a group is incomplete, if an option is invalid, if an
+        If the table is not a curve table or a curve lacks rows, if an option is invalid, if an
         error costs less than a correct prediction, or if lines of equal cost are not straight for
         this kind.
 

@@ -104,7 +104,7 @@ def mix(
     ------
     RocframeError
         If not exactly one rate is given, if a value is out of range, if the table is not a curve
-        table or a group is incomplete, or if `across` is not a group column.
+        table or a curve lacks rows, or if `across` is not a group column.
 
     See Also
     --------

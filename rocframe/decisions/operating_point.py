@@ -162,8 +162,8 @@ def operating_point(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a group is incomplete, if a rule or a metric is
-        unknown, if an option is invalid, missing or unused, if an error costs less than a correct
+        If the table is not a curve table or a curve lacks rows, if a rule or a metric is unknown,
+        if an option is invalid, missing or unused, if an error costs less than a correct
         prediction, or if `"bayes"` is applied to scores outside [0, 1].
 
     See Also

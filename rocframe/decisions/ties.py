@@ -59,7 +59,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a group is incomplete.
+        If the table is not a curve table or a curve lacks rows.
 
     See Also
     --------

@@ -133,9 +133,9 @@ def transfer(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a group is incomplete, if `over` is not a group column,
-        if `chosen` has several thresholds for a curve or lacks a rule, or if an option is invalid
-        or unused.
+        If the table is not a curve table or a curve lacks rows, if `over` is not a group column, if
+        `chosen` has several thresholds for a curve or lacks a rule, or if an option is invalid or
+        unused.
 
     See Also
     --------

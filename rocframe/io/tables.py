@@ -62,8 +62,8 @@ def write(
     ----------
     table : DataFrame, LazyFrame or Arrow table
         Any table. A LazyFrame is collected before the file is written, so the LazyFrame may read
-        from `path`. Tables with the Arrow stream interface, such as those of pandas, pyarrow and
-        DuckDB, are converted to a DataFrame.
+        from `path`. A table of pandas, pyarrow, DuckDB or another package that exports Arrow
+        streams is converted to a polars DataFrame.
     path : str or Path
         File to write, in an existing folder. The suffix determines the format: `.parquet` or `.pq`
         for Parquet; `.arrow`, `.feather` or `.ipc` for Arrow IPC, which supports fewer dtypes.

@@ -78,9 +78,9 @@ def curve_from_calibration(
     table : DataFrame, LazyFrame or Arrow table
         A table of bins as returned by `calibration`, with the columns `bin, event_rate, score_min,
         n`. Other columns are not read. Rows may be in any order. With `density`, a table of grid
-        points with the columns `bin, event_rate, score_mean` and the column of the density. Tables
-        with the Arrow stream interface, such as those of pandas, pyarrow and DuckDB, are converted
-        to a DataFrame.
+        points with the columns `bin, event_rate, score_mean` and the column of the density. A table
+        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
+        polars DataFrame.
     kind : str, default "roc"
         Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
         precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),

@@ -72,8 +72,9 @@ def save_chart(
     Parameters
     ----------
     chart : altair chart
-        Any Altair chart. Its data are embedded; NaN and infinite values become null, because JSON
-        has neither. Its description becomes the text alternative for screen readers.
+        Any Altair chart. The output contains the data of the chart. NaN and infinite values become
+        null, because JSON cannot represent them. The description of the chart becomes the text
+        alternative for screen readers.
     path : str or Path
         File to write, in an existing folder. The suffix determines the format: `.png`, `.svg`,
         `.pdf`, `.html`, or `.json` for the specification.
@@ -155,8 +156,9 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
     Parameters
     ----------
     chart : altair chart
-        Any Altair chart. Its data are embedded; NaN and infinite values become null, because JSON
-        has neither. Its description becomes the text alternative for screen readers.
+        Any Altair chart. The output contains the data of the chart. NaN and infinite values become
+        null, because JSON cannot represent them. The description of the chart becomes the text
+        alternative for screen readers.
     bundle : bool, default True
         Whether the fragment contains the script that draws the chart, about 900 kB. For a page with
         several charts, pass False, and insert `chart_bundle()` once, anywhere in the page.

@@ -96,8 +96,8 @@ def report(
         columns, a polars selector, or a mapping from model names to columns. The result then has
         the group column `model` (String) after `by`.
     path : str or Path
-        File to write, with the suffix `.html`, in an existing folder. A failure leaves the old file
-        unchanged.
+        File to write, with the suffix `.html`, in an existing folder. If writing fails, an old file
+        is unchanged.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     over : str, sequence of one str, or None, optional
@@ -166,9 +166,9 @@ def report(
     PairingError
         If `id` does not pair the rows of the models.
     RocframeError
-        If a column does not exist or has an unsupported type, if a name is reserved or repeated, or
-        if an option is invalid; if the positive class is not determined, if values are missing with
-        `missing="raise"`, or if a weight is negative or not finite.
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite.
 
     See Also
     --------

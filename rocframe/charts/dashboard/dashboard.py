@@ -64,17 +64,17 @@ def dashboard(
     The panels show ROC, precision-recall and gain curves, the distribution of the scores of both
     classes, the event rate by score, the confusion matrix, and a row of numbers for each curve. A
     slider, or the pointer on a curve or on a bin of scores, sets the threshold. For each curve, the
-    numbers belong to the row with the smallest threshold that is not below the threshold of the
+    numbers belong to the row with the smallest threshold that is at least the threshold of the
     slider, as in `at`. Above the highest score, no row is predicted positive.
 
     Another slider sets the prevalence, and a list sets the ratio of the costs of both errors.
     Metrics that combine both classes depend on the prevalence, and expected costs also depend on
-    the ratio; counts do not change. In the ROC panel, a ring and a text mark the point with the
-    lowest expected cost of all shown curves, and a line shows where the expected cost is equal to
-    this cost. A click in the legend selects curves; a list selects the curves of one color. The
-    panels of the scores and of the confusion matrix show the first selected curve. If some scores
-    are outside [0, 1], the panel of event rates also shows only the first selected curve, because
-    scores of different scales have no common axis.
+    the ratio of the costs; counts do not change. In the ROC panel, a ring and a text mark the point
+    with the lowest expected cost of all shown curves, and a line shows where the expected cost is
+    equal to this cost. A click in the legend selects curves; a list selects the curves of one
+    color. The panels of the scores and of the confusion matrix show the first selected curve. If
+    some scores are outside [0, 1], the panel of event rates also shows only the first selected
+    curve, because scores of different scales have no common axis.
 
     Parameters
     ----------
