@@ -126,7 +126,7 @@ def auc(
         - `"hanley_mcneil_exponential"`: Wald interval with Hanley and McNeil's approximation of the
           variance from the AUC and the class sizes.
         - `"bootstrap"`: quantiles of the AUC over resamples of the rows.
-        - `"bootstrap_basic"`: these quantiles, reflected at the estimate.
+        - `"bootstrap_basic"`: these quantiles, reflected at the estimate: 2·`auc` - quantile.
         - `"bootstrap_bca"`: these quantiles, corrected for bias and skewness.
         - None: no interval.
 

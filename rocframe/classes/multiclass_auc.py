@@ -100,8 +100,8 @@ def multiclass_auc(
         - `"micro"`: the AUC of one ranking of all scores of all classes.
     ci : str or None, default None
         Method of the interval. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`:
-        these quantiles, reflected at the estimate. `"bootstrap_bca"`: these quantiles, corrected
-        for bias and skewness. None: no interval.
+        these quantiles, reflected at the estimate: 2·`auc` - quantile. `"bootstrap_bca"`: these
+        quantiles, corrected for bias and skewness. None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000

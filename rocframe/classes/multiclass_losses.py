@@ -51,10 +51,10 @@ def multiclass_losses(
 ) -> FrameT:
     """Compute the Brier score, the logarithmic loss and the accuracy over all classes.
 
-    The Brier score is the mean, over the rows, of the sum over the classes of (probability -
-    outcome)². The outcome is 1 for the true class of the row and 0 for all other classes. The
-    logarithmic loss is the mean of -log(probability of the true class), with the natural logarithm.
-    For both losses, lower values are better.
+    For each row, (probability - outcome)² is summed over the classes. The Brier score is the mean
+    of these sums over the rows. The outcome is 1 for the true class of the row and 0 for all other
+    classes. The logarithmic loss is the mean of -log(probability of the true class), with the
+    natural logarithm. For both losses, lower values are better.
 
     Parameters
     ----------

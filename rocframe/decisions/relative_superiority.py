@@ -91,7 +91,7 @@ def relative_superiority(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a group is incomplete, if `across` is not a group
+        If the table is not a curve table or a curve lacks rows, if `across` is not a group
         column, or if the prevalence is invalid.
 
     See Also
@@ -200,7 +200,7 @@ def lc_index(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a group is incomplete, if `across` is not a group
+        If the table is not a curve table or a curve lacks rows, if `across` is not a group
         column, or if the cost ratios or the prevalence are invalid.
 
     See Also

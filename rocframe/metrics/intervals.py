@@ -160,7 +160,8 @@ def intervals(
         - `"bootstrap_bca"`: quantiles of the resamples, corrected for bias and skewness; not
           available at given rates and for measures without influence values (see Notes).
         - `"bootstrap"`: quantiles of the resamples.
-        - `"bootstrap_basic"`: quantiles of the resamples, reflected at the estimate.
+        - `"bootstrap_basic"`: quantiles of the resamples, reflected at the estimate: 2·`estimate` -
+          quantile.
         - `"bootstrap_supremum"`: for `"ks"`; the other methods are not valid if the true KS is near
           0.
         - `"wilson"` and `"clopper_pearson"`: for proportions of rows, such as `"tpr"` or
