@@ -176,8 +176,8 @@ def auc(
           this is the variance over the resamples. For all other methods, this is DeLong's variance.
         - A class has one row, and `ci` is one of DeLong's methods or a bootstrap method.
 
-        If the AUC is 0 or 1, the limits are not null in these two cases. They are computed by
-        Newcombe's method, and `ci_method` (String) is `"newcombe"`.
+        If the AUC (not a partial area) is 0 or 1, the limits are not null in these two cases. They
+        are computed by Newcombe's method, and `ci_method` (String) is `"newcombe"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, redrawn`. `redrawn:12` means that

@@ -112,9 +112,9 @@ def chart(
 
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Tables of
     `power`, `sample_size` and `detectable_difference` become lines: the power, or the detectable
-    difference if a target power was given, against the number of positives. If a result is
-    undefined, the chart states the reason in the line of the result or below the title. Tables of
-    `contrast` have no chart.
+    difference if a target power was given, against the number of positives, or against another
+    column whose values differ. If a result is undefined, the chart states the reason in the line of
+    the result or below the title. Tables of `contrast` have no chart.
 
     Parameters
     ----------

@@ -60,9 +60,9 @@ def iso_lines(
         of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
         polars DataFrame.
     costs : mapping of str to float, default None
-        Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
-        are 0. By default, each error costs 1, so that the expected cost is the error rate and the
-        lines are lines of equal accuracy.
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
+        given are 0. By default, each error costs 1, so that the expected cost is the error rate and
+        the lines are lines of equal accuracy.
     prevalence : float, default None
         Prevalence, between 0 and 1, at which costs are computed. By default, the prevalence of the
         table if it was computed with `prevalence=`, else the prevalence of each curve.

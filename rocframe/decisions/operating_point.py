@@ -110,12 +110,12 @@ def operating_point(
         - Any metric of `curve`, such as `"f1"`: the best value of the metric.
         - A named expression over `threshold`, `tp`, `fp`, `fn`, `tn`: its highest value.
     costs : mapping or square matrix, default None
-        Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
-        are 0. With `prior=`, also costs of pairs of classes, `{("a", "b"): 5}`: the cost of
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
+        given are 0. With `prior=`, also costs of pairs of classes, `{("a", "b"): 5}`: the cost of
         predicting b if the class is a. Errors that are not in the mapping then cost 1. A matrix has
         a row for each true class and a column for each predicted class, in the order of `prior`.
     benefits : mapping of str to float, default None
-        Benefits of a `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
+        Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
         not given are 0.
     prevalence : float, default None
         Prevalence, between 0 and 1, at which rules and constraints that depend on the prevalence

@@ -86,10 +86,10 @@ def transfer(
         same as in the call of `operating_point`. This is not checked: if the costs differ,
         `optimism` is the difference of two different metrics.
     costs : mapping of str to float, default None
-        Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
-        are 0.
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
+        given are 0.
     benefits : mapping of str to float, default None
-        Benefits of a `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
+        Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
         not given are 0.
     prevalence : float, default None
         Prevalence, between 0 and 1, at which rules and constraints that depend on the prevalence

@@ -205,7 +205,7 @@ def intervals(
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fn": 5, "fp": 1}`, for the metric
         `"expected_cost"`. Costs that are not given are 0.
     benefits : mapping of str to float, default None
-        Benefits of a `tp`, `fp`, `fn` and `tn`, for the rule `"profit"`. Benefits that are not
+        Benefits of one `tp`, `fp`, `fn` and `tn`, for the rule `"profit"`. Benefits that are not
         given are 0.
     subject_to : mapping of str to sequence, default None
         Constraints of the rule: the lowest and highest allowed value of metrics, as in

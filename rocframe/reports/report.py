@@ -93,8 +93,7 @@ def report(
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns. The result then has
-        the group column `model` (String) after `by`.
+        columns, a polars selector, or a mapping from model names to columns.
     path : str or Path
         File to write, with the suffix `.html`, in an existing folder. If writing fails, an old file
         is unchanged.
@@ -119,9 +118,9 @@ def report(
         model is left out, the row of the other model for this instance is also left out. It is
         counted in `note` and is not an error.
     costs : mapping of str to float, default None
-        Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
-        are 0. The page then starts with a recommendation for each group: the threshold of lowest
-        expected cost and its effect. Without costs, the page recommends no threshold.
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
+        given are 0. The page then starts with a recommendation for each group: the threshold of
+        lowest expected cost and its effect. Without costs, the page recommends no threshold.
     prevalence : float, default None
         Prevalence, between 0 and 1, at which the costs and the effect of the recommended thresholds
         are computed. By default, the prevalence of each group.
