@@ -7,7 +7,7 @@ RocframeError
 ├── ReservedColumnError    a group column has the name of a column of the result
 ├── UnknownOptionError     an option is not one of a closed set of values
 ├── OptionValueError       an option has a value outside its range
-├── ColumnTypeError        a column has a type that is not supported for its role
+├── ColumnTypeError        a column has a type that its argument does not support
 ├── AmbiguousCountError    the table has a column `count`, and `count` is not given
 ├── LabelError             labels that do not determine the positive class, or have no score column
 ├── ScoreError             scores that cannot be converted to Float64 exactly, or are infinite
@@ -232,7 +232,7 @@ class OptionValueError(RocframeError, ValueError):
 
 
 class ColumnTypeError(RocframeError, TypeError):
-    """A column has a type that is not supported for its role."""
+    """A column has a type that its argument does not support."""
 
     @classmethod
     def compose(cls, argument: str, column: str, dtype: object, hint: str) -> ColumnTypeError:

@@ -95,7 +95,8 @@ def power(
         - `difference` is `auc` minus `null` or `auc_b`.
         - `se` is the standard error of the estimated difference if the areas are as assumed;
           `se_null` is this standard error if the null hypothesis is true.
-        - `null` is null for two models; `auc_b` and `correlation` are null for one model.
+        - For two models, the column `null` is null. For one model, `auc_b` and `correlation` are
+          null.
         - `target` and `note` are always null.
 
     Raises
@@ -108,10 +109,10 @@ def power(
 
     Notes
     -----
-    The estimated area is assumed to be normal. This approximation is poor for areas near 1 and for
-    fewer than 10 rows of a class. With `se_at="estimate"`, the result does not depend on which of
-    the two models is `auc_b`. Rows are assumed to be independent; several rows of one person
-    contain less information.
+    The estimated area is assumed to be normally distributed. This approximation is poor for areas
+    near 1 and for fewer than 10 rows of a class. With `se_at="estimate"`, the result does not
+    depend on which of the two models is `auc_b`. Rows are assumed to be independent. Several rows
+    of one person contain less information than rows of different persons.
 
     References
     ----------
@@ -224,8 +225,9 @@ def sample_size(
         - `se` is the standard error of the estimated difference if the areas are as assumed;
           `se_null` is this standard error if the null hypothesis is true.
 
-        If the assumed difference is 0 or has the wrong sign, no number of rows reaches the power:
-        `n_pos`, `n_neg`, `power` and the standard errors are null, and `note` is `no_solution`.
+        If the assumed difference is 0 or has the wrong sign for `alternative`, no number of rows
+        reaches the power: `n_pos`, `n_neg`, `power` and the standard errors are null, and `note` is
+        `no_solution`.
 
     Raises
     ------
@@ -237,10 +239,11 @@ def sample_size(
 
     Notes
     -----
-    The estimated area is assumed to be normal. This approximation is poor for areas near 1 and for
-    fewer than 10 rows of a class, so the result has at least 10 rows of each class. With
-    `se_at="estimate"` the result does not depend on which of the two models is `auc_b`. Rows are
-    assumed to be independent; several rows of one person contain less information.
+    The estimated area is assumed to be normally distributed. This approximation is poor for areas
+    near 1 and for fewer than 10 rows of a class, so the result has at least 10 rows of each class.
+    With `se_at="estimate"` the result does not depend on which of the two models is `auc_b`. Rows
+    are assumed to be independent. Several rows of one person contain less information than rows of
+    different persons.
 
     References
     ----------
@@ -404,9 +407,10 @@ def detectable_difference(
 
     Notes
     -----
-    The estimated area is assumed to be normal. This approximation is poor for areas near 1 and for
-    fewer than 10 rows of a class. Under the null hypothesis both models have the area `auc_b`. Rows
-    are assumed to be independent; several rows of one person contain less information.
+    The estimated area is assumed to be normally distributed. This approximation is poor for areas
+    near 1 and for fewer than 10 rows of a class. Under the null hypothesis both models have the
+    area `auc_b`. Rows are assumed to be independent. Several rows of one person contain less
+    information than rows of different persons.
 
     References
     ----------

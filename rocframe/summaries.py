@@ -86,10 +86,11 @@ def summary(
         - `gini` is 2·AUC - 1.
         - `ks` is the largest TPR - FPR, at least 0.
         - `eer` is the interpolated FPR at which FPR = 1 - TPR.
-        - `average_precision` and `pr_auc` are the areas under the precision-recall curve.
+        - `average_precision` and `pr_auc` are two areas under the precision-recall curve, defined
+          in `area`.
         - `h_measure` is Hand's H measure with the prior Beta(2, 2).
-        - `brier` is the mean squared error of the scores, and `log_loss` the mean of the negative
-          natural logarithm of the probability of the true class.
+        - `brier` is the mean squared error of the scores, and `log_loss` is the mean of
+          -log(probability of the true class), with the natural logarithm.
         - `prevalence` is the share of positives.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but
           not by `weight`.

@@ -96,8 +96,8 @@ def tie_bounds(
     Notes
     -----
     The ROC curve of the scores before rounding is in the rectangles between neighboring points of
-    the curve. The optimistic curve has the positives of a tie first, and the pessimistic curve the
-    negatives.
+    the curve. The optimistic curve has the positives of a tie first, and the pessimistic curve has
+    the negatives first.
 
     - `auc`: the areas under these two step curves.
     - `ks`: the largest TPR - FPR of the curve, and of the upper left corners of the rectangles.

@@ -90,7 +90,7 @@ def fold_auc(
         Method of the interval.
 
         - `"logit_delong"`: interval of the logit of the mean, with DeLong's variance in each fold.
-        - `"delong"`: Wald interval with the same variance, clipped to [0, 1].
+        - `"delong"`: Wald interval (mean ± z·`se`) with the same variance, clipped to [0, 1].
         - `"ledell"`: Wald interval with the variance of LeDell, Petersen and van der Laan, which
           uses the class proportions of all folds together.
         - None: no interval.
@@ -121,7 +121,8 @@ def fold_auc(
         - `sd` is the standard deviation of the areas, with divisor n - 1, and null for one fold.
         - `se` and the limits are null if the variance is 0 or, for DeLong's methods, if a fold has
           only one row of a class.
-        - `auc_of_mean` is the area under the vertical average at 101 points.
+        - `auc_of_mean` is the area under the averaged curve: the mean TPR of the folds at 101
+          values of the FPR.
         - `pooled_auc` is the AUC of all rows of the group.
 
         - `n_curves` (Int64) is the number of folds with both classes.
@@ -153,8 +154,8 @@ def fold_auc(
     The intervals are for the fitted models on new test rows. The intervals do not include the
     variation between models fitted on other training rows. The folds are assumed to have no rows in
     common. If a row is in several folds, as in repeated cross-validation, or occurs once for each
-    class, the limits are too narrow. In this case, use `ci=None`, or `multiclass_auc` for intervals
-    over classes.
+    class, as in the result of `one_vs_rest`, the limits are too narrow. In this case, use
+    `ci=None`, or `multiclass_auc` for intervals over classes.
 
     References
     ----------

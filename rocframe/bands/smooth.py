@@ -49,8 +49,9 @@ def smooth(
 
     The curve is Φ(a + b·Φ⁻¹(fpr)), where Φ is the distribution function of the standard normal
     distribution. Scores have a binormal ROC curve if an increasing function transforms them to
-    normal distributions in both classes. `a` is then the difference of the means, and `b` the
-    standard deviation of negatives, both divided by the standard deviation of positives.
+    normal distributions in both classes. `a` is then the difference of the means, and `b` is the
+    standard deviation of the negatives. Both are divided by the standard deviation of the
+    positives.
 
     Parameters
     ----------
@@ -97,9 +98,9 @@ def smooth(
         `auc`, `a` and `b` are the same in all rows of a group.
 
         All columns except `fpr` are null if the group lacks a class or if the likelihood has no
-        maximum, for example if the classes are separated. `note` (String) is null, or the first of
-        these values that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        no_solution`.
+        maximum, for example if a threshold separates the classes. `note` (String) is null, or the
+        first of these values that applies: `no_rows, no_positives, no_negatives, one_positive,
+        one_negative, no_solution`.
 
     Raises
     ------
@@ -250,7 +251,8 @@ def theoretical_curve(
 
     Examples
     --------
-    The densities of the scores of positives and negatives are 2s and 2 - 2s between 0 and 1:
+    For scores s from 0 to 1, the density of the positives is 2s, and the density of the negatives
+    is 2 - 2s:
 
     >>> import rocframe as rf
     >>> from scipy.stats import beta

@@ -67,10 +67,13 @@ def chain(
 ) -> FrameT:
     """Combine the decisions of all models of a group, one after the other.
 
-    A chain of OR starts with the most conservative model, which has the lowest false positive rate.
-    Each stage adds the next model: a row is predicted positive if at least one model of the chain
-    predicts it positive. A chain of AND starts with the model that has the highest false positive
-    rate, and a row is predicted positive if all models of the chain predict it positive.
+    A chain of OR starts with the model that has the lowest false positive rate. Each later stage
+    adds the model with the next higher rate. A row is predicted positive if at least one model of
+    the chain predicts it positive.
+
+    A chain of AND starts with the model that has the highest false positive rate. Each later stage
+    adds the model with the next lower rate. A row is predicted positive if all models of the chain
+    predict it positive.
 
     Parameters
     ----------
@@ -139,10 +142,11 @@ def chain(
         (Float64) is the threshold of the model. For decisions, `threshold` is null. `n_pos` and
         `n_neg` (Int64) are numbers of rows, multiplied by `count` but not by `weight`.
 
-        A rate is null if its class has no rows. Models without a threshold in the group are added
-        in the last stages. All rates and counts of these stages are null. `note` (String) is null,
-        or the first of these values that applies: `no_rows, no_positives, no_negatives,
-        one_positive, one_negative, no_solution`, or `unmatched:3` if 3 rows were left out.
+        A rate is null if its class has no rows. If the table `threshold` has no threshold for a
+        model in the group, this model is added in one of the last stages. All rates and counts of
+        these stages are null. `note` (String) is null, or the first of these values that applies:
+        `no_rows, no_positives, no_negatives, one_positive, one_negative`, `no_solution` if a
+        threshold is missing, or `unmatched:3` if 3 rows were left out.
 
     Raises
     ------
@@ -152,9 +156,9 @@ def chain(
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. Also if the labels do not determine the positive class, values are
-        missing with `missing="raise"`, a weight is negative or not finite, a model has no threshold
-        or several thresholds, or a decision is not 0 or 1. For a LazyFrame, errors that depend on
-        its columns or values are raised by `collect`.
+        missing with `missing="raise"`, a weight is negative or not finite, a decision is not 0 or
+        1, or a model has no threshold in a mapping or several thresholds in a table. For a
+        LazyFrame, errors that depend on its columns or values are raised by `collect`.
 
     See Also
     --------

@@ -141,10 +141,11 @@ def combine(
         - `n_pos` and `n_neg` (Int64) are numbers of rows, multiplied by `count` but not by
           `weight`.
 
-        A rate is null if its class has no rows. All rates and counts are null if a model has no
-        threshold in the group. `note` (String) is null, or the first of these values that applies:
-        `no_rows, no_positives, no_negatives, one_positive, one_negative, no_solution`, or
-        `unmatched:3` if 3 rows were left out.
+        A rate is null if its class has no rows. If the table `threshold` has no threshold for a
+        model in the group, all rates and counts are null. `note` (String) is null, or the first of
+        these values that applies: `no_rows, no_positives, no_negatives, one_positive,
+        one_negative`, `no_solution` if a threshold is missing, or `unmatched:3` if 3 rows were left
+        out.
 
     Raises
     ------
@@ -154,9 +155,9 @@ def combine(
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. Also if the labels do not determine the positive class, values are
-        missing with `missing="raise"`, a weight is negative or not finite, a model has no threshold
-        or several thresholds, or a decision is not 0 or 1. For a LazyFrame, errors that depend on
-        its columns or values are raised by `collect`.
+        missing with `missing="raise"`, a weight is negative or not finite, a decision is not 0 or
+        1, or a model has no threshold in a mapping or several thresholds in a table. For a
+        LazyFrame, errors that depend on its columns or values are raised by `collect`.
 
     See Also
     --------

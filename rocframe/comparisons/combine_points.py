@@ -51,8 +51,8 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     across : str, default "model"
         Column with the name of the model.
     by : str or sequence of str, default None
-        Group columns. By default, the group columns of a table that a rocframe function returned,
-        without the column `across`; other tables have no group columns.
+        Group columns. By default, all group columns of the table except `across` if a rocframe
+        function returned the table, and none for other tables.
 
     Returns
     -------

@@ -90,8 +90,8 @@ def decision_intervals(
 ) -> FrameT:
     """Compute decision curves or cost curves with confidence intervals, and their differences.
 
-    A row is one point of the curve of one model. With `baseline`, it also has the difference to the
-    curve of another model at the same point. All models of a group are evaluated on the same
+    A row is one point of the curve of one model. With `baseline`, the row also has the difference
+    to the curve of another model at the same point. All models of a group are evaluated on the same
     resamples, so that the intervals of differences account for the correlation of the models.
 
     Several models are passed as several score columns, or as the rows of a long table with `id`. If
@@ -138,8 +138,9 @@ def decision_intervals(
         are counted in `note` and are not an error.
     ci : {"bootstrap", "bootstrap_basic"} or None, optional
         Method of the intervals. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`:
-        quantiles reflected at the estimate. None: no intervals. By default, `"bootstrap_basic"`
-        for expected costs, and `"bootstrap"` for net benefits and for all differences.
+        quantiles of the resamples, reflected at the estimate: 2·estimate - quantile. None: no
+        intervals. By default, `"bootstrap_basic"` for expected costs, and `"bootstrap"` for net
+        benefits and for all differences.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -176,7 +177,8 @@ def decision_intervals(
         place of `probability_threshold, net_benefit` and `treat_all`. There is a column `model` if
         there are several score columns, or if `id` is given.
 
-        The descriptions of `decision_curve` and `cost_curve` define these columns.
+        `net_benefit`, `treat_all`, `expected_cost` and `trivial_cost` are defined in
+        `decision_curve` and `cost_curve`.
 
         - `difference` is the value of the model minus the value of the baseline. The model is
           better than the baseline if the difference of net benefits is positive, or the difference

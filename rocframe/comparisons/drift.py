@@ -153,7 +153,7 @@ def drift(
         `difference_upper` are the limits of the difference, and `se` is the standard error of the
         difference. `p_adjusted` is adjusted for the number of tests; the limits are not adjusted.
         `statistic` is `difference` divided by `se`, and `df` is the number of degrees of freedom of
-        the t test. These columns are Float64.
+        its t distribution. These columns are Float64.
 
         `reference` is the reference window, with the dtype of `over`, and null if the reference is
         a table. `reference_auc`, `reference_lower` and `reference_upper` are the AUC of the
@@ -214,7 +214,7 @@ def drift(
     With `reference="first"` or a given window, all tests depend on the estimate of the same
     reference. A reference with few rows has a wide interval, and tests against this reference have
     low power. To use a longer reference, such as the first month for windows of a week, pass the
-    rows of the reference as a table, and leave these rows out of `predictions`, because the test
+    rows of the reference as a table. Leave these rows out of `predictions`, because the test
     assumes that both tables have different rows.
 
     With `adjust="holm"`, the probability that any window of an unchanged group has `p_adjusted`

@@ -59,8 +59,8 @@ def drift_test(
 
     Cochran's test of homogeneity has the null hypothesis that all windows have the same AUC. The
     test of the trend has the null hypothesis that the AUC neither rises nor falls with time. Both
-    compare the logits of the areas, weighted by DeLong's variances. `drift` shows which windows
-    differ.
+    tests use the logits of the areas, weighted by the inverse of DeLong's variances. `drift` shows
+    which windows differ.
 
     Parameters
     ----------
@@ -76,17 +76,17 @@ def drift_test(
         columns, a polars selector, or a mapping from model names to columns. The result then has
         the group column `model` (String) after `by`.
     over : str, default "window"
-        Column of the windows, which must not overlap, with the dtype Date, Datetime or an integer
-        dtype. Columns of other dtypes, such as names, have no trend. If `over` is `"window"`, the
-        column `window_end` is also read.
+        Column of the windows. The windows must not overlap. The trend needs the dtype Date,
+        Datetime or an integer dtype; for other dtypes, such as String, its columns are null. If
+        `over` is `"window"`, the column `window_end` is also read, to find windows that overlap.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"
         Adjustment of the p-values of each of the two tests over all rows of the result: `"holm"`
-        controls the probability of at least one false rejection, `"bh"` (Benjamini and Hochberg)
-        the expected share of false rejections. None: no adjustment.
+        controls the probability of at least one false rejection. `"bh"` (Benjamini and Hochberg)
+        controls the expected share of false rejections among all rejections. None: no adjustment.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
@@ -121,14 +121,14 @@ def drift_test(
 
         Windows that lack a class, have one row of a class, or have an AUC of 0 or 1 are left out of
         the tests. `n_windows` (Int64) is the number of the remaining windows. If `n_windows` is
-        below 2, the columns of the homogeneity are null. `trend_p`, `trend_p_adjusted`, `slope`,
-        `lower`, `upper` and `se` are null if `n_windows` is below 3, if the dtype of `over` is not
-        an integer, Date or Datetime, or if all logits are exactly on a line. `n_pos`, `n_neg` and
-        `n_missing` (Int64) are the numbers of rows of all windows. `ci_level` (Float64) is `level`.
-        `note` (String) has up to two parts, and is null if neither applies. The first part is the
-        first of these values that applies to the group: `no_rows, no_positives, no_negatives`. The
-        second part is the number and the keys of the windows that are left out, such as
-        `left_out:1 (2026-01-05)`.
+        below 2, `homogeneity_p`, `homogeneity_p_adjusted`, `cochran_q`, `df` and `between_sd` are
+        null. `trend_p`, `trend_p_adjusted`, `slope`, `lower`, `upper` and `se` are null if
+        `n_windows` is below 3, if the dtype of `over` is not an integer, Date or Datetime, or if
+        all logits are exactly on a line. `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers
+        of rows of all windows. `ci_level` (Float64) is `level`. `note` (String) has up to two
+        parts, and is null if neither applies. The first part is the first of these values that
+        applies to the group: `no_rows, no_positives, no_negatives`. The second part is the number
+        and the keys of the windows that are left out, such as `left_out:1 (2026-01-05)`.
 
     Raises
     ------
@@ -158,10 +158,10 @@ def drift_test(
     method, with the factor `mean_auc` · (1 - `mean_auc`).
 
     With many rows per window, Cochran's test finds changes that are too small to matter. Read
-    `between_sd` and the differences in the table of `drift`. With few rows per window, a test of
-    logits is more accurate than a test of areas, because the variance of an area depends on the
-    area. If windows have fewer than about 30 positives and an AUC above 0.95, the test of
-    homogeneity rejects too often; use longer windows.
+    `between_sd` and the differences in the table of `drift` to judge how large the changes are.
+    With few rows per window, a test of logits is more accurate than a test of areas, because the
+    variance of an area depends on the area. If windows have fewer than about 30 positives and an
+    AUC above 0.95, the test of homogeneity rejects too often; use longer windows.
 
     The tests assume that the rows of different windows are independent. Rows with a null in `over`
     have no time, and are left out of the tests.

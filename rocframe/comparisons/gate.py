@@ -74,12 +74,15 @@ def gate(
 ) -> FrameT:
     """Test in each group whether a new model is worse than an old model by less than a margin.
 
-    A new model passes if its test of non-inferiority is significant in every group that counts,
-    after an adjustment for the number of groups: `gate(…)["passed"].all()` is the decision. If the
-    new model is worse by the margin or more in some groups, the probability that at least one of
-    these groups passes is at most about 1 - `level` for the default test of the AUC. It can be
-    higher for other metrics and methods; see the notes. The command `rocframe gate` makes the same
-    decision.
+    The null hypothesis of a group is that the new model is worse by the margin or more. A group
+    passes if the test rejects this hypothesis after an adjustment for the number of groups. Groups
+    that are too small for `min_rows` do not count. The new model passes if all groups that count
+    pass: `gate(…)["passed"].all()` is the decision.
+
+    If the new model is worse by the margin or more in some groups, the probability that at least
+    one of these groups passes is at most about 1 - `level` for the default test of the AUC. This
+    probability can be higher for other metrics and methods; see Notes. The command `rocframe gate`
+    makes the same decision.
 
     Parameters
     ----------
@@ -94,7 +97,8 @@ def gate(
         number is allowed, and scores are never transformed. For several models, pass a list of
         columns, a polars selector, or a mapping from model names to columns.
     baseline : str
-        The old model. Each other model is a new model, and is tested against the old model.
+        The old model. All other models are new models. Each new model is tested against the old
+        model.
     margin : float
         Non-inferiority margin, from 0 to below 1: the largest acceptable deterioration of the
         metric.
@@ -104,7 +108,7 @@ def gate(
         Columns that identify the instance of a row, so that the rows of different models are
         matched. Each instance occurs once per model and group, in any row order.
     by : str or sequence of str, default None
-        Group columns. Rows with a null key are a separate group.
+        Group columns. Rows with a null in a group column are a separate group.
     metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
         Metric of the models. The losses `"brier"` and `"log_loss"` need probabilities.
     method : str, optional
@@ -117,8 +121,8 @@ def gate(
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"
         Adjustment of the p-values of all rows of the result: `"holm"` controls the probability of
-        at least one false pass, `"bh"` (Benjamini and Hochberg) the expected share of false passes.
-        None: no adjustment.
+        at least one false pass. `"bh"` (Benjamini and Hochberg) controls the expected share of
+        false passes among all passes. None: no adjustment.
     min_rows : int, default 0
         Groups in which the old model has fewer positives or fewer negatives than this number are
         not tested and do not count for the decision. If only the new model has rows in a group,
@@ -218,13 +222,16 @@ def gate(
     Notes
     -----
     The test assumes independent rows, or independent clusters, and models that were fitted on other
-    data. The p-value of `"newcombe"` is the significance level at which the limit of the
-    deterioration is equal to `margin`.
+    data. The limits of `"newcombe"` and `"newcombe_unpaired"` depend on a normal quantile z. The
+    test determines the smallest z for which a limit of the deterioration is equal to `margin`. If
+    the deterioration is at most `margin`, this is the upper limit, and the p-value is Φ(-z).
+    Otherwise, this is the lower limit, and the p-value is Φ(z). Φ is the distribution function of
+    the standard normal distribution.
 
-    For losses and average precision, the probability that a bad group passes can be higher than
-    1 - `level`. In simulations with `level=0.95` and 20 groups of 100 rows, all worse by the
-    margin, at least one group passes in 2 to 16 % of the samples for losses, and in 10 to 61 % for
-    average precision. Large groups reduce these percentages.
+    For losses and average precision, the probability that a bad group passes can be higher than 1 -
+    `level`. In simulations with `level=0.95` and 20 groups of 100 rows, the new model was worse by
+    the margin in all groups. At least one group passed in 2 to 16 % of the samples for losses, and
+    in 10 to 61 % for average precision. Large groups reduce these percentages.
 
     If both models have an AUC of 1 in a group but different scores, all methods except `"newcombe"`
     and `"newcombe_unpaired"` estimate a variance of 0, and the verdict is `"undecided"`.

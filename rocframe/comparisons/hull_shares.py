@@ -138,8 +138,8 @@ def hull_shares(
           the common hull. If a class has fewer than two rows or clusters, the share is null.
         - `n_vertices` (Int64) is the number of vertices of the model on the hull of the data; null
           if a class has no rows. The two ends of a curve, at which none or all of the scored rows
-          are predicted positive, are vertices for all models. They are not counted. A vertex of
-          several models is counted for each of these models.
+          are predicted positive, are not counted, because they are vertices for all models. A
+          vertex of several models is counted for each of these models.
         - `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of rows and of resamples.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           no_positives, no_negatives, one_positive, one_negative, redrawn, unmatched`. `redrawn:12`

@@ -49,8 +49,8 @@ MIN_AREA = 1e-12  # of a concavity with weighted rows; smaller areas are roundin
 def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> FrameT:
     """Find the parts of ROC curves that are below their convex hull.
 
-    A concavity is the part of a curve between two neighboring vertices of the hull. In a
-    concavity, the scores rank the rows worse than at random.
+    A concavity is a part of the curve that is below the convex hull, between two neighboring
+    vertices of the hull. In a concavity, the scores rank the rows worse than at random.
 
     Parameters
     ----------
@@ -242,9 +242,10 @@ def repair_scores(
     DataFrame or LazyFrame
         The predictions with a last column `repaired_score` (Float64). In a concavity, the scores
         are at least `threshold_below` and below `threshold_above`, which are columns of
-        `concavities`. The repaired score is `threshold_below + score_max - score`, but at least
-        `threshold_below`. All other scores, and scores of groups without a concavity, do not
-        change. Missing scores remain missing.
+        `concavities`. The repaired score is `threshold_below + score_max - score`. In other data, a
+        score can be above `score_max`: the repaired score is then `threshold_below`. All other
+        scores, and scores of groups without a concavity, do not change. Missing scores remain
+        missing.
 
     Raises
     ------
@@ -260,8 +261,8 @@ def repair_scores(
     Notes
     -----
     The order of the scores of a concavity is reversed: the highest score becomes the lowest one. On
-    the data in which the concavity was found, the repaired part of the curve is the reflection of
-    the original part through the middle of the line between the two vertices. The AUC increases by
+    the data in which the concavity was found, the repaired part of the curve is the original part,
+    rotated by 180° about the middle of the line between the two vertices. The AUC increases by
     twice the area of the concavity.
 
     Repaired scores are not probabilities, even if the scores are probabilities.

@@ -194,8 +194,8 @@ EXPANDED = {"label": pl.Boolean(), "decision": pl.Boolean(), "count": pl.Int64()
 def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     """Return predictions whose confusion matrices are the rows of a table.
 
-    All functions of predictions that have the argument `count` accept the result. Curves of the
-    result have three rows: all negative, the decisions, and all positive.
+    Pass the result, with `count="count"`, to any function of predictions that has this argument.
+    Curves of the result have three rows: all negative, the decisions, and all positive.
 
     Parameters
     ----------

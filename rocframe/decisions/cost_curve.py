@@ -49,9 +49,10 @@ def cost_curve(
 ) -> FrameT:
     """Return the cost curve of each group: the lowest expected cost for each ratio of costs.
 
-    Each row of a curve is a classifier, `score >= threshold`, whose expected cost is a straight
-    line on the axes of a cost curve. The result is the lower envelope of these lines: the expected
-    cost if the best threshold is used for each ratio of costs.
+    Each row of a curve table is a classifier, which predicts `score >= threshold` as positive. Its
+    expected cost is a straight line over the column `probability_cost` of the result. The result is
+    the lower envelope of these lines: the expected cost if the best threshold is used for each
+    ratio of costs.
 
     Parameters
     ----------
@@ -81,15 +82,15 @@ def cost_curve(
 
         - `probability_cost` (Float64) is π·c_fn / (π·c_fn + (1 - π)·c_fp), where π is the
           prevalence, and c_fn and c_fp are the costs of a false negative and of a false positive.
-        - `expected_cost` (Float64) is the lowest expected cost, divided by π·c_fn + (1 - π)·c_fp,
-          the cost if all predictions are wrong.
+        - `expected_cost` (Float64) is the lowest expected cost, divided by π·c_fn + (1 - π)·c_fp.
+          This divisor is the expected cost if all predictions are wrong.
         - `threshold`, `fpr` and `fnr` (Float64) are the values of the row of the curve with this
           cost. If several rows have this cost, the row with the highest threshold is used.
-        - `trivial_cost` (Float64) is the cost of the better one of two trivial classifiers, which
-          predict the same class for all rows.
+        - `trivial_cost` (Float64) is the lower cost of two trivial classifiers: one predicts all
+          rows as positive, the other as negative.
         - `min_dcf` (Float64) is `expected_cost` divided by `trivial_cost`, the normalized minimum
           detection cost. `min_dcf` is null at the probability costs 0 and 1.
-        - `second_cost` (Float64) is the lowest expected cost of all other curves, and
+        - `second_cost` (Float64) is the lowest expected cost of all curves except the best one, and
           `cost_difference` (Float64) is `second_cost` minus `expected_cost`. Both are null if there
           is no other curve.
 

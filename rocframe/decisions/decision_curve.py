@@ -67,8 +67,8 @@ def decision_curve(
     DataFrame or LazyFrame
         One row per group and probability threshold, in rising order: `*by, probability_threshold,
         net_benefit, treat_all, treat_none, standardized_net_benefit, interventions_avoided, note`.
-        With π for the prevalence and p for the threshold, these columns (Float64) are values per
-        row:
+        In the formulas, π is the prevalence and p is the probability threshold. All values
+        (Float64) are per row:
 
         - `net_benefit`: π·TPR - (1 - π)·FPR·p / (1 - p).
         - `treat_all`: the net benefit of treating all rows, π - (1 - π)·p / (1 - p).

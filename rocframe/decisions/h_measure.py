@@ -70,11 +70,12 @@ def h_measure(
         columns, a polars selector, or a mapping from model names to columns. The result then has
         the group column `model` (String) after `by`.
     prior : (float, float) or str, default (2, 2)
-        Parameters a and b of the beta distribution of the relative cost c of a false positive,
-        c_fp / (c_fp + c_fn). With π for the prevalence: `"symmetric"` is Beta(2, 2).
-        `"severity_ratio"` is Beta(2, 1 + (1 - π) / π), the default of the R package hmeasure.
-        `"prevalence"` is Beta(1 + π, 2 - π). The last two have their mode at c = π, and differ
-        between groups with different prevalences.
+        Parameters a and b of the beta distribution of the relative cost c = c_fp / (c_fp + c_fn),
+        where c_fp and c_fn are the costs of a false positive and of a false negative. Three names
+        are also allowed, where π is the prevalence: `"symmetric"` is Beta(2, 2). `"severity_ratio"`
+        is Beta(2, 1 + (1 - π) / π), the default of the R package hmeasure. `"prevalence"` is Beta(1
+        + π, 2 - π). The last two have their mode at c = π, and differ between groups with different
+        prevalences.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None
@@ -128,8 +129,9 @@ def h_measure(
     Notes
     -----
     For each c, a vertex of the convex hull of the ROC curve has the lowest loss. The integrals
-    between the vertices are incomplete beta functions. Unlike the R package hmeasure, scores are
-    never reversed, and a row is predicted positive if its score is at least the threshold.
+    between the vertices are incomplete beta functions. In contrast to the R package hmeasure,
+    scores are never reversed, and a row is predicted positive if its score is at least the
+    threshold.
 
     References
     ----------

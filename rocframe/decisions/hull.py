@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> FrameT:
     """Return the convex hull of each ROC curve, or of several curves together.
 
-    A point below the hull is never optimal, whatever the costs and the prevalence are. A random
-    choice between the thresholds of two neighboring vertices has an expected point on the line
-    between the vertices.
+    A point below the hull is not optimal for any costs and any prevalence. For a random choice
+    between the thresholds of two neighboring vertices, the expected FPR and TPR are a point on the
+    line between the vertices.
 
     Parameters
     ----------
@@ -92,8 +92,9 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     Notes
     -----
     The slope of the hull between two vertices is the likelihood ratio of the scores between their
-    thresholds. The likelihood ratio times the odds of the prevalence is the calibrated odds of
-    isotonic regression.
+    thresholds: the share of the positives with these scores, divided by the share of the negatives
+    with these scores. The likelihood ratio times the odds of the prevalence is the odds of the
+    event rate that isotonic regression estimates.
 
     The thresholds and counts of a common hull belong to several curves. A common hull is therefore
     not a curve table: `area` and other functions can raise an error for a common hull. The area

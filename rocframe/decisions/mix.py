@@ -58,9 +58,10 @@ def mix(
 ) -> FrameT:
     """Return the best random choice between two thresholds for a given rate.
 
-    Exactly one rate is given, as a number or as a list of numbers. The expected point is on the
-    convex hull of the curve, or of several curves with `across=`. No other choice of thresholds
-    with the same rate has a lower false positive rate or a higher true positive rate.
+    Pass exactly one of `fpr`, `tpr` and `alert_rate`, as a number or as a list of numbers. The
+    expected FPR and TPR of the random choice are a point on the convex hull of the curve, or of
+    several curves with `across=`. No other choice of thresholds with the same rate has a lower
+    false positive rate or a higher true positive rate.
 
     Parameters
     ----------
@@ -103,8 +104,8 @@ def mix(
     Raises
     ------
     RocframeError
-        If not exactly one rate is given, if a value is out of range, if the table is not a curve
-        table or a curve lacks rows, or if `across` is not a group column.
+        If none or several of the three rates are given, if a value is out of range, if the table is
+        not a curve table or a curve lacks rows, or if `across` is not a group column.
 
     See Also
     --------

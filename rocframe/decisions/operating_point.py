@@ -88,7 +88,7 @@ def operating_point(
 
     Rows with `score >= threshold` are predicted positive. Only thresholds in the table are
     candidates. A threshold that is chosen on some data is fitted to these data: measure its effect
-    on other data.
+    on other data, for example with `transfer`.
 
     Parameters
     ----------
@@ -122,8 +122,9 @@ def operating_point(
         are computed. By default, the prevalence of the table if it was computed with `prevalence=`,
         else the prevalence of each curve. The counts do not change.
     prior : mapping, default None
-        Share of each class, for curves of several classes with a key `class`: a mapping from
-        classes to numbers that sum to 1. The prevalence of each curve is the share of its class.
+        Share of each class, for curves of several classes with a group column `class`: a mapping
+        from classes to numbers that sum to 1. The prevalence of each curve is the share of its
+        class.
     subject_to : mapping of str to sequence, default None
         Constraints: the lowest and highest allowed value of metrics, such as
         `{"precision": (0.9, 1)}`. None is no limit. Rates are proportions: 5 % is 0.05. `"alerts"`

@@ -71,15 +71,16 @@ def relative_superiority(
         probability_cost_low, probability_cost_high, relative_cost_low, relative_cost_high,
         cost_ratio_low, cost_ratio_high, largest_difference, n_best, note`.
 
-        The six limits (Float64) describe one range on three scales. With π for the prevalence,
-        `probability_cost` is π·c_fn / (π·c_fn + (1 - π)·c_fp), as in `cost_curve`. The relative
-        cost is c_fp / (c_fp + c_fn), as in `h_measure`, and the cost ratio is c_fp / c_fn, as in
-        `hull`. The relative cost and the cost ratio fall as the probability cost rises.
+        The six limits (Float64) describe one range on three scales. In the formulas, π is the
+        prevalence, and c_fn and c_fp are the costs of a false negative and of a false positive. The
+        probability cost is π·c_fn / (π·c_fn + (1 - π)·c_fp), as in `cost_curve`. The relative cost
+        is c_fp / (c_fp + c_fn), as in `h_measure`, and the cost ratio is c_fp / c_fn, as in `hull`.
+        The relative cost and the cost ratio fall as the probability cost rises.
 
-        - `largest_difference` (Float64) is the advantage over the other curves: the lowest cost of
-          all other curves minus the cost of this curve, where this difference is largest in the
-          range. Costs are on the scale of `expected_cost` of `cost_curve`. If there is no other
-          curve, `largest_difference` is null.
+        - `largest_difference` (Float64) is the largest advantage in the range: the maximum of the
+          difference between the lowest cost of all other curves and the cost of this curve. Costs
+          are on the scale of `expected_cost` of `cost_curve`. If there is no other curve,
+          `largest_difference` is null.
         - `n_best` (Int64) is the number of curves that have the lowest cost in the range. If
           several curves have the same best point, such as the trivial classifier for extreme costs,
           `n_best` is above 1, and each of these curves has a row.
@@ -157,9 +158,9 @@ def lc_index(
 ) -> FrameT:
     """Return the LC index: the probability that each model has the lowest cost.
 
-    The costs of errors are described by a lowest, a most likely and a highest cost ratio. The LC
-    index (loss comparison index) of a model is the probability that the model has the lowest
-    expected cost if the relative cost has the triangular distribution with these three values.
+    The lowest, the most likely and the highest cost ratio define a triangular distribution of the
+    costs. The LC index (loss comparison index) of a model is the probability that the model has the
+    lowest expected cost under this distribution.
 
     Parameters
     ----------
@@ -224,7 +225,7 @@ def lc_index(
 
     Examples
     --------
-    A false positive costs between a tenth and the same as a false negative, most likely a quarter:
+    A false positive costs 0.1 to 1 times as much as a false negative, most likely 0.25 times:
 
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame(

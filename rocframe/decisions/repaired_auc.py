@@ -45,11 +45,11 @@ def repaired_auc(
     min_rows: int = 1,
     by: By = None,
 ) -> FrameT:
-    """Measure how repairing concavities that were found on some data changes the AUC of other data.
+    """Measure the change of the AUC if concavities that were found on other data are repaired.
 
     For each fold, concavities are found on the pooled rows of all other folds. The order of the
     scores of this fold is then reversed within these concavities. With `chosen=`, the concavities
-    of another table are repaired, such as concavities that were found on validation data.
+    of a given table are repaired instead, such as concavities that were found on validation data.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ def repaired_auc(
 
         - `auc` is the AUC of the curve, and `auc_repaired` its AUC after the repair.
         - `gain_realised` is `auc_repaired - auc`.
-        - `gain_chosen` is the same difference on the data that determined the concavities, and is
-          at least 0.
+        - `gain_chosen` is the increase of the AUC on the data in which the concavities were found.
+          This value is at least 0.
         - `optimism` is `gain_chosen - gain_realised`.
         - `n_concavities` (Int64) is the number of repaired concavities. If `n_concavities` is 0,
           both gains are 0.

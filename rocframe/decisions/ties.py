@@ -68,10 +68,10 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
 
     Notes
     -----
-    With P and N for the numbers of all positives and all negatives, `auc_change` is
-    tied_pos·tied_neg / (2·P·N). This is the area of the triangle above or below the diagonal
-    segment. For each curve, the sum of `auc_change` is half of the difference between
-    `auc_optimistic` and `auc_pessimistic` of `auc`.
+    `auc_change` is tied_pos·tied_neg / (2·P·N), where P and N are the numbers of all positives and
+    all negatives. This is the area of the triangle above or below the diagonal segment. For each
+    curve, the sum of `auc_change` is half of the difference between `auc_optimistic` and
+    `auc_pessimistic` of `auc`.
 
     If the curve was computed with `thresholds=` or `max_error=`, the scores between two thresholds
     are one tie.

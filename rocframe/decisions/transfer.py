@@ -62,8 +62,8 @@ def transfer(
 
     The choice of a threshold is a part of training. The effect of the threshold must therefore be
     measured on other data. For each fold, the threshold is chosen on the pooled rows of all other
-    folds, and applied to the rows of this fold. With `chosen=`, the thresholds of another table are
-    applied, such as thresholds that were chosen on validation data.
+    folds, and applied to the rows of this fold. With `chosen=`, the thresholds of a given table are
+    applied instead, such as thresholds that were chosen on validation data.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def transfer(
         of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
         polars DataFrame.
     rule : str, Expr or sequence of these, default "youden"
-        What the threshold optimizes: a rule of `operating_point` other than `"bayes"`. If several
+        What the threshold optimizes: any rule of `operating_point` except `"bayes"`. If several
         rules are given, the result has a row for each.
     over : str, default "fold"
         Group column with the parts of the data. For each curve, the threshold is chosen on the
@@ -119,8 +119,8 @@ def transfer(
         - `value_chosen` (Float64) is the metric of the rule on the data that determined the
           threshold.
         - `optimism` (Float64) is the amount by which the metric is better on the data that
-          determined the threshold: `value_chosen - value_realised`, or the negative difference if
-          low values are better.
+          determined the threshold: `value_chosen - value_realised`, or
+          `value_realised - value_chosen` if low values are better.
         - `threshold` (Float64) is the chosen threshold.
         - `tp, fp, fn, tn` are the counts of `score >= threshold` on the data of this row.
 

@@ -67,11 +67,11 @@ def windows(
         Ends that belong to a window. `"left"`: window <= time < window_end. `"right"`: window <
         time <= window_end. `"both"`: both ends. `"none"`: no end.
     incomplete : {"keep", "drop"}, default "keep"
-        Handling of windows that extend beyond the data: they end after the last step of length
-        `every` that has rows. For example, if each day has a window of 28 days, the windows that
-        start in the last 27 days are incomplete. Only overlapping windows can be incomplete.
-        `"drop"` leaves incomplete windows out. If the table is shorter than one window, `"drop"`
-        leaves out all rows with a time.
+        Handling of incomplete windows. The data end with the last step of length `every` that has
+        rows. A window that ends later is incomplete. For example, if each day has a window of 28
+        days, the windows that start on the last 27 days are incomplete. Only overlapping windows
+        can be incomplete. `"drop"` leaves incomplete windows out. If the table is shorter than one
+        window, `"drop"` leaves out all rows with a time.
 
     Returns
     -------
@@ -103,22 +103,21 @@ def windows(
     -----
     The windows are those of `group_by_dynamic` of polars, and the same for all groups. The first
     window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. If this
-    start is later than the earliest time, the first window starts earlier by the smallest multiple
-    of `every` that avoids this. With `closed="right"` and `closed="none"`, the first window starts
-    before the earliest time. Starts before the first window have no windows, although a long
-    `period` could include the first rows. Multiples of days and of units shorter than a day are
-    counted from 1970-01-01.
+    start is later than the earliest time, the start is moved back by `every` until it is not later.
+    With `closed="right"` and `closed="none"`, the first window starts before the earliest time. No
+    window starts before the first window, even if a long `period` would let an earlier window
+    contain the first rows. Multiples of days and of units shorter than a day are counted from
+    1970-01-01.
 
     If `every` is given in hours or shorter units, and the time zone has clock changes, the starts
     are counted in elapsed time from the first window. The starts after a clock change therefore
     depend on the first row. If a clock change skips midnight, windows that would start or end at
     this midnight start or end at the clock change.
 
-    Functions can read the result as separate groups with `by="window"`. Identifiers of rows and
-    clusters remain unique within each window. If windows overlap, results of different windows
-    depend on each other, because the windows share rows. Do not combine overlapping windows in one
-    result or one test, such as with `average(over="window")`, and do not leave out `window` in
-    `by`, because each row would then count several times.
+    Identifiers of rows and clusters remain unique within each window. If windows overlap, results
+    of different windows depend on each other, because the windows share rows. Do not combine
+    overlapping windows in one result or one test, such as with `average(over="window")`, and do not
+    leave out `window` in `by`, because each row would then count several times.
 
     The number of rows of the result is the number of rows of the table times `period / every`.
     For large tables and overlapping windows, call `compress` before and after `windows`. The second

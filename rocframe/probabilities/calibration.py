@@ -91,9 +91,9 @@ def calibration(
 ) -> FrameT:
     """Compute the calibration curve of each group: the event rate as a function of the score.
 
-    The scores must be probabilities. Each row of the result is a bin of rows with similar scores,
-    or a point of a smooth curve. If the scores are calibrated, the event rate equals the score, up
-    to sampling errors.
+    The scores must be probabilities. The event rate is the share of positives. Each row of the
+    result is a bin of rows with similar scores, or a point of a smooth curve. If the scores are
+    calibrated, the event rate equals the score, up to sampling errors.
 
     Parameters
     ----------
@@ -112,13 +112,15 @@ def calibration(
     method : str, default "quantile"
         Method of estimation. Rows with equal scores are in the same bin.
 
-        - `"quantile"`: bins with about the same number of rows. Bin i, counted from 0, ends at the
-          lowest score for which the share of rows up to this score is at least (i + 1) / `bins`.
+        - `"quantile"`: bins with about the same number of rows, which end at quantiles of the
+          scores. With `bins=4`, for example, the first bin ends at the lowest score with at least
+          1/4 of the rows at or below this score.
         - `"uniform"`: bin i is [i / `bins`, (i + 1) / `bins`); the last bin includes 1.
-        - `"isotonic"`: the levels of the isotonic regression of the labels on the score (CORP).
+        - `"isotonic"`: the isotonic regression of the labels on the score, with one row for each of
+          its levels (the CORP method of Dimitriadis, Gneiting and Jordan 2021).
         - `"loess"`: local regression with tricube weights, at points of a grid.
-        - `"kernel"`: mean of the labels, weighted by a normal kernel reflected at 0 and 1, at
-          points of a grid.
+        - `"kernel"`: weighted mean of the labels, at points of a grid. The weights are a normal
+          kernel, reflected at 0 and 1.
     bins : int, default 10
         Number of quantile or uniform bins.
     empty_bins : bool, default False
@@ -131,8 +133,8 @@ def calibration(
     span : float, default 2/3
         For `"loess"`: the share of the rows that each local regression uses.
     degree : {1, 2}, default 1
-        For `"loess"`: 1 for local lines, as R's `lowess` fits them, and 2 for local parabolas, as
-        R's `loess` fits them with a span of 0.75.
+        For `"loess"`: 1 for local lines, as in R's `lowess`. 2 for local parabolas, as in R's
+        `loess`, whose default span is 0.75.
     bandwidth : float, default None
         For `"kernel"`: the standard deviation of the normal kernel. By default, the smooth
         calibration error of the group (Błasiok and Nakkiran 2023), but at least 0.001.
@@ -185,7 +187,7 @@ def calibration(
         - `lower` and `upper` (Float64) are the limits of the event rate.
         - `score_min` and `score_max` (Float64) are the lowest and the highest score in the bin.
         - `n` (Int64) is the number of rows, multiplied by `count` but not by `weight`.
-        - `ci_level` (Float64) is `level`, or null if neither `ci` nor `consistency` is set.
+        - `ci_level` (Float64) is `level`, or null if `ci` is None and `consistency` is False.
         - `ci_method` (String) is the method of the confidence limits.
 
         For points of a smooth curve, `score_mean` is the score of the point, `event_rate` is the
@@ -193,8 +195,6 @@ def calibration(
 
         `consistency_lower` and `consistency_upper` (Float64) are quantiles of the event rate,
         computed on the assumption that each row is positive with a probability equal to its score.
-        A calibrated model has an event rate between these limits with a probability of about
-        `level`.
 
         A bin without rows has `n` = 0, and null scores, event rate and limits. If a group has no
         rows and `empty_bins` is False, the result has one row for the group, with bin 0 and null
@@ -239,21 +239,22 @@ def calibration(
 
     The limits of an isotonic level are for the isotonic regression at `score_mean`. Each resample
     has its own isotonic regression. Between two neighboring scores of the resample, the event rate
-    is interpolated linearly. The bootstrap of an isotonic regression is not consistent at scores
-    where the true event rate rises (Sen, Banerjee and Woodroofe 2010). In simulations, the limits
-    at `level=0.95` contained the true event rate for 92 to 98 % of the isotonic levels.
+    is interpolated linearly. At scores where the true event rate rises, bootstrap limits of an
+    isotonic regression can miss the confidence `level`, even with many rows (Sen, Banerjee and
+    Woodroofe 2010). In simulations, the limits at `level=0.95` contained the true event rate for 92
+    to 98 % of the isotonic levels.
 
     The limits of a smooth curve describe the random error of the estimate, and not its bias. The
     bias is large where the true curve bends within the span or the bandwidth. The default bandwidth
     of `"kernel"` is large if the scores are not calibrated; for a detailed curve, use a smaller
     one. Resamples use the bandwidth of the data.
 
-    The consistency limits of quantile and uniform bins without weights are exact: the number of
-    positives of a bin is below the lower limit with a probability of at most (1 - `level`) / 2, and
-    above the upper limit with a probability of at most (1 - `level`) / 2. If the variance of this
-    number is at least 400, the limits are approximate instead. All other consistency limits are
-    quantiles of `n_boot` draws of the labels, and depend on `seed`. All consistency limits are for
-    independent rows.
+    The consistency limits of quantile and uniform bins without weights are exact: if the scores are
+    calibrated, the event rate of a bin is below the lower limit with a probability of at most
+    (1 - `level`) / 2, and above the upper limit with the same maximum probability. If the variance
+    of the number of positives is at least 400, the limits are approximate instead. All other
+    consistency limits are quantiles of `n_boot` draws of the labels, and depend on `seed`. All
+    consistency limits are for independent rows.
 
     References
     ----------

@@ -131,10 +131,10 @@ def calibration_summary(
         Parts of the Brier score by isotonic regression: `brier` = `miscalibration` -
         `discrimination` + `uncertainty`.
 
-        - `miscalibration` is the decrease of the Brier score by isotonic regression of the labels
-          on the score (CORP).
+        - `miscalibration` is the Brier score minus the Brier score of the isotonic regression of
+          the labels on the score (the CORP method of Dimitriadis, Gneiting and Jordan 2021).
         - `discrimination` is `uncertainty` minus the Brier score of the isotonic regression.
-        - `uncertainty` is π·(1 - π) for an event rate of π.
+        - `uncertainty` is π·(1 - π), where π is the event rate of the group.
 
         Parts of the Brier score by bins: `brier` = `reliability` - `resolution` + `uncertainty` +
         `within_bin_variance` - `within_bin_covariance`.
@@ -154,12 +154,13 @@ def calibration_summary(
           estimates for this score.
 
         Logistic recalibration. `calibration_intercept` and `calibration_slope` are the parameters a
-        and b of logit(P) = a + b·logit(score), fitted by maximum likelihood. Calibrated scores have
-        a = 0 and b = 1. `calibration_in_the_large` is the estimate of a with b = 1.
+        and b of logit(P) = a + b·logit(score), where P is the probability of a positive, fitted by
+        maximum likelihood. Calibrated scores have a = 0 and b = 1. `calibration_in_the_large` is
+        the estimate of a with b = 1.
 
         Tests of calibration. `spiegelhalter_z` has a standard normal distribution for calibrated
-        scores, and `hosmer_lemeshow` a chi-squared distribution with `hosmer_lemeshow_df` degrees
-        of freedom. `spiegelhalter_p` (two-sided) and `hosmer_lemeshow_p` are the p-values.
+        scores, and `hosmer_lemeshow` has a chi-squared distribution with `hosmer_lemeshow_df`
+        degrees of freedom. `spiegelhalter_p` (two-sided) and `hosmer_lemeshow_p` are the p-values.
 
         `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but not
         by `weight`. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,

@@ -70,17 +70,18 @@ def curve_from_calibration(
 ) -> FrameT:
     """Compute a curve table from the event rates and the distribution of the scores.
 
-    Each bin of a calibration table has n·event_rate positives and n·(1 - event_rate) negatives.
-    Their sums over all bins at or above a threshold are the true and the false positives.
+    Each bin of a calibration table has n·event_rate positives and n·(1 - event_rate) negatives. The
+    sums of these numbers over all bins at or above a threshold are the true positives and the false
+    positives.
 
     Parameters
     ----------
     table : DataFrame, LazyFrame or Arrow table
         A table of bins as returned by `calibration`, with the columns `bin, event_rate, score_min,
-        n`. Other columns are not read. Rows may be in any order. With `density`, a table of grid
-        points with the columns `bin, event_rate, score_mean` and the column of the density. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        n`. Other columns are not read. Rows may be in any order. With `density`, pass a table of
+        grid points with the columns `bin, event_rate, score_mean` and the column of the density. A
+        table of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted
+        to a polars DataFrame.
     kind : str, default "roc"
         Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
         precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),

@@ -77,7 +77,7 @@ def fit_calibration(
     """Fit a function that converts the scores of each group to probabilities.
 
     `apply_calibration` applies the fit to other predictions. The function never decreases with the
-    score, so it does not change the order of scores, except that different scores can become tied.
+    score, so the order of the scores stays the same. Different scores can get the same probability.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ def fit_calibration(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Methods
-        `"isotonic"` and `"platt"` allow any real number, the other methods probabilities in
+        `"isotonic"` and `"platt"` allow any real number; the other methods require probabilities in
         [0, 1]. A list, a selector or a mapping from names to columns fits several models side by
         side. The result then has the group column `model` (String) after `by`.
     method : {"isotonic", "platt", "logistic", "beta", "temperature"}, default "isotonic"
-        Type of the function. With a, b and c for parameters, p for a score that is a probability,
-        and logit(p) = ln(p / (1 - p)):
+        Type of the function. In the formulas, a, b and c are the parameters, p is a score that is a
+        probability, and logit(p) = ln(p / (1 - p)).
 
         - `"isotonic"`: isotonic regression of the labels on the score. Between the fitted scores,
           the function is linear; below the lowest and above the highest score, the function is
@@ -142,7 +142,7 @@ def fit_calibration(
           slopes are >= 0, and at least one of them is > 0. The parameters are null for
           `"isotonic"`, and `slope_complement` is null unless the method is `"beta"`. The intercept
           of `"temperature"` is 0.
-        - `method` (String) is the method.
+        - `method` (String) is the argument `method`.
         - `n_folds` (Int64) is the number of other folds of the group; null without `over`.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows on which the function is
           fitted, multiplied by `count` but not by `weight`.

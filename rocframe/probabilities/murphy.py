@@ -83,10 +83,9 @@ def murphy_curve(
         elementary_score, miscalibration, discrimination, uncertainty, note`. With
         `grid="vertices"`, the column `side` is left of `note`.
 
-        - `elementary_score` is the mean elementary score. With π for the prevalence,
-          `elementary_score` is 2·θ·(1 - π)·FPR + 2·(1 - θ)·π·(1 - TPR), and is equal to
-          `miscalibration` - `discrimination` + `uncertainty`. Lower values are better. All four
-          columns are Float64.
+        - `elementary_score` is the mean elementary score. The formula is 2·θ·(1 - π)·FPR +
+          2·(1 - θ)·π·(1 - TPR), where π is the prevalence. This value equals `miscalibration` -
+          `discrimination` + `uncertainty`. Lower values are better. All four columns are Float64.
         - `uncertainty` is the elementary score if all rows have the score π:
           2·min(θ·(1 - π), (1 - θ)·π).
         - `discrimination` is `uncertainty` minus the elementary score of the recalibrated scores.
@@ -95,8 +94,9 @@ def murphy_curve(
           scores.
 
         If rows have a score that is equal to a threshold below 1, `elementary_score` jumps at this
-        threshold. The threshold then has two rows: `side` (String) is `left` for the value at the
-        threshold, and `right` for the limit from above. All other thresholds have one row.
+        threshold. With `grid="vertices"`, the threshold then has two rows: `side` (String) is
+        `left` for the value at the threshold, and `right` for the limit from above. All other
+        thresholds have one row.
 
         Values are null if the group has no rows. If `prevalence` is given and the group lacks a
         class, all values except `uncertainty` are null. `note` (String) is null or `no_rows`,
