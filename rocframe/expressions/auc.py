@@ -46,9 +46,9 @@ def auc(
 
     The AUC is the probability that a random positive has a higher score than a random negative; a
     tie counts 1/2. The AUC is computed as (2·wins + ties) / (2·positives·negatives), where wins is
-    the number of pairs in which the positive has the higher score. Unless rows are weighted,
-    numerator and denominator are integers. The result is equal to the column `auc` of
-    `rocframe.auc` or, with `fpr` or `tpr`, to its column `partial_auc`.
+    the number of pairs in which the positive has the higher score. Without weights, numerator and
+    denominator are integers. The result is equal to the column `auc` of `rocframe.auc` or, with
+    `fpr` or `tpr`, to its column `partial_auc`.
 
     Parameters
     ----------
@@ -208,9 +208,9 @@ def auc_se(
 ) -> pl.Expr:
     """Compute DeLong's standard error of the group's AUC.
 
-    The standard error is the square root of s²(V10)/m + s²(V01)/n, where s² is the sample variance
-    of the placement values of the m positives (V10) and n negatives (V01). The numbers m and n
-    depend on `count`, but not on `weight`.
+    The standard error is the square root of s²(V10)/m + s²(V01)/n, where V10 and V01 are the
+    placement values of the m positives and of the n negatives (see `placement`), and s² is their
+    sample variance. The numbers m and n depend on `count`, but not on `weight`.
 
     Parameters
     ----------

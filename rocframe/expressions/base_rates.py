@@ -37,9 +37,9 @@ def at_prevalence(
     """Convert probabilities to probabilities for a population with another prevalence.
 
     A probability that is calibrated in a sample is too high in a population with fewer positives.
-    If only the share of positives differs, and not the distribution of the scores within each
-    class, the odds of a probability are multiplied by the ratio of the odds of the two prevalences.
-    The order of the rows does not change, so ROC curves do not change either.
+    The odds of each probability are multiplied by the ratio of the odds of the two prevalences. The
+    result is correct if only the share of positives differs, and not the distribution of the scores
+    within each class. The order of the rows does not change, so ROC curves do not change either.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def at_prevalence(
 
     Notes
     -----
-    With the score p, the prevalence π of the sample and π' of the population, the result is
-    p·(π'/π) / (p·(π'/π) + (1 - p)·(1 - π')/(1 - π)).
+    The result is p·(π'/π) / (p·(π'/π) + (1 - p)·(1 - π')/(1 - π)), where p is the score, π is the
+    prevalence of the sample, and π' is the prevalence of the population.
 
     References
     ----------

@@ -145,7 +145,7 @@ def brier_skill(
 
     π is the share of positives of the group, and π·(1 - π) is the Brier score if all scores are π.
     The skill is 1 if all scores are equal to the outcomes, and 0 or less if the scores are not
-    better than π.
+    better than the constant score π.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ def cllr(
     """Compute Cllr of the group: the logarithmic loss in bits, with equal weights of both classes.
 
     Cllr is the average of two means of -log2(probability of the outcome): the mean over the
-    positives and the mean over the negatives. Cllr uses the odds of a score as a likelihood ratio.
-    Scores that are calibrated for another prevalence than 1/2 should be converted with
+    positives and the mean over the negatives. Cllr uses the odds of a score as a likelihood ratio,
+    so the scores have to be calibrated for a prevalence of 1/2. Convert other scores with
     `at_prevalence` first. Cllr is 0 for perfect scores, and 1 if all scores are 1/2. Scores are
     clipped to [ε, 1 - ε] with ε = 2⁻⁵², as in `log_loss`.
 
@@ -265,8 +265,9 @@ def ece(
 ) -> pl.Expr:
     """Compute the expected calibration error of the group, with bins of scores.
 
-    The expected calibration error is the mean over the rows of the absolute difference between the
-    event rate (share of positives) and the mean score of the bin of the row.
+    Each bin has an absolute difference between its event rate (share of positives) and its mean
+    score. The expected calibration error is the mean of these differences, weighted by the numbers
+    of rows or the sums of weights.
 
     Parameters
     ----------
@@ -400,8 +401,8 @@ def observed_to_expected(
 ) -> pl.Expr:
     """Compute the number of positives of the group divided by the sum of its scores.
 
-    The ratio is 1 if the mean score is the event rate. The ratio is above 1 if the scores are too
-    low on average, and below 1 if the scores are too high (calibration in the large).
+    The ratio is 1 if the mean score is equal to the event rate. The ratio is above 1 if the scores
+    are too low on average, and below 1 if the scores are too high (calibration in the large).
 
     Parameters
     ----------
