@@ -45,7 +45,7 @@ def power(
     variance: VarianceFormula = "hanley_mcneil_exponential",
     se_at: SeAt = "estimate",
 ) -> pl.DataFrame:
-    """Compute the power of tests of one AUC against a given area, or of two AUCs.
+    """Compute the power of a test that compares one AUC with a given area, or two AUCs.
 
     The power is the probability that the test rejects the null hypothesis if the areas are as
     assumed. Each argument takes one value or several; the result has a row for each combination.

@@ -241,8 +241,8 @@ def theoretical_curve(
 
     Notes
     -----
-    `theoretical_curve(norm(a / b, 1 / b), norm(0, 1))` returns the binormal curve with the
-    parameters a and b.
+    With `norm` of `scipy.stats`, `theoretical_curve(norm(a / b, 1 / b), norm(0, 1))` returns the
+    binormal curve with the parameters a and b.
 
     References
     ----------

@@ -77,8 +77,9 @@ def drift_test(
         the group column `model` (String) after `by`.
     over : str, default "window"
         Column of the windows. The windows must not overlap. The trend needs the dtype Date,
-        Datetime or an integer dtype; for other dtypes, such as String, its columns are null. If
-        `over` is `"window"`, the column `window_end` is also read, to find windows that overlap.
+        Datetime or an integer dtype; for other dtypes, such as String, the columns of the trend are
+        null. If `over` is `"window"`, the column `window_end` is also read, to find windows that
+        overlap.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     level : float, default 0.95
@@ -110,11 +111,11 @@ def drift_test(
         lower, upper, se, between_sd, cochran_q, df, mean_auc, n_windows, n_pos, n_neg, n_missing,
         ci_level, note`; one row per group, sorted by group.
 
-        `homogeneity_p` is the p-value of Cochran's test, `cochran_q` its statistic, and `df`
-        (Int64) the number of degrees of freedom. `trend_p` is the p-value of the trend. `slope` is
-        the change of the AUC per day for dates and times, and per unit for integers. The trend is
-        linear in the logit of the AUC, so `slope` is valid at the mean AUC. `lower` and `upper` are
-        the limits of `slope`, and `se` is the standard error of `slope`. `between_sd` is the
+        `homogeneity_p` is the p-value of Cochran's test, `cochran_q` is its statistic, and `df`
+        (Int64) is the number of degrees of freedom. `trend_p` is the p-value of the trend. `slope`
+        is the change of the AUC per day for dates and times, and per unit for integers. The trend
+        is linear in the logit of the AUC, so `slope` is valid at the mean AUC. `lower` and `upper`
+        are the limits of `slope`, and `se` is the standard error of `slope`. `between_sd` is the
         standard deviation of the AUC between windows, without the sampling error. `between_sd` is 0
         if the areas differ less than expected by chance. `mean_auc` is the weighted mean of the
         areas. These columns are Float64, except `df`.

@@ -216,10 +216,10 @@ def repair_scores(
 ) -> FrameT:
     """Add a column with scores whose order is reversed in concavities of the ROC curve.
 
-    A concavity is a part of the curve below its convex hull. In a concavity, the scores rank the
-    rows worse than at random. On the data in which a concavity was found, the reversal always
-    increases the AUC. On other data, the reversal decreases the AUC if the concavity is due to
-    chance. Before you use the repaired scores, measure the change on other data with
+    A concavity is a part of the curve that is below the convex hull. In a concavity, the scores
+    rank the rows worse than at random. On the data in which a concavity was found, the reversal
+    always increases the AUC. On other data, the reversal decreases the AUC if the concavity is due
+    to chance. Before you use the repaired scores, measure the change on other data with
     `repaired_auc`.
 
     Parameters

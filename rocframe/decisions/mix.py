@@ -92,10 +92,10 @@ def mix(
         columns are `model_above, model_below`. The last columns are `tp, fp, fn, tn` (Float64) and
         `note` (String).
 
-        To obtain the point, predict `score >= threshold_below` for a random proportion `mix` of the
-        cases, in [0, 1], and `score >= threshold_above` for the other cases. The rates and counts
-        are expected values. If a vertex of the hull has the given rate, `mix` is 0 and both
-        thresholds are the threshold of the vertex.
+        To obtain the point, predict `score >= threshold_below` for a random proportion `mix`
+        (between 0 and 1) of the cases, and `score >= threshold_above` for the other cases. The
+        rates and counts are expected values. If a vertex of the hull has the given rate, `mix` is 0
+        and both thresholds are the threshold of the vertex.
 
         The values are null if the curve lacks a class, or if no point of the hull has the rate.
         `note` is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive`, `one_negative`
@@ -280,7 +280,7 @@ def draw_decisions(
     id: Column,  # noqa: A002 - name of the public option
     seed: int,
 ) -> FrameT:
-    """Add a column with decisions by one of two thresholds, which is drawn at random for each case.
+    """Add a column with decisions: one of two thresholds is drawn at random for each case.
 
     Parameters
     ----------

@@ -126,12 +126,12 @@ def operating_point(
         from classes to numbers that sum to 1. The prevalence of each curve is the share of its
         class.
     subject_to : mapping of str to sequence, default None
-        Constraints: the lowest and highest allowed value of metrics, such as
-        `{"precision": (0.9, 1)}`. None is no limit. Rates are proportions: 5 % is 0.05. `"alerts"`
-        is the number of rows that are predicted positive, `tp + fp`. If the curve was computed with
-        `missing="worst"`, this number contains the unscored negatives at every threshold.
-        `"threshold"` is the threshold itself. Rows for which a metric is undefined do not meet the
-        constraint of this metric.
+        Constraints: the lowest and highest allowed value of metrics, such as `{"precision":
+        (0.9, 1)}`. None is no limit. Rates are proportions: 5 % is 0.05. `"alerts"` is the number
+        of rows that are predicted positive, `tp + fp`. If the curve was computed with
+        `missing="worst"`, this number contains the unscored negatives at every threshold, because
+        they count as false positives. `"threshold"` is the threshold itself. Rows for which a
+        metric is undefined do not meet the constraint of this metric.
     minimize : bool, default None
         Whether a metric or expression is minimized. By default, a metric is optimized in its better
         direction, and an expression is maximized. Required for metrics without a better direction,

@@ -159,8 +159,8 @@ def lc_index(
     """Return the LC index: the probability that each model has the lowest cost.
 
     The lowest, the most likely and the highest cost ratio define a triangular distribution of the
-    costs. The LC index (loss comparison index) of a model is the probability that the model has the
-    lowest expected cost under this distribution.
+    relative cost of a false positive (see Notes). The LC index (loss comparison index) of a model
+    is the probability that the model has the lowest expected cost under this distribution.
 
     Parameters
     ----------

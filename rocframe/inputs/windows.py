@@ -55,9 +55,9 @@ def windows(
     every : str, timedelta or int
         Distance between the starts of two windows, such as `"1w"`. For integers, an int. The units
         are those of polars: `"ns"`, `"us"`, `"ms"`, `"s"`, `"m"`, `"h"`, `"d"`, `"w"`, `"mo"`,
-        `"q"` and `"y"`. A Date supports only days and longer units. Days are calendar days, so
-        that a day on which a clock changes has 23 or 25 hours. Weeks start on Monday. Lengths are
-        at most 100 years.
+        `"q"` and `"y"`. A Date supports only days and longer units. Days are calendar days, so that
+        a day on which the clocks change has 23 or 25 hours. Weeks start on Monday. Lengths are at
+        most 100 years.
     period : str, timedelta or int, default None
         Length of a window, such as `"4w"`. None: the value of `every`, so that windows do not
         overlap.
@@ -70,7 +70,7 @@ def windows(
         Handling of incomplete windows. The data end with the last step of length `every` that has
         rows. A window that ends later is incomplete. For example, if each day has a window of 28
         days, the windows that start on the last 27 days are incomplete. Only overlapping windows
-        can be incomplete. `"drop"` leaves incomplete windows out. If the table is shorter than one
+        can be incomplete. `"drop"` leaves incomplete windows out. If the data are shorter than one
         window, `"drop"` leaves out all rows with a time.
 
     Returns

@@ -112,9 +112,9 @@ def calibration(
     method : str, default "quantile"
         Method of estimation. Rows with equal scores are in the same bin.
 
-        - `"quantile"`: bins with about the same number of rows, which end at quantiles of the
-          scores. With `bins=4`, for example, the first bin ends at the lowest score with at least
-          1/4 of the rows at or below this score.
+        - `"quantile"`: bins that end at quantiles of the scores, so that they have about the same
+          number of rows. With `bins=4`, for example, the first bin ends at the lowest score with at
+          least 1/4 of the rows at or below this score.
         - `"uniform"`: bin i is [i / `bins`, (i + 1) / `bins`); the last bin includes 1.
         - `"isotonic"`: the isotonic regression of the labels on the score, with one row for each of
           its levels (the CORP method of Dimitriadis, Gneiting and Jordan 2021).

@@ -153,12 +153,12 @@ def calibration_summary(
           all rows, of the difference between the score and the event rate that a local regression
           estimates for this score.
 
-        Logistic recalibration. `calibration_intercept` and `calibration_slope` are the parameters a
+        Logistic recalibration: `calibration_intercept` and `calibration_slope` are the parameters a
         and b of logit(P) = a + b·logit(score), where P is the probability of a positive, fitted by
         maximum likelihood. Calibrated scores have a = 0 and b = 1. `calibration_in_the_large` is
         the estimate of a with b = 1.
 
-        Tests of calibration. `spiegelhalter_z` has a standard normal distribution for calibrated
+        Tests of calibration: `spiegelhalter_z` has a standard normal distribution for calibrated
         scores, and `hosmer_lemeshow` has a chi-squared distribution with `hosmer_lemeshow_df`
         degrees of freedom. `spiegelhalter_p` (two-sided) and `hosmer_lemeshow_p` are the p-values.
 

@@ -137,7 +137,8 @@ def curve_from_calibration(
     Notes
     -----
     The formulas are those of Vuk and Curk (2006). p(o) is the event rate at the score o, and q(o)
-    is the density of the scores, with the integral 1 (formula 6.2).
+    is the density of the scores, with the integral 1 (formula 6.2). P and N are the numbers of
+    positives and negatives.
 
     - TP / (P + N) is the integral of p·q above the threshold, and FP / (P + N) is the integral of
       (1 - p)·q above the threshold (6.3).
@@ -153,8 +154,8 @@ def curve_from_calibration(
 
     If the calibration table was computed with weights, its event rates are weighted, but `n` is the
     number of rows. The counts are then approximate, and `n` must be a float column, such as
-    `table.with_columns(pl.col("n").cast(pl.Float64))`. If `n` is replaced by the sum of weights of
-    each bin, the counts are the counts of the weighted rows.
+    `table.with_columns(pl.col("n").cast(pl.Float64))`. If you replace `n` by the sum of weights of
+    each bin, the counts are exact sums of weights.
 
     References
     ----------

@@ -139,9 +139,9 @@ def fit_calibration(
         - `score` and `probability` (Float64) are a knot of the isotonic regression: the lowest or
           the highest score with this probability. For all other methods, both columns are null.
         - `intercept`, `slope` and `slope_complement` (Float64) are the parameters c, a and b. The
-          slopes are >= 0, and at least one of them is > 0. The parameters are null for
-          `"isotonic"`, and `slope_complement` is null unless the method is `"beta"`. The intercept
-          of `"temperature"` is 0.
+          slopes are >= 0, and at least one of them is > 0. For `"isotonic"`, all three are null.
+          `slope_complement` is null for all methods except `"beta"`. The intercept of
+          `"temperature"` is 0.
         - `method` (String) is the argument `method`.
         - `n_folds` (Int64) is the number of other folds of the group; null without `over`.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows on which the function is
