@@ -195,7 +195,7 @@ def sample_size(
     ratio : float or sequence of float, default 1.0
         Number of negatives per positive.
     power : float or sequence of float, default 0.8
-        Required power of the test, above `alpha`.
+        Required power of the test. The power must be larger than `alpha`.
     alpha : float or sequence of float, default 0.05
         Significance level of the test: the probability of a false rejection.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
@@ -362,7 +362,7 @@ def detectable_difference(
     n_neg : int or sequence of int
         Number of negative rows.
     power : float or sequence of float, default 0.8
-        Required power of the test, above `alpha`.
+        Required power of the test. The power must be larger than `alpha`.
     alpha : float or sequence of float, default 0.05
         Significance level of the test: the probability of a false rejection.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"

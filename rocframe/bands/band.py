@@ -122,8 +122,8 @@ def band(
         Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
         a group depend only on the seed and the values of the group columns, not on other groups.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1.
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, optional
@@ -133,9 +133,10 @@ def band(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. If the result has a column `n_missing`, it is the number of
-        these rows. `"worst"`: only scores may be missing. At every threshold, a positive without a
-        score counts as a false negative, and a negative without a score as a false positive.
+        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
+        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
+        without a score counts as a false negative, and a negative without a score as a false
+        positive.
 
     Returns
     -------
@@ -163,10 +164,10 @@ def band(
     ------
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid or does not support weights. Also if the labels do not determine the
-        positive class, values are missing with `missing="raise"`, or a weight is negative or not
-        finite. For a LazyFrame, errors that depend on its columns or values are raised by
-        `collect`.
+        option is invalid or does not support weights. This error is also raised if the labels do
+        not determine the positive class, values are missing with `missing="raise"`, or a weight is
+        negative or not finite. For a LazyFrame, errors that depend on its columns or values are
+        raised by `collect`.
 
     See Also
     --------

@@ -72,8 +72,8 @@ def smooth(
         False positive rates of the result: a number of evenly spaced rates from 0 to 1, or a list
         of rates.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1.
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1.
     count : str, Expr or None, optional
         Column or expression with the number of identical rows that a row represents. The results
         are the same as if the row were repeated that many times. If the table has a column named
@@ -81,9 +81,10 @@ def smooth(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. If the result has a column `n_missing`, it is the number of
-        these rows. `"worst"`: only scores may be missing. At every threshold, a positive without a
-        score counts as a false negative, and a negative without a score as a false positive.
+        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
+        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
+        without a score counts as a false negative, and a negative without a score as a false
+        positive.
 
     Returns
     -------
@@ -106,9 +107,9 @@ def smooth(
     ------
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. Also if the labels do not determine the positive class, or values are
-        missing with `missing="raise"`. For a LazyFrame, errors that depend on its columns or values
-        are raised by `collect`.
+        option is invalid. This error is also raised if the labels do not determine the positive
+        class, or values are missing with `missing="raise"`. For a LazyFrame, errors that depend on
+        its columns or values are raised by `collect`.
 
     See Also
     --------

@@ -76,9 +76,9 @@ def class_metrics(
     ------
     RocframeError
         If the table is not a curve table, has no group column `class`, already has a column with
-        the name of a metric, or lacks rows of a curve. Also if a metric is unknown, if shares do
-        not sum to 1 or lack a class, or if costs are negative, of the wrong shape or of an unknown
-        class.
+        the name of a metric, or lacks rows of a curve. This error is also raised if a metric is
+        unknown, if shares do not sum to 1 or lack a class, or if costs are negative, of the wrong
+        shape or of an unknown class.
 
     See Also
     --------

@@ -149,9 +149,9 @@ def multiclass_auc(
     ------
     RocframeError
         If a column is missing or has an unsupported dtype, a name is reserved or repeated, or an
-        option is invalid. Also if the class of a label has no score, values are missing with
-        `missing="raise"`, or a weight is negative or not finite. For a LazyFrame, errors that
-        depend on its data are raised by `collect`.
+        option is invalid. This error is also raised if the class of a label has no score, values
+        are missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its data are raised by `collect`.
 
     See Also
     --------

@@ -125,10 +125,10 @@ def volume(
     ------
     RocframeError
         If a column is missing or has an unsupported dtype, a name is reserved or repeated, or an
-        option is invalid. Also if there are not three classes, a label is not one of the three
-        classes, or values are missing with `missing="raise"`. For the rule of sums, also if a score
-        is infinite, or a group has too many distinct rows. For a LazyFrame, errors that depend on
-        its data are raised by `collect`.
+        option is invalid. This error is also raised if there are not three classes, a label is not
+        one of the three classes, or values are missing with `missing="raise"`. For the rule of
+        sums, also if a score is infinite, or a group has too many distinct rows. For a LazyFrame,
+        errors that depend on its data are raised by `collect`.
 
     See Also
     --------

@@ -107,8 +107,8 @@ def chain(
         model is left out, the rows of the other models for this instance are also left out. They
         are counted in `note` and are not an error.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1.
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, optional
@@ -118,9 +118,10 @@ def chain(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. If the result has a column `n_missing`, it is the number of
-        these rows. `"worst"`: only scores may be missing. At every threshold, a positive without a
-        score counts as a false negative, and a negative without a score as a false positive.
+        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
+        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
+        without a score counts as a false negative, and a negative without a score as a false
+        positive.
 
     Returns
     -------
@@ -155,10 +156,10 @@ def chain(
         within a model and group, an id does not occur in all models, or an id has different labels.
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. Also if the labels do not determine the positive class, values are
-        missing with `missing="raise"`, a weight is negative or not finite, a decision is not 0 or
-        1, or a model has no threshold in a mapping or several thresholds in a table. For a
-        LazyFrame, errors that depend on its columns or values are raised by `collect`.
+        option is invalid. This error is also raised if the labels do not determine the positive
+        class, values are missing with `missing="raise"`, a weight is negative or not finite, a
+        decision is not 0 or 1, or a model has no threshold in a mapping or several thresholds in a
+        table. For a LazyFrame, errors that depend on its columns or values are raised by `collect`.
 
     See Also
     --------

@@ -107,7 +107,8 @@ def contrast(
         Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
         FPR over this range.
     standardize : {"mcclish"}, default None
-        `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
+        `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
+        1.
     adjust : {"holm", "bh"} or None, default "holm"
         Adjustment of the p-values of all rows of the result. `"holm"` controls the probability of
         at least one false rejection. `"bh"` (Benjamini and Hochberg) controls the expected share of
@@ -121,8 +122,8 @@ def contrast(
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1.
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, optional
@@ -132,9 +133,10 @@ def contrast(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. If the result has a column `n_missing`, it is the number of
-        these rows. `"worst"`: only scores may be missing. At every threshold, a positive without a
-        score counts as a false negative, and a negative without a score as a false positive.
+        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
+        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
+        without a score counts as a false negative, and a negative without a score as a false
+        positive.
 
     Returns
     -------
@@ -162,9 +164,9 @@ def contrast(
         within a model and group, an id does not occur in all models, or an id has different labels.
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. Also if the labels do not determine the positive class, values are
-        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
-        errors that depend on its columns or values are raised by `collect`.
+        option is invalid. This error is also raised if the labels do not determine the positive
+        class, values are missing with `missing="raise"`, or a weight is negative or not finite. For
+        a LazyFrame, errors that depend on its columns or values are raised by `collect`.
 
     See Also
     --------

@@ -121,7 +121,7 @@ def decision_intervals(
         Prevalence, between 0 and 1, of the population for which the net benefit is computed. By
         default, the prevalence of the data. Cost curves do not depend on the prevalence.
     baseline : str, default None
-        Model that is compared with each other model. `difference` is the value of the other model
+        Model with which all other models are compared. `difference` is the value of the other model
         minus the value of the baseline. In `compare`, `difference` has the opposite sign. None:
         there are no differences.
     between : str, default "model"
@@ -152,8 +152,8 @@ def decision_intervals(
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1.
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, optional
@@ -163,9 +163,10 @@ def decision_intervals(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. If the result has a column `n_missing`, it is the number of
-        these rows. `"worst"`: only scores may be missing. At every threshold, a positive without a
-        score counts as a false negative, and a negative without a score as a false positive.
+        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
+        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
+        without a score counts as a false negative, and a negative without a score as a false
+        positive.
 
     Returns
     -------
@@ -201,10 +202,10 @@ def decision_intervals(
         within a model and group, an id does not occur in all models, or an id has different labels.
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. Also if a score is outside [0, 1] for decision curves, if the labels do
-        not determine the positive class, values are missing with `missing="raise"`, or a weight is
-        negative or not finite. For a LazyFrame, errors that depend on its columns or values are
-        raised by `collect`.
+        option is invalid. This error is also raised if a score is outside [0, 1] for decision
+        curves, if the labels do not determine the positive class, values are missing with
+        `missing="raise"`, or a weight is negative or not finite. For a LazyFrame, errors that
+        depend on its columns or values are raised by `collect`.
 
     See Also
     --------

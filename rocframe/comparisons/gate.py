@@ -130,8 +130,8 @@ def gate(
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
         their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the row of the other model for this instance is also left out. It is
-        counted in `note` and is not an error.
+        model is left out, the row of the other model for this instance is also left out. This row
+        is counted in `note`, and does not raise an error.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
@@ -141,8 +141,8 @@ def gate(
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1.
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, optional
@@ -152,9 +152,10 @@ def gate(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. If the result has a column `n_missing`, it is the number of
-        these rows. `"worst"`: only scores may be missing. At every threshold, a positive without a
-        score counts as a false negative, and a negative without a score as a false positive.
+        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
+        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
+        without a score counts as a false negative, and a negative without a score as a false
+        positive.
 
     Returns
     -------
@@ -210,10 +211,10 @@ def gate(
         models, or an id has different labels.
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. Also if the labels do not determine the positive class, values are
-        missing with `missing="raise"`, a weight is negative or not finite, or, for a loss, a score
-        is outside [0, 1]. For a LazyFrame, errors that depend on its columns or values are raised
-        by `collect`.
+        option is invalid. This error is also raised if the labels do not determine the positive
+        class, values are missing with `missing="raise"`, a weight is negative or not finite, or,
+        for a loss, a score is outside [0, 1]. For a LazyFrame, errors that depend on its columns or
+        values are raised by `collect`.
 
     See Also
     --------

@@ -74,8 +74,8 @@ def hull_shares(
     """Compute the share of bootstrap resamples in which each model is on the common convex hull.
 
     A model is on the hull if one of its thresholds is a vertex of the convex hull of the ROC curves
-    of all models. This threshold is optimal for some costs. A model with a share near 0
-    is not the best model for any costs.
+    of all models. This threshold is optimal for some costs. A model with a share near 0 is probably
+    not the best model for any costs.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ def hull_shares(
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1.
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, optional
@@ -124,9 +124,10 @@ def hull_shares(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. If the result has a column `n_missing`, it is the number of
-        these rows. `"worst"`: only scores may be missing. At every threshold, a positive without a
-        score counts as a false negative, and a negative without a score as a false positive.
+        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
+        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
+        without a score counts as a false negative, and a negative without a score as a false
+        positive.
 
     Returns
     -------
@@ -153,9 +154,9 @@ def hull_shares(
         within a model and group, an id does not occur in all models, or an id has different labels.
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. Also if the labels do not determine the positive class, values are
-        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
-        errors that depend on its columns or values are raised by `collect`.
+        option is invalid. This error is also raised if the labels do not determine the positive
+        class, values are missing with `missing="raise"`, or a weight is negative or not finite. For
+        a LazyFrame, errors that depend on its columns or values are raised by `collect`.
 
     See Also
     --------

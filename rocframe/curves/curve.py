@@ -113,8 +113,8 @@ def curve(
         length of an axis. The result has the columns `error` and `area_change` of `simplify` on the
         right. The full table is not computed. Cannot be combined with `thresholds`.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1.
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     benefit : str or Expr, default None
@@ -132,9 +132,10 @@ def curve(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. If the result has a column `n_missing`, it is the number of
-        these rows. `"worst"`: only scores may be missing. At every threshold, a positive without a
-        score counts as a false negative, and a negative without a score as a false positive.
+        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
+        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
+        without a score counts as a false negative, and a negative without a score as a false
+        positive.
     prevalence : float, default None
         Prevalence, between 0 and 1, at which metrics that depend on the prevalence are computed,
         such as precision. By default, the prevalence of the data. The counts do not change.
@@ -164,9 +165,9 @@ def curve(
     ------
     RocframeError
         If a column does not exist or has the wrong type, a column name is reserved or repeated, or
-        an option is invalid. Also if the labels do not determine the positive class, values are
-        missing with `missing="raise"`, or a weight, benefit or cost is negative or infinite. For a
-        LazyFrame, errors that depend on the data are raised by `collect`.
+        an option is invalid. This error is also raised if the labels do not determine the positive
+        class, values are missing with `missing="raise"`, or a weight, benefit or cost is negative
+        or infinite. For a LazyFrame, errors that depend on the data are raised by `collect`.
 
     See Also
     --------

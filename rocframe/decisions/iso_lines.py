@@ -118,7 +118,7 @@ def iso_lines(
     F. Provost, T. Fawcett (2001), "Robust classification for imprecise environments", Machine
     Learning 42(3), 203-231. doi:10.1023/A:1007601015854
 
-    M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodoloski zvezki 3(1),
+    M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
     89-108, section 5.
 
     Examples

@@ -58,9 +58,9 @@ def relative_superiority(
     across : str
         Group column whose curves are compared, such as `"model"`.
     prevalence : float, default None
-        Prevalence, between 0 and 1, that relates costs to the probability cost. By default, the
-        prevalence of the table if it was computed with `prevalence=`, else the prevalence of all
-        compared curves together.
+        Prevalence, between 0 and 1, that is used to convert costs to probability costs. By default,
+        the prevalence of the table if it was computed with `prevalence=`, else the prevalence of
+        all compared curves together.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -176,9 +176,9 @@ def lc_index(
         The lowest, the most likely and the highest ratio of the cost of a false positive to the
         cost of a false negative. Ratios are at least 0 and can be infinite.
     prevalence : float, default None
-        Prevalence, between 0 and 1, that relates costs to the probability cost. By default, the
-        prevalence of the table if it was computed with `prevalence=`, else the prevalence of all
-        compared curves together.
+        Prevalence, between 0 and 1, that is used to convert costs to probability costs. By default,
+        the prevalence of the table if it was computed with `prevalence=`, else the prevalence of
+        all compared curves together.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 

@@ -62,10 +62,11 @@ def auc(
         Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
         FPR over this range.
     standardize : {"mcclish"}, default None
-        `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
+        `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
+        1.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
         Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -130,8 +131,8 @@ def gini(
         Column or expression with the true class: Boolean values or the numbers 0 and 1. With
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
         Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -218,8 +219,8 @@ def auc_se(
         Column or expression with the true class: Boolean values or the numbers 0 and 1. With
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
         Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.

@@ -54,8 +54,8 @@ def at_prevalence(
         positives in the training data. None: the share of positives of the group, weighted if
         `weight` is given; None requires `label`.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
         Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.

@@ -35,8 +35,8 @@ def average_precision(
         Column or expression with the true class: Boolean values or the numbers 0 and 1. With
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
         Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -96,8 +96,8 @@ def pr_auc(
         Column or expression with the true class: Boolean values or the numbers 0 and 1. With
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
         Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.

@@ -36,8 +36,8 @@ def brier(
         Column or expression with the true class: Boolean values or the numbers 0 and 1. With
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
         Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -94,8 +94,8 @@ def log_loss(
         Column or expression with the true class: Boolean values or the numbers 0 and 1. With
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
         Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -153,8 +153,8 @@ def brier_skill(
         Column or expression with the true class: Boolean values or the numbers 0 and 1. With
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
         Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -215,8 +215,8 @@ def cllr(
         Column or expression with the true class: Boolean values or the numbers 0 and 1. With
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
         Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -281,8 +281,8 @@ def ece(
     bins : int, default 10
         Number of bins.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
         Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -351,8 +351,8 @@ def spiegelhalter_z(
         Column or expression with the true class: Boolean values or the numbers 0 and 1. With
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
         Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -410,8 +410,8 @@ def observed_to_expected(
         Column or expression with the true class: Boolean values or the numbers 0 and 1. With
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null if a label is not
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
         Boolean, 0 or 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.

@@ -182,8 +182,8 @@ def intervals(
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1.
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, optional
@@ -193,9 +193,10 @@ def intervals(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. If the result has a column `n_missing`, it is the number of
-        these rows. `"worst"`: only scores may be missing. At every threshold, a positive without a
-        score counts as a false negative, and a negative without a score as a false positive.
+        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
+        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
+        without a score counts as a false negative, and a negative without a score as a false
+        positive.
     prevalence : float, default None
         Prevalence, between 0 and 1, at which metrics that depend on the prevalence are computed,
         such as precision. By default, the prevalence of the data. The counts do not change.
@@ -251,10 +252,10 @@ def intervals(
     ------
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid or does not apply to the metrics. Also if the labels do not determine the
-        positive class, values are missing with `missing="raise"`, a weight is negative or not
-        finite, or a measure of probabilities is requested for scores outside [0, 1]. For a
-        LazyFrame, errors that depend on its columns or values are raised by `collect`.
+        option is invalid or does not apply to the metrics. This error is also raised if the labels
+        do not determine the positive class, values are missing with `missing="raise"`, a weight is
+        negative or not finite, or a measure of probabilities is requested for scores outside [0,
+        1]. For a LazyFrame, errors that depend on its columns or values are raised by `collect`.
 
     See Also
     --------

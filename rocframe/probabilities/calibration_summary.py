@@ -94,8 +94,8 @@ def calibration_summary(
         were not used to fit the model. For rows that were used to fit a logistic regression,
         usually pass 2.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1.
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, optional
@@ -179,10 +179,10 @@ def calibration_summary(
     ------
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. Also if the labels do not determine the positive class, values are
-        missing with `missing="raise"`, a weight is negative or not finite, or a score is outside
-        [0, 1]. For a LazyFrame, errors that depend on its columns or values are raised by
-        `collect`.
+        option is invalid. This error is also raised if the labels do not determine the positive
+        class, values are missing with `missing="raise"`, a weight is negative or not finite, or a
+        score is outside [0, 1]. For a LazyFrame, errors that depend on its columns or values are
+        raised by `collect`.
 
     See Also
     --------

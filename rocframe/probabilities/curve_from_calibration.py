@@ -122,10 +122,10 @@ def curve_from_calibration(
     Raises
     ------
     RocframeError
-        If a column is missing or is not numeric, or if an option is invalid. Also if a bin with
-        rows has no event rate or no score, if `n` is null (use bins, or pass `density`) or
-        negative, if an event rate is outside [0, 1], if two bins of a group have the same
-        `score_min`, or if `n` is an integer column and n·event_rate is not an integer. For a
+        If a column is missing or is not numeric, or if an option is invalid. This error is also
+        raised if a bin with rows has no event rate or no score, if `n` is null (use bins, or pass
+        `density`) or negative, if an event rate is outside [0, 1], if two bins of a group have the
+        same `score_min`, or if `n` is an integer column and n·event_rate is not an integer. For a
         LazyFrame, errors that depend on its columns or values are raised by `collect`.
 
     See Also

@@ -115,8 +115,8 @@ def fit_calibration(
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1.
+        Value of `label` that is the positive class; all other values are negative. Required for
+        labels that are not Boolean or 0/1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, optional
@@ -157,10 +157,11 @@ def fit_calibration(
     ------
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. Also if the labels do not determine the positive class, values are
-        missing with `missing="raise"`, or a weight is negative or not finite. Also if a score is
-        outside [0, 1] for a method that needs probabilities, or infinite for `"platt"`. For a
-        LazyFrame, errors that depend on its columns or values are raised by `collect`.
+        option is invalid. This error is also raised if the labels do not determine the positive
+        class, values are missing with `missing="raise"`, or a weight is negative or not finite.
+        This error is also raised if a score is outside [0, 1] for a method that needs
+        probabilities, or infinite for `"platt"`. For a LazyFrame, errors that depend on its columns
+        or values are raised by `collect`.
 
     See Also
     --------
