@@ -48,7 +48,8 @@ def tie_bounds(
     """Return the range of areas, KS and EER of each curve over all orders of tied rows.
 
     Rows are tied if they have the same score, for example because `compress` rounded their scores.
-    The value of a metric for the original scores is then between the worst and the best value.
+    The value of a metric for the original scores is then between the columns `pessimistic` and
+    `optimistic`.
 
     Parameters
     ----------
@@ -91,17 +92,20 @@ def tie_bounds(
     --------
     compress : Rounds scores, so that tables of predictions become small.
     ties : The tied scores of each curve, and how much they can change the AUC.
-    auc : Has the bounds of the AUC and of partial areas, `auc_pessimistic` and `auc_optimistic`.
+    auc : Also returns the bounds of the AUC and of partial areas.
 
     Notes
     -----
-    The ROC curve of the scores before rounding is in the rectangles between neighboring points of
-    the curve. The optimistic curve has the positives of a tie first, and the pessimistic curve has
-    the negatives first.
+    Each tie is a diagonal segment of the ROC curve. The curve of the scores before rounding is
+    inside the rectangle whose diagonal is this segment. In the optimistic curve, the positives of
+    each tie come before the negatives. In the pessimistic curve, the negatives come first. Both are
+    step curves.
 
-    - `auc`: the areas under these two step curves.
-    - `ks`: the largest TPR - FPR of the curve, and of the upper left corners of the rectangles.
-    - `eer`: the lowest and the highest FPR in the rectangle that the line FPR = 1 - TPR crosses.
+    - `auc`: the areas under the two step curves.
+    - `ks`: `pessimistic` is the largest TPR - FPR at a point of the curve. `optimistic` is the
+      largest TPR - FPR at an upper left corner of a rectangle.
+    - `eer`: the lowest and the highest FPR on the line FPR = 1 - TPR inside the rectangle that this
+      line crosses.
     - `pr_auc`: the integrals of precision over recall along the two step curves.
     - `average_precision`: `optimistic` is the value if all positives of a tie have the same score,
       which is above the scores of the negatives. `pessimistic` is a lower bound of the value if all

@@ -87,8 +87,8 @@ def operating_point(
     """Return the best threshold of each curve by a rule, under constraints.
 
     Rows with `score >= threshold` are predicted positive. Only thresholds in the table are
-    candidates. A threshold that is chosen on some data is fitted to these data: measure its effect
-    on other data, for example with `transfer`.
+    candidates. On the data that were used to choose a threshold, its metrics are too optimistic.
+    Measure them on other data, for example with `transfer`.
 
     Parameters
     ----------
@@ -111,9 +111,10 @@ def operating_point(
         - A named expression over `threshold`, `tp`, `fp`, `fn`, `tn`: its highest value.
     costs : mapping or square matrix, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
-        given are 0. With `prior=`, also costs of pairs of classes, `{("a", "b"): 5}`: the cost of
-        predicting b if the class is a. Errors that are not in the mapping then cost 1. A matrix has
-        a row for each true class and a column for each predicted class, in the order of `prior`.
+        given are 0. With `prior=`, costs of pairs of classes are also allowed: `{("a", "b"): 5}`
+        means that predicting b for a row of class a costs 5. Errors that are not in such a mapping
+        cost 1. A matrix has a row for each true class and a column for each predicted class, in the
+        order of `prior`.
     benefits : mapping of str to float, default None
         Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
         not given are 0.
@@ -126,12 +127,13 @@ def operating_point(
         from classes to numbers that sum to 1. The prevalence of each curve is the share of its
         class.
     subject_to : mapping of str to sequence, default None
-        Constraints: the lowest and highest allowed value of metrics, such as `{"precision":
-        (0.9, 1)}`. None is no limit. Rates are proportions: 5 % is 0.05. `"alerts"` is the number
-        of rows that are predicted positive, `tp + fp`. If the curve was computed with
-        `missing="worst"`, this number contains the unscored negatives at every threshold, because
-        they count as false positives. `"threshold"` is the threshold itself. Rows for which a
-        metric is undefined do not meet the constraint of this metric.
+        Constraints: the lowest and highest allowed value of metrics, such as
+        `{"precision": (0.9, 1)}`. Use None for no limit, as in `(0.9, None)`. Rates are
+        proportions: 5 % is 0.05. `"alerts"` is the number of rows that are predicted positive,
+        `tp + fp`. If the curve was computed with `missing="worst"`, this number contains the
+        unscored negatives at every threshold, because they count as false positives.
+        `"threshold"` is the threshold itself. Rows for which a metric is undefined do not meet the
+        constraint of this metric.
     minimize : bool, default None
         Whether a metric or expression is minimized. By default, a metric is optimized in its better
         direction, and an expression is maximized. Required for metrics without a better direction,
@@ -148,9 +150,9 @@ def operating_point(
         of the curve table, then `n_optima, note`.
 
         - `rule` (String) is the name of the rule.
-        - `value` (Float64) is the metric of the rule at the chosen row: the Youden index, the
-          distance, the mean of FPR and FNR for `"equal_error"`, the cost or the profit per row, the
-          cost per row for `"bayes"`, or the given metric.
+        - `value` (Float64) is the metric or expression of the rule at the chosen row. For the first
+          three rules, this is TPR - FPR, the distance, and the mean of FPR and FNR. For
+          `"expected_cost"` and `"bayes"`, this is the cost per row.
         - `n_optima` (Int64) is the number of rows with the best value. If several rows have the
           best value, the row with the highest threshold is returned. For `"bayes"`, `n_optima` is
           1.
@@ -158,7 +160,8 @@ def operating_point(
         If a rule is undefined, or if no row meets the constraints, `value` and the columns of the
         curve are null and `n_optima` is 0. `note` (String) is null, or the first of these values
         that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        no_solution`. Curves that lack a class have a `note`, also if the rule is defined.
+        no_solution`. Curves without positives or without negatives have a `note` even if the rule
+        is defined.
 
     Raises
     ------
@@ -175,16 +178,16 @@ def operating_point(
     Notes
     -----
     Rounding errors do not affect the choice of a row, because values of a rule are compared exactly
-    or in 12 significant digits.
+    or after rounding to 12 significant digits.
 
     `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn). c_fp is the cost
     of a false positive minus the cost of a true negative, and c_fn is the cost of a false negative
     minus the cost of a true positive. `"bayes"` assumes that scores are calibrated probabilities.
     The other rules do not need this assumption.
 
-    With costs of pairs, c_fn of the curve of class k is the mean cost of predicting another class
-    for a row of class k, and c_fp is the mean cost of predicting class k for a row of another
-    class. Both means are weighted by the shares of the other classes.
+    With costs of pairs of classes, each class k has its own costs. c_fn is the mean cost of
+    predicting another class for a row of class k, and c_fp is the mean cost of predicting class k
+    for a row of another class. Both means are weighted by the shares of the other classes.
 
     References
     ----------

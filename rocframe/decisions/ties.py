@@ -27,7 +27,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     """Return the tied scores of each curve, and how much the order of tied rows can change the AUC.
 
     A tie is a group of positives and negatives with the same score. Each tie is a diagonal segment
-    of the ROC curve. The AUC counts half of the rectangle around this segment.
+    of the ROC curve. The AUC counts half of the rectangle whose diagonal is this segment.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and score that both classes have, in falling order of scores: `*by,
+        One row per group and score that occurs in both classes, sorted by falling score: `*by,
         threshold, auc_change, tied_pos, tied_neg`. Groups without ties have no rows.
 
         - `threshold` (Float64) is the tied score.
@@ -51,8 +51,8 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
           scores. If all positives get higher scores than the negatives, the AUC increases by this
           number. If all positives get lower scores than the negatives, the AUC decreases by this
           number.
-        - `tied_pos` and `tied_neg` are the numbers of positives and negatives with this score, or
-          the sums of weights, with the dtype of the counts.
+        - `tied_pos` and `tied_neg` are the numbers of positives and negatives with this score. With
+          weights, they are the sums of the weights. They have the dtype of `tp` and `fp`.
 
         Only group columns can be null.
 
@@ -63,7 +63,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
 
     See Also
     --------
-    auc : Has the AUC of both extreme orders, `auc_pessimistic` and `auc_optimistic`.
+    auc : Also returns the lowest and highest AUC over all orders of tied rows.
     chart : The option `ties` draws the range of curves for other orders of tied scores.
 
     Notes
@@ -73,8 +73,8 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     curve, the sum of `auc_change` is half of the difference between `auc_optimistic` and
     `auc_pessimistic` of `auc`.
 
-    If the curve was computed with `thresholds=` or `max_error=`, the scores between two thresholds
-    are one tie.
+    If the curve was computed with `thresholds=` or `max_error=`, all scores between two neighboring
+    thresholds are one tie.
 
     References
     ----------

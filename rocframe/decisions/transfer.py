@@ -114,19 +114,20 @@ def transfer(
         row per curve and rule, in the order of the rules.
 
         - `rule` (String) is the name of the rule.
-        - `value_realised` (Float64) is the metric of the rule on the data of this row, to which the
-          threshold is applied.
-        - `value_chosen` (Float64) is the metric of the rule on the data that determined the
-          threshold.
-        - `optimism` (Float64) is the amount by which the metric is better on the data that
-          determined the threshold: `value_chosen - value_realised`, or
-          `value_realised - value_chosen` if low values are better.
+        - `value_realised` (Float64) is the metric of the rule on the data to which the threshold is
+          applied: the data of the curve in this row.
+        - `value_chosen` (Float64) is the metric of the rule on the data that were used to choose
+          the threshold.
+        - `optimism` (Float64) is the amount by which `value_chosen` is better than
+          `value_realised`: `value_chosen - value_realised`, or `value_realised - value_chosen` if
+          low values are better.
         - `threshold` (Float64) is the chosen threshold.
-        - `tp, fp, fn, tn` are the counts of `score >= threshold` on the data of this row.
+        - `tp, fp, fn, tn` are the counts of the curve in this row, with `score >= threshold` as the
+          prediction.
 
         If no threshold was chosen, all these values are null. `note` (String) is null, or the first
         of these values that applies: `no_rows, no_positives, no_negatives, one_positive,
-        one_negative, no_solution`. If a threshold was chosen, `note` describes the data of this
+        one_negative, no_solution`. If a threshold was chosen, `note` describes the curve in this
         row. If no threshold was chosen, `note` describes the data that were used to choose the
         threshold.
 
@@ -144,8 +145,8 @@ def transfer(
 
     Notes
     -----
-    The scores of all folds are compared with the same threshold, so they must be on one scale, as
-    probabilities usually are.
+    A threshold that is chosen on some folds is applied to another fold. The scores of all folds
+    must therefore be on one scale, as probabilities usually are.
 
     The constraints can be violated on the data to which the threshold is applied. To check this,
     compute the metric from the counts, for example the precision as `tp / (tp + fp)`.
@@ -180,7 +181,7 @@ def transfer(
     │ 3    ┆ 0.726316       ┆ 0.749117     ┆ 0.022801  ┆ 0.699855  │
     └──────┴────────────────┴──────────────┴───────────┴───────────┘
 
-    The means and the spread of the threshold over the folds:
+    The mean accuracy and optimism of the folds, and the standard deviation of the threshold:
 
     >>> applied.group_by("model").agg(
     ...     pl.col("value_realised", "optimism").mean(),
@@ -270,8 +271,8 @@ def plan_transfer(
 class Choice(NamedTuple):
     """The chosen threshold of each curve; NaN if there is none.
 
-    `value` is the metric of the rule on the data that determined the threshold. `note` is the
-    reason if a threshold is missing.
+    `value` is the metric of the rule on the data that were used to choose the threshold. `note` is
+    the reason if a threshold is missing.
     """
 
     threshold: NDArray[np.float64]
