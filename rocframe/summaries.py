@@ -83,10 +83,11 @@ def summary(
 
         All statistics are Float64.
 
-        - `auc` is the area under the ROC curve, with ties as 1/2.
+        - `auc` is the area under the ROC curve. A positive and a negative with the same score count
+          1/2.
         - `gini` is 2·AUC - 1.
         - `ks` is the largest TPR - FPR, at least 0.
-        - `eer` is the interpolated FPR at which FPR = 1 - TPR.
+        - `eer` is the FPR at which FPR = 1 - TPR, interpolated between the rows of the curve.
         - `average_precision` and `pr_auc` are two areas under the precision-recall curve, defined
           in `area`.
         - `h_measure` is Hand's H measure with the prior Beta(2, 2).
@@ -122,7 +123,7 @@ def summary(
 
     Notes
     -----
-    In the logarithmic loss, scores of 0 and 1 are replaced by 2⁻⁵² and 1 - 2⁻⁵².
+    In `log_loss`, scores of 0 and 1 are replaced by 2⁻⁵² and 1 - 2⁻⁵², because log(0) is infinite.
 
     References
     ----------

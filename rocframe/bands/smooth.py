@@ -48,10 +48,10 @@ def smooth(
     """Fit a binormal ROC curve to each group by maximum likelihood.
 
     The curve is Φ(a + b·Φ⁻¹(fpr)), where Φ is the distribution function of the standard normal
-    distribution. Scores have a binormal ROC curve if an increasing function transforms them to
-    normal distributions in both classes. `a` is then the difference of the means, and `b` is the
-    standard deviation of the negatives. Both are divided by the standard deviation of the
-    positives.
+    distribution. Scores have this ROC curve if an increasing function transforms them to scores
+    with a normal distribution in each class. For the transformed scores, `a` is the mean of the
+    positives minus the mean of the negatives, and `b` is the standard deviation of the negatives.
+    Both are divided by the standard deviation of the positives.
 
     Parameters
     ----------
@@ -118,9 +118,9 @@ def smooth(
 
     Notes
     -----
-    The scores are converted to ratings, because the fit depends only on their order. Tied rows have
-    the same rating. Neighboring rows of the same class also have the same rating. If a group has
-    more than 1000 ratings, neighboring ratings are merged.
+    The scores are converted to ratings 1, 2, 3, …, because the fit depends only on the order of the
+    scores. Tied rows have the same rating. Neighboring rows of the same class also have the same
+    rating. If a group has more than 1000 ratings, neighboring ratings are merged.
 
     If `b` is not 1, a binormal curve crosses the diagonal. If the crossing point is far from the
     corners of the chart, the binormal model is not suitable.

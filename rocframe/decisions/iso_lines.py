@@ -67,8 +67,8 @@ def iso_lines(
         Prevalence, between 0 and 1, at which costs are computed. By default, the prevalence of the
         table if it was computed with `prevalence=`, else the prevalence of each curve.
     kind : {"roc", "gain", "lift_chart"}, default None
-        Kind of curve, which determines the axes of the line. By default, the kind whose axes are
-        the columns right of `tn`.
+        Kind of curve, which determines the axes of the line. By default, the columns right of `tn`
+        determine the kind.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 

@@ -75,15 +75,16 @@ def relative_superiority(
         prevalence, and c_fn and c_fp are the costs of a false negative and of a false positive. The
         probability cost is π·c_fn / (π·c_fn + (1 - π)·c_fp), as in `cost_curve`. The relative cost
         is c_fp / (c_fp + c_fn), as in `h_measure`, and the cost ratio is c_fp / c_fn, as in `hull`.
-        The relative cost and the cost ratio fall as the probability cost rises.
+        A range with a high probability cost has a low relative cost and a low cost ratio.
 
-        - `largest_difference` (Float64) is the largest advantage in the range: the maximum of the
-          difference between the lowest cost of all other curves and the cost of this curve. Costs
-          are on the scale of `expected_cost` of `cost_curve`. If there is no other curve,
+        - `largest_difference` (Float64) is the largest advantage of the curve in the range. The
+          advantage is the lowest cost of all other curves minus the cost of this curve. Costs are
+          on the scale of `expected_cost` of `cost_curve`. If there is no other curve,
           `largest_difference` is null.
         - `n_best` (Int64) is the number of curves that have the lowest cost in the range. If
-          several curves have the same best point, such as the trivial classifier for extreme costs,
-          `n_best` is above 1, and each of these curves has a row.
+          several curves have the same best point, `n_best` is above 1, and each of these curves has
+          a row. For example, all curves contain the point (0, 0), which is best if a false positive
+          is very expensive.
 
         A curve that never has the lowest cost has no row. A curve that lacks a class has one row,
         in which `n_best` is 0 and all limits are null. `note` (String) is null or `no_rows`,
@@ -190,8 +191,9 @@ def lc_index(
 
         - `best_share` is the probability that the curve is the only one with the lowest cost.
         - `tied_share` is the probability that the curve shares the lowest cost with other curves.
-        - `lc_index` is `best_share` plus the probability of each tie divided by the number of tied
-          curves. The index is between 0 and 1, and the indices of compared curves add up to 1.
+        - `lc_index` is `best_share` plus a part of `tied_share`: if k curves share the lowest cost,
+          each of them gets the probability of these costs divided by k. The index is between 0 and
+          1, and the indices of compared curves add up to 1.
         - `cost_ratio_low`, `cost_ratio_mode` and `cost_ratio_high` are the values of `cost_ratio`.
 
         A curve that lacks a class is not compared. The index, the shares and the prevalence of this
@@ -212,11 +214,11 @@ def lc_index(
     Notes
     -----
     The relative cost c = c_fp / (c_fp + c_fn) has a triangular density, with the maximum at the
-    most likely value and 0 at both ends of the range. The ratio r corresponds to the relative cost
-    r / (1 + r). The difference of the indices of two models is between -1 and 1. The difference is
-    1 if the first model has the lower cost in the complete range, and -1 if the second model has
-    the lower cost in the complete range. The LC index does not depend on the size of differences
-    between costs. `cost_curve` and `relative_superiority` return these differences.
+    most likely value and 0 at both ends of the range. A cost ratio r corresponds to the relative
+    cost r / (1 + r). The difference of the indices of two models is between -1 and 1. The
+    difference is 1 if the first model has the lowest cost for all cost ratios in the range, and -1
+    if the second model has it. The LC index does not depend on how much the costs of the models
+    differ. For these differences, use `cost_curve` or `relative_superiority`.
 
     References
     ----------
