@@ -65,9 +65,9 @@ def fold_auc(
 ) -> FrameT:
     """Compute the mean AUC of the folds of each group, with a confidence interval.
 
-    The result also contains the area under the averaged curve of the folds, and the AUC of all rows
-    of the group, which includes pairs of rows of different folds. Folds without positives or
-    without negatives are excluded from the mean and from the averaged curve.
+    The result also contains the area under the averaged curve of the folds, and the pooled AUC,
+    which also compares rows of different folds. Folds without positives or without negatives are
+    excluded from the mean and from the averaged curve.
 
     Parameters
     ----------
@@ -119,7 +119,8 @@ def fold_auc(
         `*by`, (`model`,) `mean_auc, lower, upper, sd, se, auc_of_mean, pooled_auc, n_curves, n_pos,
         n_neg, n_missing, ci_level, ci_method, note`; one row per group, sorted by group.
 
-        - `sd` is the standard deviation of the areas, with divisor n - 1, and null for one fold.
+        - `sd` is the standard deviation of the areas of the folds, with the divisor `n_curves` - 1.
+          It is null for one fold.
         - `se` and the limits are null if the variance is 0 or, for DeLong's methods, if a fold has
           only one row of a class.
         - `auc_of_mean` is the area under the averaged curve: the mean TPR of the folds at 101
@@ -130,8 +131,9 @@ def fold_auc(
         - `n_pos`, `n_neg` and `n_missing` (Int64) count the rows of all folds.
         - `ci_method` and `note` are String, all other columns Float64.
         - `note` is null, or the first of these values that applies: `no_rows, no_positives,
-          no_negatives, one_positive, one_negative, zero_variance`, then the excluded folds. For
-          example, `left_out:1 (3)` means that 1 fold is excluded, with the key 3.
+          no_negatives, one_positive, one_negative,
+          zero_variance`. The excluded folds follow: `left_out:1 (3)` means that 1 fold, the fold 3,
+          is excluded.
 
     Raises
     ------
@@ -154,9 +156,9 @@ def fold_auc(
     -----
     The intervals are for the fitted models on new test rows. The intervals do not include the
     variation between models fitted on other training rows. The folds are assumed to have no rows in
-    common. If a row is in several folds, as in repeated cross-validation, or occurs once for each
-    class, as in the result of `one_vs_rest`, the limits are too narrow. In this case, use
-    `ci=None`, or `multiclass_auc` for intervals over classes.
+    common. If a row is in several folds, as in repeated cross-validation, the limits are too
+    narrow, so use `ci=None`. The limits are also too narrow if a row occurs once for each class, as
+    in the result of `one_vs_rest`. In this case, use `multiclass_auc`.
 
     References
     ----------

@@ -44,8 +44,8 @@ def pooling_gap(
 
     The pooled AUC is the proportion of all pairs of a positive and a negative row in which the
     positive has the higher score. In a pair within a fold, both scores are from the same model. In
-    a pair between folds, the scores are from different models. Therefore, if all scores of one fold
-    are higher by a constant, the pooled AUC changes, but the mean AUC does not.
+    a pair between folds, the scores are from different models. Therefore, if a constant is added to
+    all scores of one fold, the pooled AUC can change, but the mean AUC does not change.
 
     Parameters
     ----------
@@ -97,14 +97,15 @@ def pooling_gap(
         - `between_auc` and `within_auc` are the AUCs of the pairs between folds and within folds.
 
         - `worst_positives` and `worst_negatives` (String) are the two folds whose pairs have the
-          largest effect: positives of the first fold with negatives of the second fold.
+          largest effect on `gap_between`. The pairs are positives of the first fold with negatives
+          of the second fold.
         - `worst_auc` is the AUC of these pairs, and `worst_gap` is their contribution to
           `gap_between`.
         - `n_curves` (Int64) is the number of folds with both classes.
         - `n_pos`, `n_neg` and `n_missing` (Int64) count all rows.
         - `note` (String) is as in `fold_auc`.
 
-        Each AUC is null if there are no pairs of the type that it describes.
+        An AUC is null if there are no pairs of its type.
 
     Raises
     ------

@@ -137,15 +137,15 @@ def hull_shares(
 
         - `share_on_hull` (Float64) is the share of the resamples in which the model has a vertex of
           the common hull. If a class has fewer than two rows or clusters, the share is null.
-        - `n_vertices` (Int64) is the number of vertices of the model on the hull of the data; null
-          if a class has no rows. The two ends of a curve, at which none or all of the scored rows
-          are predicted positive, are not counted, because they are vertices for all models. A
-          vertex of several models is counted for each of these models.
+        - `n_vertices` (Int64) is the number of vertices of the model on the common hull of the
+          data, without resampling; null if a class has no rows. Thresholds at which none or all of
+          the scored rows are predicted positive are not counted, because they are vertices for all
+          models. A vertex of several models is counted for each of these models.
         - `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of rows and of resamples.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           no_positives, no_negatives, one_positive, one_negative, redrawn, unmatched`. `redrawn:12`
           means that 12 resamples had no row of one class and were drawn again. `unmatched:3` means
-          that 3 rows were left out.
+          that 3 rows were left out by `unmatched="drop"`.
 
     Raises
     ------

@@ -50,11 +50,11 @@ def h_measure(
 ) -> FrameT:
     """Compute the H measure of each group.
 
-    The H measure compares the expected loss of the scores with the expected loss of the better one
-    of two trivial classifiers, which predict the same class for all rows. Both losses are means
-    over a distribution of the costs of errors, which is the same for all models. The H measure is 1
-    for a perfect model, and 0 for a model that is not better than the trivial classifiers for any
-    cost.
+    The H measure compares the expected loss of the scores with the expected loss of trivial
+    classifiers. A trivial classifier predicts the same class for all rows. An expected loss is the
+    mean loss over a distribution of the costs of errors. This distribution does not depend on the
+    model. The H measure is 1 for a perfect model, and 0 for a model that is never better than the
+    trivial classifiers.
 
     Parameters
     ----------
@@ -103,9 +103,10 @@ def h_measure(
 
         - `h_measure` (Float64) is 1 - `expected_loss` / `trivial_loss`. The H measure is between 0
           and 1. With `missing="worst"`, the H measure can be below 0.
-        - `expected_loss` (Float64) is the mean over c of the lowest loss of all thresholds. The
-          loss of a threshold, per row, is (1 - π)·c·FPR + π·(1 - c)·FNR.
-        - `trivial_loss` (Float64) is the same mean for the better trivial classifier.
+        - `expected_loss` (Float64) is the mean, over the distribution of c, of the loss of the best
+          threshold for each c. The loss per row of a threshold is (1 - π)·c·FPR + π·(1 - c)·FNR.
+        - `trivial_loss` (Float64) is the mean, over the same distribution, of the loss of the
+          better trivial classifier for each c.
         - `prior_a` and `prior_b` (Float64) are the parameters of the beta distribution.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but
           not by `weight`.

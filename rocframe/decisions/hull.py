@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> FrameT:
     """Return the convex hull of each ROC curve, or of several curves together.
 
-    A point below the hull is not optimal for any costs and any prevalence. For a random choice
-    between the thresholds of two neighboring vertices, the expected FPR and TPR are a point on the
-    line between the vertices.
+    For all costs and prevalences, a vertex of the hull is at least as good as a point below the
+    hull. A point on the line between two neighboring vertices is the expected FPR and TPR of a
+    random choice between their thresholds (see `mix`).
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     DataFrame or LazyFrame
         One row per vertex, in the order of rising false positive rates: `*by`, the columns of the
         curve table, then `slope_low, slope_high, cost_ratio_low, cost_ratio_high, prevalence_low,
-        prevalence_high, note`, then the column `across` if it is given. The first and the last row
-        of a curve are vertices. Rows on a line between two vertices are not vertices.
+        prevalence_high, note`. With `across="model"`, the last column is `model`. The first and the
+        last row of a curve are vertices. Rows on a line between two vertices are not vertices.
 
         Six columns (Float64) contain the range in which a vertex is optimal, on three scales:
 
@@ -74,9 +74,10 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
         The six columns are null if the curve lacks a class. `note` (String) is null or `no_rows`,
         `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
-        A curve whose name is not in the column `across` of the result is not optimal for any costs.
-        If several curves contain a vertex, such as (0, 0), the column contains the first name in
-        sort order.
+        With `across="model"`, the column `model` is the model that has the vertex. If several
+        models have a vertex, such as (0, 0), the column contains the first name in sort order. A
+        model that is not in this column is not needed for any costs: another model is at least as
+        good.
 
     Raises
     ------
@@ -93,8 +94,8 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     -----
     The slope of the hull between two vertices is the likelihood ratio of the scores between their
     thresholds: the share of the positives with these scores, divided by the share of the negatives
-    with these scores. The likelihood ratio times the odds of the prevalence is the odds of the
-    event rate that isotonic regression estimates.
+    with these scores. Isotonic regression estimates the event rate of these scores. The odds of
+    this event rate are the likelihood ratio times π / (1 - π), where π is the prevalence.
 
     The thresholds and counts of a common hull belong to several curves. A common hull is therefore
     not a curve table: `area` and other functions can raise an error for a common hull. The area
