@@ -1,4 +1,4 @@
-"""A layered Altair chart with fewer copies of its layers."""
+"""A layered Altair chart that copies its layers less often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The resolution to which scores are rounded: a check of the options, as one record."""
+"""Options for the rounding of scores, checked and parsed into one record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Select points of long lines so that straight lines between them are within a tolerance.
+"""Select points of a long line, so that the line between them differs by at most a tolerance.
 
 The points of all lines are concatenated in arrays. Line i has the points `starts[i]` to
 `starts[i + 1] - 1`.
