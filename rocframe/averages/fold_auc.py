@@ -126,14 +126,12 @@ def fold_auc(
         - `auc_of_mean` is the area under the averaged curve: the mean TPR of the folds at 101
           values of the FPR.
         - `pooled_auc` is the AUC of all rows of the group.
-
         - `n_curves` (Int64) is the number of folds with both classes.
         - `n_pos`, `n_neg` and `n_missing` (Int64) count the rows of all folds.
         - `ci_method` and `note` are String, all other columns Float64.
         - `note` is null, or the first of these values that applies: `no_rows, no_positives,
-          no_negatives, one_positive, one_negative,
-          zero_variance`. The excluded folds follow: `left_out:1 (3)` means that 1 fold, the fold 3,
-          is excluded.
+          no_negatives, one_positive, one_negative, zero_variance`. If folds are excluded, their
+          number and names follow: `left_out:1 (3)` means that one fold is excluded, the fold 3.
 
     Raises
     ------

@@ -47,8 +47,8 @@ class StoredPredictions:
     """The compressed predictions of a window of a store, and the options of their evaluation.
 
     `provenance` is the metadata of the tables. `columns` are the group columns of the store, and
-    the columns of the logs of this run that the store does not contain.
-    `summary` describes the store and its changes, and `warnings` name logs that need attention.
+    the columns of the logs of this run that the store does not contain. `summary` describes the
+    store and its changes, and `warnings` name logs that need attention.
     """
 
     predictions: pl.DataFrame
