@@ -95,9 +95,8 @@ def pooling_gap(
           fold has more pairs, but all folds have the same weight in the mean.
         - `between_share` is the proportion of pairs that are between folds.
         - `between_auc` and `within_auc` are the AUCs of the pairs between folds and within folds.
-
         - `worst_positives` and `worst_negatives` (String) are the two folds whose pairs have the
-          largest effect on `gap_between`. The pairs are positives of the first fold with negatives
+          largest effect on `gap_between`. Each pair is a positive of the first fold and a negative
           of the second fold.
         - `worst_auc` is the AUC of these pairs, and `worst_gap` is their contribution to
           `gap_between`.

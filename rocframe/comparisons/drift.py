@@ -193,8 +193,8 @@ def drift(
     ColumnTypeError
         If a group column has another dtype in the table `reference`.
     ScoreError
-        If `compress` has rounded the scores of the windows of a group, or of the table `reference`,
-        to different resolutions.
+        If `compress` has rounded the compared scores of a group to different resolutions. The
+        scores of a table `reference` are compared with the scores of all windows.
 
     See Also
     --------
