@@ -114,24 +114,31 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
 
     @classmethod
     def compose(
-        cls, argument: str, column: object, available: Iterable[str], *, noun: str = "column"
+        cls,
+        argument: str,
+        column: object,
+        available: Iterable[str],
+        *,
+        noun: str = "column",
+        hint: str | None = None,
     ) -> MissingColumnError:
         """Return an error that lists the columns of the frame, and suggests the most similar name.
 
-        `noun` is the word for the listed names, such as "column" or "key".
+        `noun` is the word for the listed names, such as "group column".
         """
         names = list(available)
-        guess = get_close_matches(str(column), names, n=1)
-        hint = f"\nDid you mean {argument}={guess[0]!r}?" if guess else ""
+        lines = [
+            f"{argument}={column!r}: the frame has no {noun} of this name.",
+            f"The frame has: {format_list(names, most=30) or f'no {noun}s'}.",
+        ]
         if argument in {"label", "score"} and CURVE_TABLE.issubset(names):
-            hint = (
-                "\nThis frame is a curve table. Pass the predictions, or use a function that reads "
+            lines.append(
+                "This frame is a curve table. Pass the predictions, or use a function that reads "
                 "curve tables, such as area, at or hull."
             )
-        return cls(
-            f"{argument}={column!r}: the frame has no {noun} of this name.\n"
-            f"The frame has: {format_list(names, most=30) or f'no {noun}s'}.{hint}"
-        )
+        elif guess := get_close_matches(str(column), names, n=1):
+            lines.append(f"Did you mean {argument}={guess[0]!r}?")
+        return cls("\n".join(lines if hint is None else [*lines, hint]))
 
 
 class RepeatedNameError(RocframeError, ValueError):

@@ -31,10 +31,10 @@ from rocframe.table_arguments import (
     is_arrow_table,
     read_arrow_table,
 )
-from rocframe.text import format_value, join_names
+from rocframe.text import format_list, format_value, join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
 
 class NotGiven(Enum):
@@ -242,9 +242,6 @@ def parse_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
     return tuple(names)
 
 
-DEFAULT_OVER = "fold"
-
-
 def check_group_columns(
     by: Sequence[str], available: Iterable[str], table: Sequence[str], argument: str = "by"
 ) -> None:
@@ -262,13 +259,31 @@ def check_group_columns(
             raise ReservedColumnError.compose(name, table, argument)
 
 
-def missing_over(
-    name: str | None, available: Iterable[str], *, noun: str = "column"
-) -> MissingColumnError:
-    """Return an error for a missing column `over`, with a hint if `over` is the default."""
-    error = MissingColumnError.compose("over", name, available, noun=noun)
-    hint = '\nThe default is over="fold". Pass the column of the folds as over=.'
-    return MissingColumnError(f"{error}{hint if name == DEFAULT_OVER else ''}")
+def check_group_column(
+    argument: str, name: object, by: Sequence[str], columns: Collection[str]
+) -> None:
+    """Raise an error if the column `name` of an argument is not a group column of the table.
+
+    `columns` are all columns of the table.
+    """
+    if name in by:
+        return
+    if name in columns:
+        groups = (
+            f"Group columns of the table: {format_list(by)}."
+            if by
+            else "The table has no group columns."
+        )
+        problem = "expected a group column of the table"
+        raise OptionValueError.compose(argument, name, problem, groups)
+    hint = over_hint(name) if argument == "over" else None
+    raise MissingColumnError.compose(argument, name, by, noun="group column", hint=hint)
+
+
+def over_hint(name: object) -> str | None:
+    """Return a hint for a missing column `over` if its name is the default of the argument."""
+    default = 'The default is over="fold". Pass the column of the folds as over=.'
+    return default if name == "fold" else None
 
 
 def group_dtypes(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:

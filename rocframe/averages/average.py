@@ -29,12 +29,11 @@ from rocframe.inference.notes import counted_note, join_notes
 from rocframe.kernel.resample import stream_keys
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE, kind_of
-from rocframe.options import check_group_columns, missing_over, public
+from rocframe.options import check_group_column, check_group_columns, public
 from rocframe.rates import Settings
 from rocframe.schemas.averages import POOLED_CURVE, mean_columns
 from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
 from rocframe.schemas.curves import SIMPLIFICATION
-from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -372,7 +371,7 @@ def average(
         table = curve_layout(schema, by, ())
         curve_kind = kind_of(list(schema), kind)
         for name in options.over:
-            _check_key(name, table)
+            check_group_column("over", name, table.by, schema)
         rest = tuple(name for name in table.by if name not in options.over)
         rescaled = table.has_prevalence
         plan = None if options.pools_curves else options.plan(curve_kind, rescaled=rescaled)
@@ -428,18 +427,6 @@ DEFAULTS = {
     for name, parameter in signature(average).parameters.items()
     if name in signature(parse_average_options).parameters
 }
-
-
-def _check_key(name: str, table: CurveLayout) -> None:
-    """Raise an error if `over` is not a group column of the curves."""
-    if name in table.by:
-        return
-    if name in table.row:
-        keys = (
-            f"Keys of the table: {format_list(table.by)}." if table.by else "The table has no keys."
-        )
-        raise OptionValueError.compose("over", name, "this column is not a key of the table", keys)
-    raise missing_over(name, table.by, noun="key")
 
 
 def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | None) -> None:

@@ -32,10 +32,10 @@ from rocframe.kernel.interpolate import interpolate_in_groups
 from rocframe.kernel.resample import stream_keys
 from rocframe.kernel.threads import split_groups
 from rocframe.options import (
+    check_group_column,
     check_group_columns,
     check_supported,
     group_dtypes,
-    missing_over,
     parse_grid,
     parse_names,
 )
@@ -94,8 +94,7 @@ def plan_calibration_average(
             hint = "This column must be numeric. Compute the table with .roc.calibration(…)."
             raise ColumnTypeError.compose("curves", name, schema[name], hint)
     for name in options.over:
-        if name not in keys:
-            raise missing_over(name, keys, noun="key")
+        check_group_column("over", name, keys, schema)
     rest = tuple(name for name in keys if name not in options.over)
     dtypes = group_dtypes(keys, schema)
     check_group_columns(rest, dtypes, (*AVERAGE, "side"))

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.thinning import evenly_ranked_rows
-from rocframe.errors import OptionValueError
+from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import build_table, column, lazy_plan
 from rocframe.inference.notes import counted_note
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import group_starts, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
-from rocframe.options import missing_over, to_float
+from rocframe.options import over_hint, to_float
 from rocframe.text import format_values
 
 if TYPE_CHECKING:
@@ -355,7 +355,8 @@ def check_key_columns(
     def check(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         for name in over:
             if name not in schema:
-                raise missing_over(name, list(schema))
+                hint = over_hint(name)
+                raise MissingColumnError.compose("over", name, schema, hint=hint)
         return plan
 
     return lazy_plan("predictions", predictions).pipe_with_schema(check)

@@ -320,7 +320,7 @@ def parse_over(over: object) -> tuple[str, ...]:
     several = [over] if isinstance(over, str) or not hasattr(over, "__iter__") else [*over]
     if not several or not all(isinstance(name, str) for name in several):
         raise OptionValueError.compose(
-            "over", over, "expected the name of one or more keys", 'Use, for example, over="fold".'
+            "over", over, "expected the names of group columns", 'Use, for example, over="fold".'
         )
     return parse_names(several)  # type: ignore[arg-type]
 
@@ -331,7 +331,7 @@ def parse_test_per_train(given: object, over: Sequence[str], interval: str | Non
         if interval == "corrected" and len(over) > 1:
             raise OptionValueError(
                 'test_per_train: interval="corrected" requires the ratio of test rows to training '
-                "rows, which is unknown if over= names several keys.\nFor repeated ten-fold "
+                "rows, which is unknown if over= names several columns.\nFor repeated ten-fold "
                 'cross-validation, use test_per_train=1/9. Or use interval="t", which is for '
                 "independent test sets, or interval=None."
             )

@@ -19,11 +19,11 @@ from rocframe.charts.labels import (
     tooltip,
 )
 from rocframe.charts.style import COLORS, color_scale
-from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
+from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.frames import number_distinct_rows
-from rocframe.options import NOT_GIVEN, NotGiven, parse_names
+from rocframe.options import NOT_GIVEN, NotGiven, check_group_column, parse_names
 from rocframe.schemas.columns import MODEL
-from rocframe.text import format_list, join_first
+from rocframe.text import join_first
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -335,16 +335,7 @@ def choose_channels(
     column_options += [("facet", facet)] if facet is not None else []
     column_options += [("color", color)] if isinstance(color, str) else []
     for argument, name in column_options:
-        if name in by:
-            continue
-        if name not in columns:
-            raise MissingColumnError.compose(argument, name, by or columns)
-        hint = (
-            f"Group columns of the table: {format_list(by)}."
-            if by
-            else "The table has no group columns."
-        )
-        raise OptionValueError.compose(argument, name, "expected a group column of the table", hint)
+        check_group_column(argument, name, by, columns)
     names = [name for _, name in column_options]
     for name in details:
         if names.count(name) > 1:

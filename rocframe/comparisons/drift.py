@@ -305,9 +305,10 @@ def plan_windows(
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         if over not in schema:
-            error = MissingColumnError.compose("over", over, schema)
-            hint = '\nThe default is over="window", a column that rf.windows adds to a table.'
-            raise MissingColumnError(f"{error}{hint if over == WINDOW else ''}")
+            hint = 'The default is over="window", a column that rf.windows adds to a table.'
+            raise MissingColumnError.compose(
+                "over", over, schema, hint=hint if over == WINDOW else None
+            )
         has_ends = over == WINDOW and WINDOW_END in schema
         names = WINDOW_COLUMNS if has_ends else (over,)
         by = parse_names(roles.by)
@@ -357,11 +358,10 @@ def _reference_rows(
         if not isinstance(name, str) or name not in schema:
             continue
         if name not in found:
-            error = MissingColumnError.compose("reference", name, found)
-            if name == roles.count:
-                hint = "Compress the reference in the same way as the predictions."
-                raise MissingColumnError(f"{error}\n{hint}")
-            raise error
+            hint = "Compress the reference in the same way as the predictions."
+            raise MissingColumnError.compose(
+                "reference", name, found, hint=hint if name == roles.count else None
+            )
     check_keys("reference", found, schema, [name for name in by if name in schema])
     if roles.count is NOT_GIVEN and "count" in found:
         hint = 'For count="count", compress the predictions in the same way as the reference.'

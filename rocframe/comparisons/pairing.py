@@ -204,11 +204,11 @@ def bind_pairing(
         )
     check_group_columns(bound.by, schema, table)
     if between not in schema:
-        error = MissingColumnError.compose("between", between, schema)
-        raise MissingColumnError(
-            f"{error}\nIn a long table, between= names the column of models. For models side by "
-            'side, pass their score columns, such as score=["a", "b"].'
+        hint = (
+            "In a long table, between= names the column of models. For models side by side, pass "
+            'their score columns, such as score=["a", "b"].'
         )
+        raise MissingColumnError.compose("between", between, schema, hint=hint)
     if between in bound.by:
         raise OptionValueError.compose(
             "between",

@@ -91,8 +91,8 @@ class ClassCosts:
 def check_class_key(by: Iterable[str]) -> None:
     """Raise an error if the key columns of a curve table do not include `class`."""
     if CLASS_KEY not in by:
-        error = MissingColumnError.compose("prior", CLASS_KEY, list(by), noun="key")
-        raise MissingColumnError(f'{error}\nCompute the curves with by=["class"] to use prior=.')
+        hint = 'Compute the curves with by=["class"] to use prior=.'
+        raise MissingColumnError.compose("prior", CLASS_KEY, by, noun="group column", hint=hint)
 
 
 def _parse_prior(prior: object) -> dict[Any, float]:

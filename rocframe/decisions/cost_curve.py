@@ -10,7 +10,6 @@ import polars as pl
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.locate import round_values
 from rocframe.curves.table import curve_layout, number_keys, read_curves
-from rocframe.errors import MissingColumnError
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -23,7 +22,7 @@ from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
 from rocframe.kernel.groups import group_starts, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
-from rocframe.options import check_supported, parse_grid, public
+from rocframe.options import check_group_column, check_supported, parse_grid, public
 from rocframe.rates import TOTALS
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.schemas.decisions import COST_CURVE, COST_CURVE_ACROSS
@@ -175,8 +174,8 @@ def cost_curve(
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, tuple(columns))
-        if across is not None and across not in table.by:
-            raise MissingColumnError.compose("across", across, table.by)
+        if across is not None:
+            check_group_column("across", across, table.by, schema)
         keys = tuple(name for name in table.by if name != across)
 
         def compute(frame: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,6 @@ import polars as pl
 from rocframe.curves.convex_hull import common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
 from rocframe.curves.table import check_new_columns, curve_layout, number_keys, read_curves
-from rocframe.errors import MissingColumnError
 from rocframe.frames import (
     as_input_frame,
     build_column,
@@ -21,7 +20,7 @@ from rocframe.frames import (
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
 from rocframe.kernel.groups import is_run_start
-from rocframe.options import public
+from rocframe.options import check_group_column, public
 from rocframe.rates import TOTALS
 from rocframe.schemas.decisions import HULL_COLUMNS
 
@@ -145,8 +144,8 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, tuple(HULL_COLUMNS))
         check_new_columns(table, HULL_COLUMNS, "hull")
-        if across is not None and across not in table.by:
-            raise MissingColumnError.compose("across", across, table.by)
+        if across is not None:
+            check_group_column("across", across, table.by, schema)
         keys = tuple(name for name in table.by if name != across)
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from rocframe.curves.locate import round_values
 from rocframe.curves.segment import confusion_counts, interpolated_values, segment_root
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.hull import common_hulls
-from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
+from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -28,7 +28,7 @@ from rocframe.inputs.roles import TYPE_CHECKS, resolve_column
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import group_starts
 from rocframe.metric_options import parse_metric
-from rocframe.options import parse_integer, public
+from rocframe.options import check_group_column, parse_integer, public
 from rocframe.rates import TOTALS, Settings
 from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
 from rocframe.schemas.curves import MIX
@@ -150,8 +150,8 @@ def mix(
         models = [(name, dtype) for name, dtype in schema.items() if name == across]
         columns = mixture_columns(*models)
         table = curve_layout(schema, by, tuple(name for name in columns if name != across))
-        if across is not None and across not in table.by:
-            raise MissingColumnError.compose("across", across, table.by)
+        if across is not None:
+            check_group_column("across", across, table.by, schema)
         keys = {name: dtype for name, dtype in table.keys.items() if name != across}
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:

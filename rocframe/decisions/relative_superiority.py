@@ -13,11 +13,11 @@ import numpy as np
 from rocframe.curves.table import curve_layout, number_keys, read_curves
 from rocframe.decisions.cost_curve import EnvelopeLines, expand_ranges
 from rocframe.decisions.hull import common_hulls, optimal_ranges
-from rocframe.errors import MissingColumnError, OptionValueError
+from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.groups import group_starts
-from rocframe.options import parse_fraction, public, to_floats
+from rocframe.options import check_group_column, parse_fraction, public, to_floats
 from rocframe.rates import TOTALS
 from rocframe.schemas.decisions import LC_INDEX_COLUMNS, SUPERIORITY_COLUMNS
 
@@ -288,8 +288,7 @@ def _compare_costs(
 
     def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(columns, by, tuple(schema))
-        if across not in table.by:
-            raise MissingColumnError.compose("across", across, table.by)
+        check_group_column("across", across, table.by, columns)
         return through_node(
             plan.select(table.count_columns),
             lambda frame: build(read_curves(frame, table)),

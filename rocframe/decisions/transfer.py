@@ -24,7 +24,7 @@ from rocframe.frames import (
 )
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.threads import run_parallel
-from rocframe.options import check_supported, missing_over, public
+from rocframe.options import check_group_column, check_supported, public
 from rocframe.rates import CONFUSION
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.schemas.decisions import RULE, TRANSFER
@@ -253,8 +253,8 @@ def plan_transfer(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         new_columns = columns(schema.get("tp", pl.Int64()))
         table = curve_layout(schema, by, tuple(new_columns))
-        if keys is None and over not in table.by:
-            raise missing_over(over, table.by, noun="group column")
+        if keys is None:
+            check_group_column("over", over, table.by, schema)
         check_keys("chosen", keys or {}, table.keys, keys or {}, noun="curves")
         return through_node(
             plan.select(table.count_columns),

@@ -206,9 +206,8 @@ def parse_fit(fit: object) -> tuple[str, ...]:
 def _check_keys(fit: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> None:
     """Raise an error if a group column of the fit is missing, or has another dtype."""
     if MODEL in keys and MODEL not in schema:
-        error = MissingColumnError.compose("fit", MODEL, schema)
         hint = "For several columns of scores, use score=[…], as in fit_calibration."
-        raise MissingColumnError(f"{error}\n{hint}")
+        raise MissingColumnError.compose("fit", MODEL, schema, hint=hint)
     check_keys("fit", fit.schema, schema, keys)
 
 

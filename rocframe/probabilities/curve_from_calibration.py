@@ -271,7 +271,7 @@ def calibration_layout(
     name of one of the `new_columns` of the result.
     """
     if by is None and "bin" not in schema:
-        raise _no_calibration_table("bin", schema)
+        raise MissingColumnError.compose("table", "bin", schema, hint=MAKE_BINS)
     names = list(schema)
     keys = names[: names.index("bin")] if by is None else list(parse_names(by))
     check_group_columns(keys, schema, new_columns)
@@ -281,7 +281,7 @@ def calibration_layout(
         if name not in schema:
             if name == density:
                 raise MissingColumnError.compose(argument, name, schema)
-            raise _no_calibration_table(name, schema)
+            raise MissingColumnError.compose("table", name, schema, hint=MAKE_BINS)
         if not schema[name].is_numeric():
             hint = f"This column must be numeric. {MAKE_BINS}"
             raise ColumnTypeError.compose(argument, name, schema[name], hint)
@@ -291,12 +291,6 @@ def calibration_layout(
         count=pl.Int64() if density is None and schema[mass].is_integer() else pl.Float64(),
         is_density=density is not None,
     )
-
-
-def _no_calibration_table(name: str, schema: Mapping[str, pl.DataType]) -> MissingColumnError:
-    """Return an error for a table that is not a calibration table."""
-    error = MissingColumnError.compose("table", name, schema)
-    return MissingColumnError(f"{error}\n{MAKE_BINS}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

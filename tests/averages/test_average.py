@@ -311,7 +311,7 @@ def test_the_corrected_interval_uses_test_per_train():
         rf.average(several, over=["again", "fold"])
     assert str(caught.value) == (
         'test_per_train: interval="corrected" requires the ratio of test rows to training rows, '
-        "which is unknown if over= names several keys.\nFor repeated ten-fold cross-validation, "
+        "which is unknown if over= names several columns.\nFor repeated ten-fold cross-validation, "
         'use test_per_train=1/9. Or use interval="t", which is for independent test sets, or '
         "interval=None."
     )
@@ -532,14 +532,17 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
             ),
         ),
         ({"level": 1}, "level=1: expected a number above 0 and below 1."),
-        ({"over": []}, "over=[]: expected the name of one or more keys.\nUse, for example, over="),
+        ({"over": []}, "over=[]: expected the names of group columns.\nUse, for example, over="),
         (
             {"over": "tpr"},
-            "over='tpr': this column is not a key of the table.\nKeys of the table: 'fold'.",
+            (
+                "over='tpr': expected a group column of the table.\n"
+                "Group columns of the table: 'fold'."
+            ),
         ),
         (
             {"over": "flod"},
-            "over='flod': the frame has no key of this name.\nThe frame has: 'fold'.",
+            "over='flod': the frame has no group column of this name.\nThe frame has: 'fold'.",
         ),
         (
             {"interval": "t", "test_per_train": 0.1},
@@ -755,6 +758,6 @@ def test_the_error_of_a_missing_default_key_lists_the_keys():
     with pytest.raises(rf.MissingColumnError) as caught:
         rf.average(by_model)
     assert str(caught.value) == (
-        "over='fold': the frame has no key of this name.\nThe frame has: 'model'.\n"
+        "over='fold': the frame has no group column of this name.\nThe frame has: 'model'.\n"
         'The default is over="fold". Pass the column of the folds as over=.'
     )

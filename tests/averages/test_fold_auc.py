@@ -276,7 +276,7 @@ def test_an_unknown_fold_column_raises(frame, verb):
     )
     with pytest.raises(rf.OptionValueError) as caught:
         verb(frame(TABLE), "label", "score", over=None)
-    assert str(caught.value).startswith("over=None: expected the name of one or more keys.")
+    assert str(caught.value).startswith("over=None: expected the names of group columns.")
 
 
 def test_the_influence_curve_with_weights_raises():

@@ -713,7 +713,7 @@ def test_an_error_for_an_unknown_channel_column_suggests_a_column(by_model, argu
     with pytest.raises(rf.MissingColumnError) as caught:
         rf.chart(by_model, **{argument: "modle"})
     assert str(caught.value).startswith(
-        f"{argument}='modle': the frame has no column of this name."
+        f"{argument}='modle': the frame has no group column of this name."
     )
     assert str(caught.value).endswith(f"Did you mean {argument}='model'?")
 

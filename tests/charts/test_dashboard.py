@@ -380,7 +380,7 @@ def test_the_threshold_of_equal_curves_starts_at_the_largest_difference_of_their
         ({"costs": {"fp": 0}}, "costs['fp']=0: expected a finite number above 0."),
         ({"costs": {"fn": 5}}, "costs['fp']=0: expected a finite number above 0."),
         ({"costs": {"tp": 1}}, "costs='tp': "),
-        ({"color": "fold"}, "color='fold': the frame has no column of this name."),
+        ({"color": "fold"}, "color='fold': the frame has no group column of this name."),
         ({"color": "tp"}, "color='tp': expected a group column of the table."),
         ({"by": "fold"}, "by='fold': the frame has no column of this name."),
     ],

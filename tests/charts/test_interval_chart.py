@@ -123,7 +123,9 @@ def test_panels_have_the_values_of_a_group(vote):
     assert len(encodings(chart, "y")[0]["scale"]["domain"]) == 6
     with pytest.raises(rf.MissingColumnError) as caught:
         table.roc.chart(facet="modle")
-    assert str(caught.value).startswith("facet='modle': the frame has no column of this name.")
+    assert str(caught.value).startswith(
+        "facet='modle': the frame has no group column of this name."
+    )
 
 
 def test_lines_are_in_the_order_of_the_table(areas):
