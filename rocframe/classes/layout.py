@@ -314,8 +314,8 @@ def _checked_label(
             raise LabelError(
                 f"label={name!r}: no row has a score for these labels: {format_list(unknown)}.\n"
                 f"Classes with a score: {present or 'none'}.\n"
-                "Add rows with their scores, or use .filter() to remove the instances with these "
-                "labels."
+                "Add rows with the scores of these classes, or use .filter() to remove the "
+                "instances with these labels."
             )
         return labels
 

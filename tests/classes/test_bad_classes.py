@@ -43,7 +43,8 @@ BY_LABEL = "Name each class by its label, such as scores={0: 'p0', 1: 'p1'} for 
 
 NO_ROW = (
     "label='truth': no row has a score for these labels: 'z'.\nClasses with a score: 'a', 'b'.\n"
-    "Add rows with their scores, or use .filter() to remove the instances with these labels."
+    "Add rows with the scores of these classes, or use .filter() to remove the instances with "
+    "these labels."
 )
 STRANGE = MELTED.with_columns(truth=pl.col("truth").replace("a", "z"))
 ODD = 2**53 + pl.Series([0, 1, 0])
