@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isnan
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -11,11 +10,11 @@ import polars as pl
 from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.display import CurveCounts
 from rocframe.curves.simplified_rows import area_change, simplified_rows
-from rocframe.curves.table import check_ends, curve_layout, read_curves
-from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
+from rocframe.curves.table import check_ends, check_new_columns, curve_layout, read_curves
+from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, check_keys, column, lazy_plan, through_node
 from rocframe.kinds import SCALED_AXES, kind_of, scale_of
-from rocframe.options import parse_fraction, public, to_floats
+from rocframe.options import parse_fraction, parse_numbers, public, to_floats
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.schemas.curves import SIMPLIFICATION
 
@@ -144,13 +143,7 @@ def simplify(
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, tuple(SIMPLIFICATION))
-        for name in SIMPLIFICATION:
-            if name in table.row:
-                raise BrokenCurveError.compose(
-                    f"curves: the table already has a column {name!r}, which simplify adds",
-                    f"Pass the full curves, or rename the column, for example with "
-                    f".rename({{{name!r}: {name + '_before'!r}}}).",
-                )
+        check_new_columns(table, SIMPLIFICATION, "simplify")
         shape = kind_of(list(schema), kind)
         axes_scale = scale_of(shape, scale)
         if axes_scale == "log" and len(SCALED_AXES["log"][shape.name]) > 1:
@@ -210,15 +203,14 @@ def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
     """Return the thresholds in the option `keep`, or the table of operating points."""
     if isinstance(keep, pl.DataFrame):
         return [], keep
-    values = None if isinstance(keep, pl.LazyFrame) else to_floats(keep)
-    if values is None or any(map(isnan, values)):
-        raise OptionValueError.compose(
+    if isinstance(keep, pl.LazyFrame) or to_floats(keep) is None:
+        raise OptionValueError.unexpected_type(
             "keep",
-            keep if values is not None else type(keep).__name__,
-            "expected thresholds, or a DataFrame of operating points",
-            "Pass a threshold, a list of thresholds, or a DataFrame returned by .roc.at(…).",
+            keep,
+            "a threshold, a list of thresholds or a DataFrame of operating points",
+            "Use, for example, keep=0.5 or keep=curves.roc.at(fpr=0.1).",
         )
-    return values, None
+    return parse_numbers("keep", keep, example="0.5"), None
 
 
 def _check_keep_table(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> None:

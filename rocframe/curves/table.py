@@ -108,8 +108,8 @@ def check_new_columns(table: CurveLayout, new_columns: Iterable[str], function: 
         if name in table.row:
             raise BrokenCurveError.compose(
                 f"curves: the table already has a column {name!r}, which {function} adds",
-                "Rename this column, for example with "
-                f".rename({{{name!r}: {name + '_metric'!r}}}).",
+                "Pass a table without this column, or rename the column, for example with "
+                f".rename({{{name!r}: {name + '_before'!r}}}).",
             )
 
 

@@ -288,7 +288,8 @@ def test_class_metrics_needs_a_class_key_shares_and_new_names():
             lambda: rf.class_metrics(table, "accuracy", prior=PRIOR),
             (
                 "curves: the table already has a column 'accuracy', which class_metrics adds.\n"
-                "Rename this column, for example with .rename({'accuracy': 'accuracy_metric'})."
+                "Pass a table without this column, or rename the column, for example with "
+                ".rename({'accuracy': 'accuracy_before'})."
             ),
         ),
         (

@@ -395,9 +395,22 @@ def test_curve_with_max_error_equals_simplify(kind, options, by):
             {"scale": "log", "kind": "det"},
             "scale='log': Detection error trade-off charts have two logarithmic axes, on which",
         ),
-        ({"keep": "a"}, "keep='str': expected thresholds, or a DataFrame of operating points.\n"),
-        ({"keep": [float("nan")]}, "keep=[nan]: expected thresholds"),
-        ({"keep": pl.LazyFrame({"threshold": [1.0]})}, "keep='LazyFrame': expected thresholds"),
+        (
+            {"keep": "a"},
+            (
+                "keep: expected a threshold, a list of thresholds or a DataFrame of operating "
+                "points, but this is a str.\n"
+                "Use, for example, keep=0.5 or keep=curves.roc.at(fpr=0.1)."
+            ),
+        ),
+        ({"keep": [float("nan")]}, "keep=[nan]: a value is NaN.\nRemove NaN."),
+        (
+            {"keep": pl.LazyFrame({"threshold": [1.0]})},
+            (
+                "keep: expected a threshold, a list of thresholds or a DataFrame of operating "
+                "points, but this is a polars LazyFrame."
+            ),
+        ),
         ({"keep": pl.DataFrame({"value": [1.0]})}, "keep='threshold': the frame has no column"),
     ],
     ids=lambda value: None if isinstance(value, str) else "-".join(value),
