@@ -332,7 +332,7 @@ def auc_table(
                 keys=stream_keys(scan.rows.keys, cases.model),
                 cluster=cases.cluster,
             )
-            interval = _bootstrap_interval(
+            interval = _bootstrap_area_interval(
                 scan, areas[0], rate_range, confidence, draws=draws, sizes=sizes
             )
         else:
@@ -398,7 +398,7 @@ class AreaInterval(NamedTuple):
         self.method[perfect] = "newcombe"
 
 
-def _bootstrap_interval(
+def _bootstrap_area_interval(
     scan: Scan,
     area: NDArray[np.float64],
     rate_range: RateRange | TopRange | None,

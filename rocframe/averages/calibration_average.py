@@ -144,12 +144,12 @@ def _average_table(
     for groups, scores in _blocks(lines, curve, starts, grid):
         members = curve[starts[groups.start] : starts[groups.stop]]
         values = CurveValues(
-            values=_rates_at([lines[member] for member in members], scores),
+            values=_event_rates_at([lines[member] for member in members], scores),
             weight=weight[members],
             starts=starts[groups] - starts[groups.start],
         )
         sizes = np.diff(starts[groups.start : groups.stop + 1])
-        columns = _mean_columns(
+        columns = _average_columns(
             values,
             scores,
             options,
@@ -174,7 +174,7 @@ def _read_lines(owner: NDArray[np.int64], points: pl.DataFrame, size: int) -> li
     return [(score[order[first:last]], rate[order[first:last]]) for first, last in pairwise(edges)]
 
 
-def _rates_at(lines: Sequence[Line], at: NDArray[np.float64]) -> NDArray[np.float64]:
+def _event_rates_at(lines: Sequence[Line], at: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the event rates of the curves (rows) at given scores (columns).
 
     An event rate is NaN outside the range of the scores of the curve.
@@ -210,7 +210,7 @@ def _blocks(
         yield groups, common
 
 
-def _mean_columns(
+def _average_columns(
     values: CurveValues,
     scores: NDArray[np.float64],
     options: AverageOptions,

@@ -200,7 +200,7 @@ def mean_limits(
     if options.interval == "binomial":
         return _pooled_binomial_limits(values, rows, options.level)
     if options.interval == "bootstrap":
-        return _bootstrap_limits(values, options, streams, bounds)
+        return _bootstrap_mean_limits(values, options, streams, bounds)
     maximum = np.fmax.reduceat(values.scaled, values.starts, axis=0)
     constant = nearly_equal(values.minimum, maximum, scale=values.magnitude(bounds))
     constant &= values.count > 1
@@ -257,7 +257,7 @@ def _critical_values(options: AverageOptions, count: NDArray[np.int64]) -> NDArr
     return quantiles[count]
 
 
-def _bootstrap_limits(
+def _bootstrap_mean_limits(
     values: CurveValues,
     options: AverageOptions,
     streams: list[tuple[int, ...]],

@@ -134,7 +134,7 @@ class AverageOptions:
             metrics = tuple(axis for axis in axes if fixed is None or axis.name != fixed.name)
         name = THRESHOLD if fixed is None else fixed.column
         _check_settings([metric for metric in (fixed, *metrics) if metric], self.settings)
-        _check_column_names(name, metrics)
+        _check_distinct_columns(name, metrics)
         if fixed is not None:
             for argument, metric in [("fixed", fixed), *(("metrics", one) for one in metrics)]:
                 if metric.uses_threshold:
@@ -373,7 +373,7 @@ def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
         raise OptionValueError.compose("prevalence", settings.prevalence, problem, hint)
 
 
-def _check_column_names(fixed: str, metrics: Sequence[Rate]) -> None:
+def _check_distinct_columns(fixed: str, metrics: Sequence[Rate]) -> None:
     """Raise an error if two columns of the result have the same name."""
     names = [fixed, *(metric.column for metric in metrics)]
     columns = [fixed, *(name for metric in names[1:] for name in mean_columns(metric))]

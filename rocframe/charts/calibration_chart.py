@@ -269,7 +269,7 @@ def _calibration_layers(plot: CurvePlot, interval: str, n_curves: int) -> alt.La
     has_bars = _has(plot, THIN_BAR, WIDE_BAR)
     layers = [
         *_consistency_layers(plot, n_curves),
-        *_limit_layers(plot, interval, n_curves),
+        *_event_rate_limit_layers(plot, interval, n_curves),
         *chance_layers(plot.plane),
         *_line_layers(plot),
         *_draw_points(plot),
@@ -331,7 +331,7 @@ def _consistency_layers(plot: CurvePlot, n_curves: int) -> list[alt.Chart]:
     return [area, *lines]
 
 
-def _limit_layers(plot: CurvePlot, interval: str, n_curves: int) -> list[alt.Chart]:
+def _event_rate_limit_layers(plot: CurvePlot, interval: str, n_curves: int) -> list[alt.Chart]:
     """Draw the confidence limits: bars for bins, and bands for other points."""
     layers: list[alt.Chart] = []
     if not interval:

@@ -79,7 +79,7 @@ def points_chart(
         groups = replace(groups, columns={**groups.columns, CONDITION: condition})
 
     kind = chart_kind(table.columns, options, layout.kind)
-    x, y = (_axis_values(table, kind, name) for name in (kind.x, kind.y))
+    x, y = (_row_values(table, kind, name) for name in (kind.x, kind.y))
     top = np.where(np.isfinite(y), y, np.nan)
     plane = choose_plane(kind, x, y, scale=options.scale, top=top)
     plane = zoom_plane(given_titles(plane, options), options)
@@ -127,7 +127,7 @@ def points_chart(
     )
 
 
-def _axis_values(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float64]:
+def _row_values(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float64]:
     """Return a rate or a count of each row; NaN if it is undefined."""
     counts, prevalence = table.select(map(column, CONFUSION)), None
     if has_prevalence(table.columns):  # the prevalence is null in rows without a point

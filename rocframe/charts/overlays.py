@@ -144,9 +144,9 @@ def overlay_records(inputs: OverlayInput, options: ChartOptions) -> list[dict[st
         _check_overlay(option, getattr(options, option), inputs)
     records = []
     if options.ties:
-        records += _ties(inputs)
+        records += _tie_outlines(inputs)
     if options.hull:
-        records += _hulls(inputs)
+        records += _hull_points(inputs)
     if options.costs is not None or options.prevalence is not None:
         given = options.prevalence
         prevalence = inputs.curves.prevalence if given is None else given
@@ -258,7 +258,7 @@ def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
     return f"ROC {areas} over all orders of tied rows: {join_first(items)}"
 
 
-def _hulls(inputs: OverlayInput) -> list[dict[str, Any]]:
+def _hull_points(inputs: OverlayInput) -> list[dict[str, Any]]:
     """Return the upper convex hull of each curve that is drawn."""
     columns = inputs.curves.columns
     row = np.flatnonzero(hull_vertices(columns["tp"], columns["fp"], inputs.curves.starts))
@@ -268,7 +268,7 @@ def _hulls(inputs: OverlayInput) -> list[dict[str, Any]]:
     return inputs.line_records(HULL, points)
 
 
-def _ties(inputs: OverlayInput) -> list[dict[str, Any]]:
+def _tie_outlines(inputs: OverlayInput) -> list[dict[str, Any]]:
     """Return the outlines of ties that are large enough to be visible."""
     curves, plane = inputs.curves, inputs.plane
     tp, fp = (curves.columns[name].astype(np.float64) for name in ("tp", "fp"))

@@ -94,7 +94,7 @@ def threshold_chart(
     axis = f"{'y' if is_y else 'x'}={THRESHOLD!r}"
     for name, default in UNSUPPORTED.items():
         check_supported(name, getattr(options, name), axis, default=default)
-    metrics = [str(options.x)] if is_y else _parse_metrics(options.y)
+    metrics = [str(options.x)] if is_y else _metric_names(options.y)
     points = points_of_counts(curves, np.ones(len(curves.firsts), bool))
     threshold = curves.columns[THRESHOLD][points.row].astype(np.float64)
     if is_y:
@@ -233,7 +233,7 @@ def _marks(
     return records
 
 
-def _parse_metrics(y: str | Sequence[str] | None) -> list[str]:
+def _metric_names(y: str | Sequence[str] | None) -> list[str]:
     """Return the names of the metrics on the y axis."""
     metrics = [y] if isinstance(y, str) else y
     if not isinstance(metrics, list | tuple) or not metrics:

@@ -448,7 +448,7 @@ def compute_class_table(
         )
 
         def run(frame: pl.DataFrame) -> pl.DataFrame:
-            grouped = _read_groups(frame, bound, code, scores.names)
+            grouped = _read_multiclass_groups(frame, bound, code, scores.names)
             group_of_row = np.repeat(np.arange(grouped.keys.height), rows_per_group)
             table = build_table(grouped.keys, compute(grouped), columns, rows=group_of_row)
             return table.rename({str(i): name for i, name in enumerate(bound.by)})
@@ -518,7 +518,7 @@ def _class_numbers(label: pl.Expr, dtype: pl.DataType, classes: pl.Series) -> pl
     return label.replace_strict(classes, numbers, default=0, return_dtype=pl.Int32)
 
 
-def _read_groups(
+def _read_multiclass_groups(
     frame: pl.DataFrame, bound: BoundRoles, code: str, names: list[str]
 ) -> MulticlassGroups:
     """Return the rows of all groups of a collected frame, without the rows that are left out."""

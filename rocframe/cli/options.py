@@ -394,7 +394,7 @@ def parse_amounts(option: str, values: list[str] | None, hint: str) -> dict[str,
     amounts: dict[str, float] = {}
     for text in (part.strip() for value in values for part in value.split(",")):
         name, _, amount = text.partition("=")
-        number = _parse_number(amount)
+        number = _float_from_text(amount)
         if number is None:
             raise _invalid_value(option, text, "expected an outcome and a number", hint)
         if name.strip() in amounts:
@@ -411,8 +411,8 @@ def parse_ranges(values: list[str] | None) -> dict[str, tuple[float | None, floa
     for text in values:
         name, _, limits = (part.strip() for part in text.partition("="))
         low, colon, high = (part.strip() for part in limits.partition(":"))
-        lowest, highest = (_parse_number(limit) for limit in (low, high))
-        is_valid = all(limit == "" or _parse_number(limit) is not None for limit in (low, high))
+        lowest, highest = (_float_from_text(limit) for limit in (low, high))
+        is_valid = all(limit == "" or _float_from_text(limit) is not None for limit in (low, high))
         if not name or not colon or not (low or high) or not is_valid:
             problem = "expected a metric and its lowest and highest allowed value"
             raise _invalid_value("--subject-to", text, problem, RANGE_HINT)
@@ -422,7 +422,7 @@ def parse_ranges(values: list[str] | None) -> dict[str, tuple[float | None, floa
     return ranges
 
 
-def _parse_number(text: str) -> float | None:
+def _float_from_text(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:

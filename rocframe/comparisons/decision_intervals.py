@@ -375,7 +375,7 @@ def decision_table(
         position = batch.models.index(baseline) if baseline in batch.models else None
         samples = paired_samples(merged, merged_batch, scans)
         for group, unmatched, sample in zip(batch.groups, batch.unmatched, samples, strict=True):
-            part = _group_columns(sample, curves, position, draws, int(group))
+            part = _columns_of_group(sample, curves, position, draws, int(group))
             size = len(part["se"])
             methods = [None if isnan(limit) else confidence.ci for limit in part["lower"]]
             note = class_notes(
@@ -458,7 +458,7 @@ class DecisionValues(NamedTuple):
         return values
 
 
-def _group_columns(
+def _columns_of_group(
     sample: PairedSample,
     curves: DecisionValues,
     baseline: int | None,

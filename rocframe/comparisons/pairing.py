@@ -347,7 +347,7 @@ def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> In
     ids = [frame.get_column(name).alias(str(n_keys + i)) for i, name in enumerate(pairing.ids)]
     _check_ids(ids, pairing.options)
     named = pl.DataFrame([*cases.keys, *ids])
-    instances, row_of = _match_rows(named, models, rows, pairing.options)
+    instances, row_of = _match_instances(named, models, rows, pairing.options)
     present, row_of = row_of >= 0, np.maximum(row_of, 0)
     used = np.full(len(cases.score), RowState.USED, np.uint8)
     state = (used if cases.state is None else cases.state)[row_of]
@@ -425,7 +425,7 @@ def _check_ids(ids: Sequence[pl.Series], options: PairingOptions) -> None:
             )
 
 
-def _match_rows(
+def _match_instances(
     named: pl.DataFrame,
     models: pl.Series,
     rows: list[NDArray[np.int64]],

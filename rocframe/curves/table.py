@@ -206,7 +206,7 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
         return _build_curves(frame, table, starts, columns)
     ordered = frame
     if not _is_sorted(keys, threshold):
-        order = _sort_order(frame, table, keys)
+        order = _row_order(frame, table, keys)
         ordered = frame[order]
         keys = keys[order] if keys.width else keys
         columns = _read_columns(ordered, table)
@@ -268,7 +268,7 @@ def _build_curves(
     )
 
 
-def _sort_order(frame: pl.DataFrame, table: CurveLayout, keys: pl.DataFrame) -> pl.Series:
+def _row_order(frame: pl.DataFrame, table: CurveLayout, keys: pl.DataFrame) -> pl.Series:
     """Return the order of rows by key and falling threshold.
 
     Rows with the same threshold are sorted by rising counts.

@@ -50,7 +50,7 @@ class ClassCosts:
         if prior is None:
             problem = "costs of pairs of classes require the share of each class"
             raise OptionValueError.compose("costs", costs, problem, PRIOR_EXAMPLE)
-        shares = _parse_prior(prior)
+        shares = _parse_shares(prior)
         is_matrix = hasattr(costs, "__iter__") and not isinstance(costs, Mapping | str)
         if by_pair or is_matrix:
             pairs = _parse_pairs(costs, list(shares))
@@ -95,7 +95,7 @@ def check_class_key(by: Iterable[str]) -> None:
         raise MissingColumnError.compose("prior", CLASS_KEY, by, noun="group column", hint=hint)
 
 
-def _parse_prior(prior: object) -> dict[Any, float]:
+def _parse_shares(prior: object) -> dict[Any, float]:
     """Return the share of each class; raise an error unless the shares sum to 1."""
     if not isinstance(prior, Mapping) or len(prior) < 2:
         problem = "expected a mapping from two or more classes to their shares"

@@ -344,10 +344,10 @@ class RuleOptions:
         if minimize is not None:
             check_flag("minimize", minimize)
         options = cls(
-            rules=parse_metrics(rule, _parse_rule, argument="rule", example="youden"),
+            rules=parse_metrics(rule, _named_rule, argument="rule", example="youden"),
             settings=Settings(**settings),
             benefits=benefits if benefits is None else _parse_benefits(benefits),
-            subject_to={} if subject_to is None else _parse_ranges(subject_to),
+            subject_to={} if subject_to is None else _parse_constraints(subject_to),
             minimize=minimize,
         )
         options.at_prevalence(None)
@@ -416,7 +416,7 @@ OPTION_USERS = (
 )
 
 
-def _parse_rule(rule: object) -> tuple[str, str | pl.Expr]:
+def _named_rule(rule: object) -> tuple[str, str | pl.Expr]:
     if isinstance(rule, pl.Expr):
         return user_metric("rule", rule).column, rule
     check_choice("rule", rule, (*OWN_RULES, *(name for name in NAMES if name not in OWN_RULES)))
@@ -433,7 +433,7 @@ def _parse_benefits(benefits: object) -> Mapping[str, float]:
     return benefits
 
 
-def _parse_ranges(subject_to: object) -> dict[str, tuple[float, float]]:
+def _parse_constraints(subject_to: object) -> dict[str, tuple[float, float]]:
     hint = 'Use, for example, subject_to={"precision": (0.9, 1)}.'
     if not isinstance(subject_to, Mapping):
         problem = "expected a dict of ranges"
@@ -474,12 +474,12 @@ def _check_within_bounds(
             raise OptionValueError.compose(argument, limits, problem, hint)
 
 
-def _expected_cost(settings: Settings, _: Mapping[str, float] | None) -> Rule:
+def _expected_cost_rule(settings: Settings, _: Mapping[str, float] | None) -> Rule:
     _check_given(settings.costs, "expected_cost", "costs", '{"fp": 1, "fn": 5}')
     return cost_rule(settings)
 
 
-def _profit(settings: Settings, benefits: Mapping[str, float] | None) -> Rule:
+def _profit_rule(settings: Settings, benefits: Mapping[str, float] | None) -> Rule:
     _check_given(benefits, "profit", "benefits", '{"tp": 20, "fp": -1}')
     given = dict(benefits or {})
     exact = {name: exact_fraction(given.get(name, 0)) for name in CONFUSION}
@@ -507,7 +507,7 @@ def _profit(settings: Settings, benefits: Mapping[str, float] | None) -> Rule:
     )
 
 
-def _bayes(settings: Settings, _: Mapping[str, float] | None) -> Rule:
+def _bayes_rule(settings: Settings, _: Mapping[str, float] | None) -> Rule:
     _check_given(settings.costs, "bayes", "costs", '{"fp": 1, "fn": 5}')
     fp, fn = ErrorCosts.parse(settings.costs or {})
     value = RATES["expected_cost"].with_settings(settings)
@@ -528,9 +528,9 @@ OWN_RULES: dict[str, Callable[[Settings, Mapping[str, float] | None], Rule]] = {
         name="closest_top_left", value=CLOSEST_DISTANCE, polynomial=CLOSEST_TOP_LEFT
     ),
     "equal_error": lambda *_: Rule(name="equal_error", value=MEAN_ERROR, polynomial=EQUAL_ERROR),
-    "expected_cost": _expected_cost,
-    "profit": _profit,
-    "bayes": _bayes,
+    "expected_cost": _expected_cost_rule,
+    "profit": _profit_rule,
+    "bayes": _bayes_rule,
 }
 
 

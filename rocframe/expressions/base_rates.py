@@ -116,10 +116,10 @@ def at_prevalence(
     if label is None:
         for name, value in {"positive": positive, "weight": weight, "count": count}.items():
             check_supported(name, value, "sample_prevalence=")
-    population_odds = _odds(_base_rate("prevalence", prevalence))
+    population_odds = _prevalence_odds(_base_rate("prevalence", prevalence))
     sample_odds = None
     if sample_prevalence is not None:
-        sample_odds = _odds(_base_rate("sample_prevalence", sample_prevalence))
+        sample_odds = _prevalence_odds(_base_rate("sample_prevalence", sample_prevalence))
 
     def convert(rows: Rows) -> pl.Expr:
         ratio = (_label_odds(rows) if sample_odds is None else sample_odds) / population_odds
@@ -147,7 +147,7 @@ def _base_rate(argument: str, value: float | Column) -> pl.Expr:
     return pl.lit(parse_fraction(argument, value, example=0.1))
 
 
-def _odds(prevalence: pl.Expr) -> pl.Expr:
+def _prevalence_odds(prevalence: pl.Expr) -> pl.Expr:
     """Return the odds of a prevalence; null if the prevalence is not above 0 and below 1."""
     return pl.when((prevalence > 0) & (prevalence < 1)).then(prevalence / (1 - prevalence))
 

@@ -234,12 +234,15 @@ def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Exp
     if rows.row_weight is None:
         sums = {"tp": positive.cast(pl.Int64).cum_sum(), "fp": (~positive).cast(pl.Int64).cum_sum()}
     else:
-        sums = _class_sums("tp", "fp", "row_weight")
+        sums = _cumulative_class_sums("tp", "fp", "row_weight")
     packed = pack_rows(rows)
     if rows.weight is not None:
         packed = _add_row_weights(packed, by_class=by_class)
         if squares:
-            sums |= {**_class_sums("m", "n", "count"), **_class_sums("pp", "nn", "square")}
+            sums |= {
+                **_cumulative_class_sums("m", "n", "count"),
+                **_cumulative_class_sums("pp", "nn", "square"),
+            }
     fields = {name: field(name) for name in sums}
     fields |= {f"{name}0": field(name).shift(1, fill_value=0) for name in ("tp", "fp")}
     for name in ("pp", "nn"):
@@ -269,7 +272,7 @@ def cumulated_by_score(name: str) -> pl.Expr:
     return field(name).sort_by(field("score"), descending=True, nulls_last=True).cum_sum()
 
 
-def _class_sums(positives: str, negatives: str, name: str) -> dict[str, pl.Expr]:
+def _cumulative_class_sums(positives: str, negatives: str, name: str) -> dict[str, pl.Expr]:
     """Return the cumulative sums of the field `name` over positives and over negatives.
 
     `positives` and `negatives` are the names of the two sums.

@@ -176,7 +176,7 @@ def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
     if positive is None:
         if not binary:
             raise LabelError.unknown_positive(
-                name, label.dtype, _distinct_labels(label), _rarest_label(label)
+                name, label.dtype, _unique_labels(label), _rarest_label(label)
             )
         return label == 1
     try:
@@ -193,11 +193,11 @@ def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
             isinstance(label.dtype, pl.Enum | pl.Categorical) and positive in label.dtype.categories
         )
         if not declared:
-            raise LabelError.no_positive(positive, name, _distinct_labels(label))
+            raise LabelError.no_positive(positive, name, _unique_labels(label))
     return result
 
 
-def _distinct_labels(label: pl.Series) -> list[object]:
+def _unique_labels(label: pl.Series) -> list[object]:
     return label.drop_nulls().unique().sort().to_list()
 
 

@@ -372,7 +372,7 @@ def resample_groups(
     both = (scan.totals.pos_rows > 0) & (scan.totals.neg_rows > 0)
     groups = np.flatnonzero(both if selected is None else both & selected)
     n_values = draws.n_draws * sum(statistic.width for statistic in statistics)
-    for chunk in _split_groups(scan, groups, n_values):
+    for chunk in _replicate_chunks(scan, groups, n_values):
         # Each chunk has its own function call, so that its arrays are freed before the next chunk.
         yield from _resample_chunk(scan, statistics, draws, chunk)
 
@@ -403,7 +403,7 @@ def _resample_chunk(
         )
 
 
-def _split_groups(
+def _replicate_chunks(
     scan: Scan, groups: NDArray[np.int64], n_values: int
 ) -> Iterator[NDArray[np.int64]]:
     """Yield chunks of groups whose replicates are computed in parallel.

@@ -148,7 +148,7 @@ class Scan:
     @classmethod
     def from_rows(cls, rows: SortedRows) -> Scan:
         """Return a scan of sorted rows: divide them into blocks, and compute the class totals."""
-        row_ranges = _split_rows(rows)
+        row_ranges = _block_ranges(rows)
         class_counts = run_parallel(lambda part: _count_range(rows, part), row_ranges)
         pos_rows, neg_rows = rows.unscored.pos_rows.copy(), rows.unscored.neg_rows.copy()
         ranges = []
@@ -190,7 +190,7 @@ class Scan:
         )
 
 
-def _split_rows(rows: SortedRows) -> list[BlockRange]:
+def _block_ranges(rows: SortedRows) -> list[BlockRange]:
     """Divide the rows into blocks of about equal size; tied rows are in the same block."""
     ranges: list[BlockRange] = []
     sizes = rows.ends - rows.starts[:-1]

@@ -37,10 +37,10 @@ def parse_interval_metrics(
     metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
 ) -> dict[str, Statistic | Rate]:
     """Return the metrics by name: statistics of complete curves, and metrics of single points."""
-    return parse_metrics(metrics, lambda metric: _parse_metric(metric, settings))
+    return parse_metrics(metrics, lambda metric: _parse_interval_metric(metric, settings))
 
 
-def _parse_metric(metric: object, settings: Settings) -> tuple[str, Statistic | Rate]:
+def _parse_interval_metric(metric: object, settings: Settings) -> tuple[str, Statistic | Rate]:
     """Return the name of a metric, and the metric as a `Statistic` or, for points, as a `Rate`."""
     if isinstance(metric, str) and metric in PARTIAL_AUC_NAMES:
         problem, hint = "partial areas are not supported", "Use rf.auc(…, fpr=(0, 0.1))."

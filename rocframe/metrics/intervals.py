@@ -530,7 +530,9 @@ def _bootstrap(
                 None if is_supremum else ci,
                 options.confidence.level,
                 bounds=metric.bounds,
-                acceleration=partial(_acceleration, resamples.population, metric, search, index),
+                acceleration=partial(
+                    _metric_acceleration, resamples.population, metric, search, index
+                ),
             )
             lower, upper = interval.lower, interval.upper
             if is_supremum and not np.isnan(interval.se):
@@ -566,7 +568,7 @@ def _metric_replicates(
     return replicates
 
 
-def _acceleration(
+def _metric_acceleration(
     population: GroupRows,
     metric: Statistic | Rate,
     search: PointSearch | RuleSearch | None,

@@ -146,7 +146,7 @@ def _sum_per_positive(
 
 def ks_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of TPR - FPR at the threshold with the largest difference."""
-    steps = _Steps.from_sample(sample)
+    steps = _ScoreCounts.from_sample(sample)
     height = steps.tp / steps.pos - steps.fp / steps.neg
     best = int(np.argmax(height))
     is_alert = np.arange(len(height) + 1) <= best
@@ -160,7 +160,7 @@ def ks_influence(sample: ReplicateScan) -> Influences:
 
 def eer_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of FPR at the point where FPR = 1 - TPR."""
-    steps = _Steps.from_sample(sample)
+    steps = _ScoreCounts.from_sample(sample)
     x0, x1 = steps.fp0 / steps.neg, steps.fp / steps.neg
     y0, y1 = steps.tp0 / steps.pos, steps.tp / steps.pos
     crosses = np.flatnonzero((x0 + y0 < 1) & (x1 + y1 >= 1))
@@ -184,7 +184,7 @@ def average_precision_influence(sample: ReplicateScan) -> Influences:
 
     A row changes the precision at its own score and at all lower scores.
     """
-    steps = _Steps.from_sample(sample)
+    steps = _ScoreCounts.from_sample(sample)
     n_alerts = steps.tp + steps.fp
     more = (steps.tp - steps.tp0) / np.maximum(n_alerts, np.finfo(float).tiny)
     precision = np.divide(steps.tp, n_alerts, out=np.zeros_like(n_alerts), where=n_alerts > 0)
@@ -203,7 +203,7 @@ def pr_auc_influence(sample: ReplicateScan) -> Influences:
     A step is the part of the curve from one distinct score to the next lower score. A row changes
     the area of the step at its own score, and the start of all steps at lower scores.
     """
-    steps = _Steps.from_sample(sample)
+    steps = _ScoreCounts.from_sample(sample)
     tp0, before = steps.tp0, steps.tp0 + steps.fp0
     more = steps.tp - tp0
     length = more + steps.fp - steps.fp0
@@ -305,7 +305,7 @@ PERFECT_LIMITS = {
 }
 
 
-class _Steps(NamedTuple):
+class _ScoreCounts(NamedTuple):
     """Counts of the data at each distinct score, as floats; `fp0` and `fp` include unscored rows.
 
     `tp` and `fp` are the numbers of positives and negatives at or above the score, and `tp0` and
@@ -320,7 +320,7 @@ class _Steps(NamedTuple):
     neg: float
 
     @classmethod
-    def from_sample(cls, sample: ReplicateScan) -> _Steps:
+    def from_sample(cls, sample: ReplicateScan) -> _ScoreCounts:
         """Return the counts of the rows in a sample."""
         block, totals = sample.block, sample.totals
         more = float(totals.unscored_neg[0])

@@ -132,7 +132,7 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         scores, models = parse_scores(plan, schema, score, by)
         keys = [name for name in by if models is None or name != MODEL]
-        _check_keys(fit, keys, schema)
+        _check_fit_keys(fit, keys, schema)
         if models is not None:
             _check_models(fit, by, models)
         results = [CALIBRATED_SCORE] if models is None else [f"calibrated_{m}" for m in models]
@@ -203,7 +203,7 @@ def parse_fit(fit: object) -> tuple[str, ...]:
     return by
 
 
-def _check_keys(fit: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> None:
+def _check_fit_keys(fit: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> None:
     """Raise an error if a group column of the fit is missing, or has another dtype."""
     if MODEL in keys and MODEL not in schema:
         hint = "For several columns of scores, use score=[…], as in fit_calibration."

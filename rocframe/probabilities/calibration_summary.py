@@ -274,7 +274,7 @@ def calibration_summary(
     table = plan_table(
         predictions,
         roles,
-        lambda cases: _summary_table(cases, options),
+        lambda cases: _measures_table(cases, options),
         columns=calibration_summary_columns(),
         anchor="n_pos",
     )
@@ -290,7 +290,7 @@ class SummaryOptions:
     n_fitted: int
 
 
-def _summary_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
+def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
     """Return the measures of one model, with one row per group."""
     check_probabilities(cases)
     scan = Scan.from_cases(scale_weights(cases))

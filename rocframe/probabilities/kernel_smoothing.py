@@ -82,7 +82,7 @@ def _solve_error(
     sigma = start
     previous_sigma = previous_error = np.full(len(start), np.nan)
     for i in range(MAX_ITERATIONS):
-        error = _mean_absolute(_smooth(spectrum[rows], sigma))
+        error = _mean_absolute(_smooth_spectrum(spectrum[rows], sigma))
         # E falls, so the solution is between σ and E(σ).
         low[rows] = np.maximum(low[rows], np.minimum(sigma, error))
         high[rows] = np.minimum(high[rows], np.maximum(sigma, error))
@@ -128,7 +128,7 @@ def kernel(points: Points, *, size: int = 101, bandwidth: float | None = None) -
 
     def estimate(part: NDArray[np.int64]) -> None:
         density, of_pos = (
-            _smooth(
+            _smooth_spectrum(
                 _spectrum(points, values, part, n_nodes[part[0]]) / total[part, None], sigma[part]
             )
             for values in (points.weight, points.pos)
@@ -184,7 +184,9 @@ def _spectrum(
     return spectrum
 
 
-def _smooth(spectrum: NDArray[np.float64], sigma: NDArray[np.float64]) -> NDArray[np.float64]:
+def _smooth_spectrum(
+    spectrum: NDArray[np.float64], sigma: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return the smoothed values at the nodes, for each row of `spectrum` and its bandwidth.
 
     The reflected kernel is 1 + 2 Σ exp(-(πkσ)²/2)·cos(πk·t)·cos(πk·score), summed over k ≥ 1.

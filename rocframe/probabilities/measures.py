@@ -73,7 +73,9 @@ def ece(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
     row.
     """
     difference = np.abs(bins.pos - bins.score_sum)
-    return _quotient(_sum_of_bins(scan, bins, difference), _sum_of_bins(scan, bins, bins.total))
+    return _divide_or_nan(
+        _sum_of_bins(scan, bins, difference), _sum_of_bins(scan, bins, bins.total)
+    )
 
 
 def mce(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
@@ -203,7 +205,7 @@ def _sum_of_bins(scan: Scannable, bins: Bins, values: NDArray[Any]) -> NDArray[n
     return sums.astype(np.float64)
 
 
-def _quotient(total: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _divide_or_nan(total: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the quotients, and NaN where the divisor is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         quotient: NDArray[np.float64] = total / weight

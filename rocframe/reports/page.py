@@ -93,7 +93,7 @@ def report_page(
     return environment.from_string(PAGE_TEMPLATE.read_text(encoding="utf-8")).render(
         title=title,
         version=versions["rocframe"],
-        summary=_summary(areas, provenance),
+        summary=_summary_line(areas, provenance),
         recommended=recommended,
         best=summary_text(tables, options),
         sheets={name: Markup(text) for name, text in style_sheets().items()},
@@ -171,7 +171,7 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _summary(areas: pl.DataFrame, provenance: Mapping[str, Any]) -> str:
+def _summary_line(areas: pl.DataFrame, provenance: Mapping[str, Any]) -> str:
     """Return one line: the number of rows, the groups, the scores and the positive class."""
     keys, scores = group_columns(areas), provenance["score"]
     groups = f", {format_count(areas.height, 'group')} by {join_names(keys)}" if keys else ""

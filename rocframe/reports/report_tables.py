@@ -134,7 +134,7 @@ def report_tables(
     metrics = _curve_metrics(predictions, options)
     on_step("Computing the calibration")
     rates = attempt(
-        "Calibration", _calibration, predictions, options, curves if pooled is None else pooled
+        "Calibration", _calibrations, predictions, options, curves if pooled is None else pooled
     )
     return ReportTables(
         areas=areas,
@@ -190,7 +190,7 @@ def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFra
     )
 
 
-def _calibration(
+def _calibrations(
     predictions: pl.DataFrame, options: ReportOptions, curves: pl.DataFrame
 ) -> pl.DataFrame | None:
     """Return the calibration curves of the models whose scores are all in [0, 1].

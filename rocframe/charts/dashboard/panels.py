@@ -78,9 +78,9 @@ def row_rates(initial: InitialValues) -> dict[str, str]:
         "fpr": "datum.fp / datum.neg",
         "pi": f"{SET_PREVALENCE} > 0 ? {SET_PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
         "alert_rate": "datum.pi * datum.tpr + (1 - datum.pi) * datum.fpr",
-        "precision": _ratio("datum.pi * datum.tpr", "datum.alert_rate"),
+        "precision": _ratio_expression("datum.pi * datum.tpr", "datum.alert_rate"),
         "line_precision": "datum.alert_rate > 0 ? datum.precision : "
-        + _ratio("datum.pi * datum.tp_next / datum.pos", next_alerts),
+        + _ratio_expression("datum.pi * datum.tp_next / datum.pos", next_alerts),
         "accuracy": "datum.pi * datum.tpr + (1 - datum.pi) * (1 - datum.fpr)",
         "fp_cost": f"{initial.fn!r} * {COSTS}",
         "expected_cost": f"datum.pi * (1 - datum.tpr) * {initial.fn!r}"
@@ -89,7 +89,7 @@ def row_rates(initial: InitialValues) -> dict[str, str]:
     }
 
 
-def _ratio(numerator: str, denominator: str) -> str:
+def _ratio_expression(numerator: str, denominator: str) -> str:
     return f"({denominator} > 0 ? {numerator} / {denominator} : null)"
 
 
@@ -199,7 +199,7 @@ def rate_panel(data: DashboardData, panel: RatePanel, titles: Mapping[str, str])
         data,
     )
     # The curves are the first layer, because Vega-Lite uses the axes of the first layer.
-    cost_layers = _lowest_cost(data, x, y) if panel.name == "roc" else []
+    cost_layers = _lowest_cost_layers(data, x, y) if panel.name == "roc" else []
     return LayerChart(
         layer=[line, _chance(panel.name), *cost_layers, current_points, row_points],
         width=PANEL_WIDTH,
@@ -254,7 +254,7 @@ def _diagonal() -> Any:
     return one_row().mark_rule(**CHANCE_STROKE).encode(**ends)
 
 
-def _lowest_cost(data: DashboardData, x: alt.X, y: alt.Y) -> list[Any]:
+def _lowest_cost_layers(data: DashboardData, x: alt.X, y: alt.Y) -> list[Any]:
     """Draw a line, a ring and a text for the row with the lowest expected cost of shown curves.
 
     If several rows have this cost, the ring is on the first curve with such a row, at the row with
