@@ -106,9 +106,9 @@ def find_keys(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.Series:
     rows.columns = keys.columns = names = [str(i) for i in range(keys.width)]
     numbered = keys.with_row_index("number")
     if any(dtype.is_float() for dtype in rows.dtypes):
-        # A join of two sorted columns does not match NaN. After the selection of all rows by
-        # position, polars does not know any more that they are sorted.
-        rows = rows.select(pl.all().gather(pl.int_range(pl.len(), dtype=pl.get_index_type())))
+        # A join on one sorted column does not match NaN, so the tables are joined on two columns.
+        rows, numbered = (table.with_columns(same=0) for table in (rows, numbered))
+        names.append("same")
     found = rows.join(numbered, on=names, how="left", nulls_equal=True, maintain_order="left")
     return found.get_column("number").cast(pl.Int64)
 

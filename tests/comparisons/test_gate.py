@@ -143,6 +143,9 @@ def test_keys_can_be_null_or_nan():
     gate = decide(table, id="id", min_rows=2)
     assert str(gate["g"].to_list()) == "[None, 2.0, 3.0, nan]"
     assert gate["verdict"].to_list() == [*["non_inferior"] * 3, "undecided"]
+    one = decide(table.filter(g=2).with_columns(g=float("nan")), id="id", min_rows=2)
+    assert str(one["g"].to_list()) == "[nan]"
+    assert one["verdict"].to_list() == ["non_inferior"]
 
 
 @pytest.mark.parametrize("method", ["newcombe", "newcombe_unpaired", "delong", "delong_unpaired",
