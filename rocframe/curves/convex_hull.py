@@ -33,6 +33,7 @@ def hull_vertices(
     """
     if tp.dtype.kind == "f" or fp.dtype.kind == "f":
         lengths, lasts = np.diff(starts), starts[1:] - 1
+        tp, fp = (part.astype(np.float64, copy=False) for part in (tp, fp))
         tp, fp = (scale_by_totals(part[lasts].repeat(lengths), part)[0] for part in (tp, fp))
 
     def find(curves: slice) -> NDArray[np.bool_]:

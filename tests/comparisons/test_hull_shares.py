@@ -165,6 +165,15 @@ def test_a_dominated_model_has_the_share_0_and_equal_models_have_equal_shares():
         assert max(share["bad"]) == 0
 
 
+def test_few_positives_and_many_negatives_in_clusters_are_drawn_separately():
+    table = predictions(3000).filter((pl.col("label") == 0) | (pl.col("id") % 10 == 0))
+    found = rf.hull_shares(table, "label", ["good", "same", "bad"], paired=False, n_boot=20,
+                           seed=1, cluster=pl.col("id") // 3)  # fmt: skip
+    share = dict(found.select("model", "share_on_hull").iter_rows())
+    assert share["bad"] == 0
+    assert min(share["good"], share["same"]) > 0.5
+
+
 def test_a_long_table_in_any_order_gives_the_shares_of_columns_side_by_side(frame):
     wide = predictions()
     models = ["good", "random"]
