@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 
 PointValues: TypeAlias = "float | Sequence[float] | pl.Series | None"
-# For these rates, the operating point is the first row (highest threshold) that meets the
-# condition. For all other rates and for thresholds, it is the last row that meets the condition.
-FIRST_ROW_RATES = {"tpr", "fnr"}
 
 
 @public
@@ -277,8 +274,7 @@ def rows_at(
         )
         hint = "Compute the curve without thresholds=, and do not filter its rows."
         raise BrokenCurveError.compose(f"curves: {problem}", hint)
-    is_first = metric is not None and metric.name in FIRST_ROW_RATES
-    row = axis.search(group, value, "first" if is_first else "last")
+    row = axis.search(group, value, axis.occurrence)
     exists = (row >= first) & (row <= last)
     exists &= ~np.isnan(axis.values(first, group[:, None]))
     return np.clip(row, first, last), exists
@@ -319,13 +315,14 @@ def _interpolated_points(
     """Return operating points between two rows of a curve, which have exactly the given rates.
 
     `keys` has the key columns and the column `value` of each point, and `group` is its curve. `row`
-    and `exists` are the results of `rows_at`. For `tpr` and `fnr`, `row` is the row with the lower
-    threshold of the two rows; for other rates, it is the row with the higher threshold.
+    and `exists` are the results of `rows_at`. For the first occurrence (`tpr` and `fnr`), `row` is
+    the row with the lower threshold of the two rows; for other rates, it is the row with the higher
+    threshold.
     """
     assert axis.metric is not None
     curves = axis.curves
     above, below = row, np.minimum(row + 1, curves.lasts[group])
-    if axis.metric.name in FIRST_ROW_RATES:
+    if axis.occurrence == "first":
         above, below = np.maximum(row - 1, curves.firsts[group]), row
     mix = axis.fraction_between(group, keys.get_column("value").to_numpy(), above, below)
     columns = {

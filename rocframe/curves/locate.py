@@ -256,6 +256,11 @@ class CurveAxis:
                 counts[rest] = np.maximum(total[curve] - counts[name], 0)
         return counts
 
+    @property
+    def occurrence(self) -> Occurrence:
+        """Which of the rows that meet the condition is the operating point."""
+        return "last" if self.metric is None else self.metric.occurrence
+
     def search(
         self, curve: NDArray[np.int64], value: NDArray[np.float64], occurrence: Occurrence
     ) -> NDArray[np.int64]:
@@ -405,7 +410,7 @@ class CurveAxis:
         as good as the value.
         """
         assert self.metric is not None
-        occurrence = occurrence or self.metric.occurrence
+        occurrence = occurrence or self.occurrence
         columns, better = self.curves.columns, self.metric.better
         targets = np.broadcast_to(values, (len(curve), values.shape[1]))
         value = self._clip_to_curve_range(curve, targets)

@@ -29,7 +29,7 @@ from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import group_starts
 from rocframe.metric_options import parse_metric
 from rocframe.options import check_group_column, parse_integer, public
-from rocframe.rates import TOTALS, Settings
+from rocframe.rates import NAMES, TOTALS, Settings
 from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
 from rocframe.schemas.curves import MIX
 from rocframe.schemas.decisions import mixture_columns
@@ -250,7 +250,7 @@ def _neighbors(
         starts[:-1, None], starts[1:, None] - 1, np.empty((1, len(values)))
     )[:2]
     value = np.broadcast_to(values, first.shape)
-    if axis == "tpr":
+    if NAMES[axis].occurrence == "first":
         next_row = grouped_bisect(lambda row: rates[row] < value, first, last)
         at_vertex = next_row
     else:

@@ -58,6 +58,11 @@ class PointSearch:
         """Whether the thresholds of the points depend on the share of positives."""
         return self.axis == "alert_rate"
 
+    @property
+    def is_first(self) -> bool:
+        """Whether the point is the first row that meets the condition, instead of the last row."""
+        return self.axis != "threshold" and NAMES[self.axis].occurrence == "first"
+
     @classmethod
     def from_scan(cls, scan: Scan, axis: str, values: Sequence[float], unit: float) -> PointSearch:
         """Return the search; for thresholds, find `limits` among the scores of all groups."""
@@ -98,7 +103,7 @@ class PointSearch:
                 # For a given TPR, the point is the first row with at least this TPR. For other
                 # rates, the point is the last row whose rate is at most the value.
                 better = part.exists
-                if self.axis == "tpr":
+                if self.is_first:
                     better = better & ~exists[i][piece.groups]
                 groups = piece.groups[better]
                 for values, new in ((tp, part.tp), (fp, part.fp), (code, part.code)):
@@ -113,8 +118,8 @@ class PointSearch:
         for index in range(len(self.values)):
             # `split` is the first score for which `_is_before` is False.
             split = grouped_bisect(self._is_before(scan, block, index), starts, ends - 1)
-            exists = split < ends if self.axis == "tpr" else split > starts
-            step = np.clip(split if self.axis == "tpr" else split - 1, starts, ends - 1)
+            exists = split < ends if self.is_first else split > starts
+            step = np.clip(split if self.is_first else split - 1, starts, ends - 1)
             score = step
             if scores and self.axis in {"fpr", "alert_rate"}:
                 # Scores that do not occur in a resample have the counts of the previous score. Use
@@ -147,7 +152,7 @@ class PointSearch:
 
         def before(step: NDArray[np.int64]) -> NDArray[np.bool_]:
             rate = self._rate(block.tp[step], block.fp[step] + unscored_neg, pos, neg)
-            below: NDArray[np.bool_] = rate < value if self.axis == "tpr" else rate <= value
+            below: NDArray[np.bool_] = rate < value if self.is_first else rate <= value
             return below
 
         return before
@@ -177,7 +182,7 @@ class PointSearch:
             # The blocks do not include the row of the curve at the threshold `inf`.
             above = self._rate(np.zeros_like(unscored), unscored, totals.pos, totals.neg)
             for i, value in enumerate(self.values):
-                if self.axis == "tpr":
+                if self.is_first:
                     start = above >= value
                     tp[i][start], fp[i][start], threshold[i][start] = 0, 0, np.inf
                     missing[i] = ~(exists[i] | start) | np.isnan(above)
