@@ -234,7 +234,7 @@ def _band_table(
 ) -> pl.DataFrame:
     """Return the table of the band, with a row per group and point."""
     scan = Scan.from_cases(cases)
-    curves = BandCurves.from_trace(trace_curves(scan))
+    curves = BandCurves.from_arrays(trace_curves(scan))
     points = (points_at_thresholds if method.name == "threshold" else points_at_rates)(curves, grid)
     if method.is_resampled:
         keys = stream_keys(scan.rows.keys, cases.model)

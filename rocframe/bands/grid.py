@@ -104,7 +104,7 @@ class BandCurves:
     tolerance: float = 0.0
 
     @classmethod
-    def from_trace(cls, curves: CurveArrays) -> BandCurves:
+    def from_arrays(cls, curves: CurveArrays) -> BandCurves:
         """Return the points of full curves, with rates computed from the counts."""
         tp, fp, fn, tn = curves.counts.values()
         with np.errstate(invalid="ignore"):

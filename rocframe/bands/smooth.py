@@ -170,7 +170,7 @@ def _smooth_table(cases: Cases, *, fpr: NDArray[np.float64]) -> pl.DataFrame:
     from scipy.special import ndtr
 
     scan = Scan.from_cases(cases)
-    curves = BandCurves.from_trace(trace_curves(scan))
+    curves = BandCurves.from_arrays(trace_curves(scan))
     fit = fit_curves(curves)
     n_groups = len(curves.n_pos)
     unsolved = curves.has_both_classes & np.isnan(fit.a)
