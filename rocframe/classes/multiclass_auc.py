@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -23,7 +22,7 @@ from rocframe.inference.confidence import Confidence
 from rocframe.inference.notes import first_notes
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import group_starts, run_starts
-from rocframe.kernel.resample import RowSampler, draw_valid, stream_keys
+from rocframe.kernel.resample import RowSampler, draw_together, stream_keys
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.options import NOT_GIVEN, check_choice, public
 from rocframe.schemas.classes import MULTICLASS_AUC
@@ -365,22 +364,16 @@ def _resampled_averages(
     rows: MulticlassRows, averages: Sequence[Average], confidence: Confidence, key: tuple[int, ...]
 ) -> tuple[NDArray[np.float64], int]:
     """Return the average AUCs of each resample, and how many resamples were drawn again."""
-    sampler, unit = RowSampler.from_counts(rows.count), None
+    sampler, units = RowSampler.from_counts(rows.count), np.arange(len(rows.code))
     if rows.cluster is not None:
-        clusters, unit = np.unique(rows.cluster, return_inverse=True)
+        clusters, units = np.unique(rows.cluster, return_inverse=True)
         sampler = RowSampler.from_counts(np.ones(len(clusters), np.int64))
-    starts, classes = run_starts(rows.code), list(class_placements(rows, averages))
-
-    def draw_counts(stream: np.random.Generator, size: int) -> NDArray[np.int64]:
-        drawn = sampler.draw(stream, np.full(size, sampler.total))
-        return drawn if unit is None else drawn[:, unit] * rows.count
-
-    def has_two_classes(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        n_used: NDArray[np.int64] = (np.add.reduceat(counts, starts, axis=1) > 0).sum(axis=1)
-        return n_used > 1
+    units_of_class = np.split(units, run_starts(rows.code)[1:])
+    classes = list(class_placements(rows, averages))
 
     def draw(stream: np.random.Generator, size: int) -> tuple[NDArray[np.float64], int]:
-        counts, n_redrawn = draw_valid(partial(draw_counts, stream), has_two_classes, size)
+        times, n_redrawn = draw_together(stream, size, sampler, units_of_class)
+        counts = times if rows.cluster is None else times[:, units] * rows.count
         row_weight = counts if rows.weight is None else counts * rows.weight
         areas = replicate_averages(rows, row_weight, averages, classes)
         return np.stack([areas[name] for name in averages], axis=1), n_redrawn

@@ -14,13 +14,7 @@ from rocframe.comparisons.mean_losses import mean_loss
 from rocframe.comparisons.paired_areas import merge_identical_rows, model_scans
 from rocframe.inference.bootstrap import batched_replicates, bootstrap_interval
 from rocframe.inference.notes import class_notes
-from rocframe.kernel.resample import (
-    GroupRows,
-    ReplicateCounts,
-    RowSampler,
-    draw_class_sizes,
-    draw_clusters,
-)
+from rocframe.kernel.resample import GroupRows, ReplicateCounts, RowSampler, draw_classes
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.metrics.points import PointSearch
 from rocframe.metrics.statistics import average_precision
@@ -144,10 +138,13 @@ class PairedSample:
         `stratified` is true, each class has as many rows in a resample as in the data, unless rows
         are in clusters.
         """
+        classes = slice(self.n_pos), slice(self.n_pos, None)
+        sides = [RowSampler.from_counts(self.count[rows]) for rows in classes]
+        clusters = [] if self.cluster is None else [self.cluster[rows] for rows in classes]
 
         def resample(stream: np.random.Generator, size: int) -> tuple[NDArray[Any], int]:
-            times, redrawn = self._draw_times(stream, size, stratified=stratified)
-            return statistic(self.replicates(times)), redrawn
+            parts, redrawn = draw_classes(stream, size, sides, clusters, stratified=stratified)
+            return statistic(self.replicates(np.concatenate(parts, axis=1))), redrawn
 
         return batched_replicates(
             resample,
@@ -156,27 +153,6 @@ class PairedSample:
             seed=draws.seed,
             key=key,
         )
-
-    def _draw_times(
-        self, stream: np.random.Generator, size: int, *, stratified: bool
-    ) -> tuple[NDArray[np.int64], int]:
-        """Return how often each row is in each resample, and how many resamples were drawn again.
-
-        A resample that lacks a class is drawn again.
-        """
-        pos, neg = slice(self.n_pos), slice(self.n_pos, None)
-        if self.cluster is None:
-            sides = [RowSampler.from_counts(self.count[side]) for side in (pos, neg)]
-            n_pos, n_neg = (side.total for side in sides)
-            pos_sizes, redrawn = np.full(size, n_pos), 0
-            if not stratified:
-                pos_sizes, redrawn = draw_class_sizes(stream, n_pos, n_pos + n_neg, size)
-            sizes = pos_sizes, n_pos + n_neg - pos_sizes
-            parts = [side.draw(stream, n) for side, n in zip(sides, sizes, strict=True)]
-            return np.concatenate(parts, axis=1), redrawn
-        clusters = self.cluster[pos], self.cluster[neg]
-        times, redrawn = draw_clusters(stream, size, int(self.cluster.max()) + 1, clusters)
-        return times[:, self.cluster], redrawn
 
 
 def paired_samples(

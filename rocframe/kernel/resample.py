@@ -227,51 +227,59 @@ class GroupSampler:
         Otherwise, rows are drawn from both classes together. If the rows have clusters, complete
         clusters are drawn in both cases. A replicate without rows of a class is drawn again.
         """
-        if self.population.clusters is not None:
-            return self._draw_clusters(stream, size, self.population.clusters)
-        n_pos, n_neg = self.pos.total, self.neg.total
-        pos_sizes, n_redrawn = np.full(size, n_pos), 0
-        if not stratified:
-            pos_sizes, n_redrawn = draw_class_sizes(stream, n_pos, n_pos + n_neg, size)
-        return ReplicateCounts(
-            population=self.population,
-            pos=self.pos.draw(stream, pos_sizes),
-            neg=self.neg.draw(stream, n_pos + n_neg - pos_sizes),
-            n_redrawn=n_redrawn,
-        )
-
-    def _draw_clusters(
-        self, stream: np.random.Generator, size: int, clusters: int
-    ) -> ReplicateCounts:
-        """Draw clusters with replacement; each replicate has the observed number of clusters."""
         sides = self.population.pos, self.population.neg
-        members = [side.cluster for side in sides if side.cluster is not None]
-        times, n_redrawn = draw_clusters(stream, size, clusters, members)
-        pos, neg = (
-            times[:, cluster] * side.rows for cluster, side in zip(members, sides, strict=True)
+        clusters = [side.cluster for side in sides if side.cluster is not None]
+        (pos, neg), n_redrawn = draw_classes(
+            stream, size, (self.pos, self.neg), clusters, stratified=stratified
         )
         return ReplicateCounts(population=self.population, pos=pos, neg=neg, n_redrawn=n_redrawn)
 
 
-def draw_clusters(
+def draw_classes(
     stream: np.random.Generator,
     size: int,
-    clusters: int,
-    sides: Sequence[NDArray[np.int64]],
-) -> tuple[RowCounts, int]:
-    """Draw `clusters` clusters with replacement for each replicate.
+    sides: Sequence[RowSampler],
+    clusters: Sequence[NDArray[np.int64]],
+    *,
+    stratified: bool,
+) -> tuple[list[RowCounts], int]:
+    """Draw replicates of two classes.
 
-    `sides` has, for each class, the cluster numbers of its rows. A replicate without rows of a
-    class is drawn again. The function returns how often each cluster was drawn, and how many
-    replicates were drawn again.
+    `clusters` has, for each class, the cluster of each kind of rows; it is empty without clusters.
+    The function returns, for each class, the number of rows of each kind, and how many replicates
+    were drawn again. For `stratified`, see `GroupSampler.draw`.
     """
-    sampler = RowSampler.from_counts(np.ones(clusters, np.int64))
-    # A draw is valid if it has rows of both classes. The probability of a valid draw is lowest if
-    # only one cluster has positives, only one other cluster has negatives, and there are many
-    # clusters. Its limit is then 1 - 2/e + 1/e² = 0.39.
+    if clusters:
+        # A draw is valid if it has rows of both classes. The probability of a valid draw is lowest
+        # if only one cluster has positives, only one other cluster has negatives, and there are
+        # many clusters. Its limit is then 1 - 2/e + 1/e² = 0.39.
+        sampler = RowSampler.from_counts(np.ones(np.concatenate(clusters).max() + 1, np.int64))
+        times, n_redrawn = draw_together(stream, size, sampler, clusters)
+        members = zip(clusters, sides, strict=True)
+        return [times[:, cluster] * side.rows for cluster, side in members], n_redrawn
+    n_pos, n_neg = (side.total for side in sides)
+    pos_sizes, n_redrawn = np.full(size, n_pos), 0
+    if not stratified:
+        pos_sizes, n_redrawn = draw_class_sizes(stream, n_pos, n_pos + n_neg, size)
+    sizes = pos_sizes, n_pos + n_neg - pos_sizes
+    return [side.draw(stream, n) for side, n in zip(sides, sizes, strict=True)], n_redrawn
+
+
+def draw_together(
+    stream: np.random.Generator,
+    size: int,
+    sampler: RowSampler,
+    classes: Sequence[NDArray[np.int64]],
+) -> tuple[RowCounts, int]:
+    """Draw rows or clusters of all classes together, as many as in the data.
+
+    `classes` has, for each class, the kinds of rows, or the clusters, that contain this class. A
+    replicate with fewer than two classes is drawn again. The function returns how often each kind
+    or cluster was drawn, and how many replicates were drawn again.
+    """
     return draw_valid(
-        lambda size: sampler.draw(stream, np.full(size, clusters)),
-        lambda times: np.logical_and.reduce([times[:, cluster].any(axis=1) for cluster in sides]),
+        lambda size: sampler.draw(stream, np.full(size, sampler.total)),
+        lambda times: np.sum([times[:, own].any(axis=1) for own in classes], axis=0) > 1,
         size,
     )
 
