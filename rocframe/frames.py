@@ -15,6 +15,9 @@ from rocframe.table_arguments import check_frame
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
 FrameT = TypeVar("FrameT", bound=pl.DataFrame | pl.LazyFrame)
 HASH_TABLE_LIMIT, HASH_TABLE_SIZE = "POLARS_MAX_HOT_TABLE_SIZE", 2**22
 
@@ -74,7 +77,7 @@ def take_rows(keys: pl.DataFrame, rows: Any) -> pl.DataFrame:
 def number_distinct_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
     """Return the sorted distinct rows, and the position of each row of `rows` in this result.
 
-    Nulls are equal to each other.
+    Nulls are equal to each other, and so are rows without columns.
     """
     table = rows.clone()
     table.columns = names = [str(i) for i in range(rows.width)]
@@ -91,6 +94,15 @@ def select_keys(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     if not names:
         return pl.DataFrame(height=frame.height)
     return frame.select(column(name) for name in names)
+
+
+def number_keys(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Return the distinct keys of a table in sorted order, and the position of the key of each row.
+
+    Without group columns, a table with rows has one key without columns.
+    """
+    keys, number = number_distinct_rows(select_keys(table, by))
+    return keys, number.to_numpy()
 
 
 def find_keys(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.Series:

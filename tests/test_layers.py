@@ -68,6 +68,7 @@ DEPENDENCIES = {
         "planning",
     },
     "numpy": {
+        "frames",
         "rates",
         "kinds",
         "inputs",

@@ -20,7 +20,7 @@ from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueErro
 from rocframe.frames import (
     build_table,
     column,
-    number_distinct_rows,
+    number_keys,
     private_names,
     select_keys,
     through_node,
@@ -125,11 +125,7 @@ def _average_table(
 
     `keys` and `points` have one row per point of a curve: its group columns and its numbers.
     """
-    if keys.width:
-        curve_keys, number = number_distinct_rows(keys)
-        owner = number.to_numpy()
-    else:
-        curve_keys, owner = pl.DataFrame(height=1), np.zeros(keys.height, np.int64)
+    curve_keys, owner = number_keys(keys, keys.columns)
     lines = _read_lines(owner, points, curve_keys.height)
     rest, (curve, starts) = group_keys(curve_keys, options.over)
     totals = _row_totals(owner, points, curve_keys.height, options.weights)

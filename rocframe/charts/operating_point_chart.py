@@ -32,7 +32,7 @@ from rocframe.charts.style import (
 )
 from rocframe.curves.table import read_prevalence
 from rocframe.errors import MissingColumnError
-from rocframe.frames import column, number_distinct_rows
+from rocframe.frames import column, number_distinct_rows, select_keys
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import parse_names
 from rocframe.rates import CONFUSION, Settings
@@ -155,12 +155,10 @@ def _mark_sizes(
     The mark of an earlier row is larger than the marks of later rows at the same point. The result
     is empty if no points of a group coincide, or if there are more than MAX_SIZED_GROUPS groups.
     """
-    places = pl.DataFrame({"x": x, "y": y}).with_columns(group=0)
-    if by:
-        distinct, group = number_distinct_rows(table.select(map(column, by)))
-        if distinct.height > MAX_SIZED_GROUPS:
-            return {}
-        places = places.with_columns(group=group)
+    groups, group = number_distinct_rows(select_keys(table, by))
+    if groups.height > MAX_SIZED_GROUPS:
+        return {}
+    places = pl.DataFrame({"x": x, "y": y, "group": group})
     n_later = pl.int_range(pl.len(), 0, -1).over("group", "x", "y") - 1
     steps = places.select(n_later.clip(0, MAX_SIZE_STEPS)).to_series().to_list()
     sizes = [round(POINT_SIZE * SIZE_RATIO**step) for step in steps]

@@ -21,6 +21,7 @@ from rocframe.frames import (
     lazy_plan,
     number_distinct_rows,
     private_names,
+    select_keys,
     through_node,
 )
 from rocframe.inference.notes import first_notes
@@ -156,12 +157,9 @@ def point_combinations(
     frame: pl.DataFrame, n_keys: int, columns: dict[str, pl.DataType]
 ) -> pl.DataFrame:
     """Return two rows for each group and pair of models: AND and OR."""
-    keys = frame.select(pl.nth(range(n_keys)))
-    distinct, group = keys[:1], pl.Series([0]).new_from_index(0, frame.height)
-    if n_keys:
-        distinct, group = number_distinct_rows(keys)
+    distinct, group = number_distinct_rows(select_keys(frame, frame.columns[:n_keys]))
     _check_rates(frame, n_keys)
-    rows = frame.with_columns(group=group.cast(pl.Int64)).sort(MODEL).with_row_index("rank")
+    rows = frame.with_columns(group=group).sort(MODEL).with_row_index("rank")
     pairs = rows.join(rows, on="group", suffix="_b").filter(pl.col("rank") < pl.col("rank_b"))
     pairs = pairs.sort("group", "rank", "rank_b")
     a, b = (

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.partial import partial_areas, partial_variance
 from rocframe.areas.variance import delong_variance
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.paired_areas import paired_areas
+from rocframe.frames import find_keys
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
@@ -30,6 +30,7 @@ from rocframe.kernel.threads import run_parallel
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.comparisons.hypothesis import Hypothesis, PairedComparison, Quantity
@@ -125,7 +126,7 @@ class UnpairedEstimates:
         scan = Scan.from_cases(scale_weights(cases, by_class=not quantity.depends_on_prevalence))
         value, variance = estimator(scan, quantity)
         return cls(
-            groups=_group_numbers(scan.rows.keys, keys),
+            groups=find_keys(scan.rows.keys, keys).to_numpy(),
             value=value,
             variance=variance,
             n_pos=scan.totals.pos_rows,
@@ -137,19 +138,3 @@ class UnpairedEstimates:
         return UnpairedEstimates(
             **{name: getattr(self, name)[positions] for name in self.__slots__}
         )
-
-
-def _group_numbers(keys: pl.DataFrame, all_keys: pl.DataFrame) -> NDArray[np.int64]:
-    """Return the position in `all_keys` of each row of `keys`."""
-    if not all_keys.width:
-        return np.zeros(1, np.int64)
-    # `group_by` is used instead of a join, because a join of sorted columns does not match NaN.
-    none = pl.lit(None, pl.Int64)
-    both = pl.concat(
-        [
-            all_keys.with_columns(number=pl.int_range(pl.len()), row=none),
-            keys.with_columns(number=none, row=pl.int_range(pl.len())),
-        ]
-    )
-    matches = both.group_by(all_keys.columns).agg(pl.col("number", "row").max()).drop_nulls("row")
-    return matches.sort("row").get_column("number").to_numpy()

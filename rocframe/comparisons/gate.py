@@ -25,7 +25,7 @@ from rocframe.comparisons.pairing import (
     read_models,
 )
 from rocframe.errors import OptionValueError, PairingError
-from rocframe.frames import build_table, find_keys, number_distinct_rows
+from rocframe.frames import build_table, find_keys, number_distinct_rows, number_keys
 from rocframe.inference.confidence import parse_level
 from rocframe.inference.p_values import adjust_p_values
 from rocframe.inputs.cases import RowState
@@ -420,7 +420,7 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
         raise PairingError.compose("baseline", comparison.baseline, problem, hint)
     key_names = list(map(str, range(len(columns.bound.by))))
     table = table.sort([*key_names, "model_b"])
-    groups, group = _number_groups(table.select(key_names), table.height)
+    groups, group = number_keys(table, key_names)
 
     note = table.get_column("note")
     has_few_rows = np.zeros(table.height, bool)
@@ -493,14 +493,6 @@ LEVEL_ROUNDING = 1e-12  # rounding error of 1 - level
 NOTES_OF_ONE_MODEL = ("not_in_old", "not_in_new")
 
 
-def _number_groups(keys: pl.DataFrame, height: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Return the distinct keys, and the position of the key of each of `height` rows."""
-    if not keys.width:
-        return pl.DataFrame(height=1), np.zeros(height, np.int64)
-    groups, group = number_distinct_rows(keys)
-    return groups, group.to_numpy()
-
-
 def _groups_of_one_model(
     frame: pl.DataFrame, columns: PairingColumns, baseline: object, table: pl.DataFrame
 ) -> pl.DataFrame:
@@ -510,8 +502,8 @@ def _groups_of_one_model(
     """
     if columns.between is None or not frame.height:
         return table[:0]
-    by = [frame.get_column(name).alias(str(i)) for i, name in enumerate(columns.bound.by)]
-    groups, group = _number_groups(pl.DataFrame(by), frame.height)
+    groups, group = number_keys(frame, columns.bound.by)
+    groups.columns = list(map(str, range(groups.width)))
     models, model = number_distinct_rows(frame.select(columns.between))
     names = models.to_series()
     old = names.to_list().index(baseline)

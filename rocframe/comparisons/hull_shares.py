@@ -19,7 +19,7 @@ from rocframe.comparisons.pairing import (
 )
 from rocframe.curves.convex_hull import common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
-from rocframe.curves.table import number_keys
+from rocframe.frames import number_keys
 from rocframe.inference.bootstrap import batched_replicates
 from rocframe.inference.confidence import parse_n_boot
 from rocframe.inference.notes import class_notes

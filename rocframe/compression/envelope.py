@@ -10,7 +10,7 @@ import polars as pl
 
 from rocframe.compression.cells import COUNT, LABEL, WEIGHT, WIDTH
 from rocframe.compression.resolution import RESOLUTIONS, Rounding
-from rocframe.frames import collect_frame, number_distinct_rows
+from rocframe.frames import collect_frame, number_distinct_rows, select_keys
 from rocframe.inputs.score_cells import round_down
 
 if TYPE_CHECKING:
@@ -37,12 +37,9 @@ def cells_within_envelope(cells: Cells, limit: float) -> pl.DataFrame:
     for digits in DIGITS:
         rounding = Rounding() if digits is None else Rounding(2.0 ** (largest - digits))
         counted = collect_frame(cells.count(rounding))
-        n_groups, group = 1, pl.Series([0]).new_from_index(0, counted.height)
-        if cells.keys:
-            keys, group = number_distinct_rows(counted.select(cells.keys))
-            n_groups = keys.height
+        groups, group = number_distinct_rows(select_keys(counted, cells.keys))
         rows = counted.with_columns(group.alias(GROUP))
-        last = np.full(n_groups, rounding.resolution)
+        last = np.full(groups.height, rounding.resolution)
         too_large = _envelopes(rows, cells, last) > limit
         if not too_large.any():
             break
@@ -50,7 +47,7 @@ def cells_within_envelope(cells: Cells, limit: float) -> pl.DataFrame:
     has_both = ~np.isnan(_envelopes(rows, cells, last))
     # A single large score must not limit the resolution of all others in the last pass.
     finest = min(largest, FINEST_EXPONENT) if digits is None else largest - digits
-    low = np.full(n_groups, finest)
+    low = np.full(groups.height, finest)
     high = np.where(has_both & ~too_large, largest + 1, low)
     while (low < high).any():
         middle = (low + high + 1) // 2

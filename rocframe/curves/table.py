@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import BrokenCurveError, ColumnTypeError
-from rocframe.frames import column, number_distinct_rows, select_keys
+from rocframe.frames import column
 from rocframe.inputs.probabilities import outside_unit_problem
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel
@@ -167,17 +167,6 @@ def name_key(keys: pl.DataFrame, group: int, *, otherwise: str) -> str:
     key = keys.row(group, named=True) if keys.width else {}
     values = ", ".join(f"{name}={value!r}" for name, value in key.items())
     return f"group {values}" if values else otherwise
-
-
-def number_keys(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Return the distinct keys of a table in sorted order, and the position of the key of each row.
-
-    Without group columns, a table with rows has one key without columns.
-    """
-    if not by:
-        return pl.DataFrame(height=min(table.height, 1)), np.zeros(table.height, np.int64)
-    keys, number = number_distinct_rows(select_keys(table, by))
-    return keys, number.to_numpy()
 
 
 def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:

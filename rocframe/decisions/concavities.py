@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.curves.table import curve_layout, number_keys, read_curves
+from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.optimum import CurveRows, curve_ranges
 from rocframe.errors import (
     OptionValueError,
@@ -22,6 +22,7 @@ from rocframe.frames import (
     column,
     join_keys,
     lazy_plan,
+    number_keys,
     private_names,
     through_node,
 )

@@ -9,11 +9,12 @@ import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.locate import round_values
-from rocframe.curves.table import curve_layout, number_keys, read_curves
+from rocframe.curves.table import curve_layout, read_curves
 from rocframe.frames import (
     as_input_frame,
     build_table,
     lazy_plan,
+    number_keys,
     take_rows,
     through_node,
 )

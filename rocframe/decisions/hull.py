@@ -9,11 +9,12 @@ import polars as pl
 
 from rocframe.curves.convex_hull import common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
-from rocframe.curves.table import check_new_columns, curve_layout, number_keys, read_curves
+from rocframe.curves.table import check_new_columns, curve_layout, read_curves
 from rocframe.frames import (
     as_input_frame,
     build_column,
     lazy_plan,
+    number_keys,
     take_rows,
     through_node,
 )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.curves.table import number_keys
 from rocframe.decisions.optimum import CurveRows
 from rocframe.errors import BrokenCurveError
+from rocframe.frames import number_keys
 from rocframe.kernel.groups import cumulative_sums, group_starts, is_run_start
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.sort import concatenated_ranges, falling_ranks, sort_order

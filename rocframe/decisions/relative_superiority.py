@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rocframe.curves.table import curve_layout, number_keys, read_curves
+from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.cost_curve import EnvelopeLines, expand_ranges
 from rocframe.decisions.hull import common_hulls, optimal_ranges
 from rocframe.errors import OptionValueError
-from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.frames import as_input_frame, build_table, lazy_plan, number_keys, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.groups import group_starts
 from rocframe.options import check_group_column, parse_fraction, public, to_floats

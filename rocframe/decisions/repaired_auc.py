@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from rocframe.curves.table import check_ends, number_keys
+from rocframe.curves.table import check_ends
 from rocframe.decisions.concavities import (
     Intervals,
     Which,
@@ -18,7 +18,7 @@ from rocframe.decisions.concavities import (
 from rocframe.decisions.optimum import CurveRows
 from rocframe.decisions.other_folds import pooled_other_curves
 from rocframe.decisions.transfer import plan_transfer
-from rocframe.frames import build_table, find_keys, select_keys
+from rocframe.frames import build_table, find_keys, number_keys, select_keys
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import exact_quotient
 from rocframe.options import check_choice, check_supported, parse_integer, public

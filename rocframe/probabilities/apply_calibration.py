@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rocframe.curves.table import number_keys
 from rocframe.errors import (
     MissingColumnError,
     OptionValueError,
@@ -20,6 +19,7 @@ from rocframe.frames import (
     column,
     join_keys,
     lazy_plan,
+    number_keys,
     private_names,
     select_keys,
 )

@@ -15,13 +15,14 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.curve import check_metric_columns, metric_expression, with_rates
-from rocframe.curves.table import SEPARATE_CURVES, name_key, number_keys
+from rocframe.curves.table import SEPARATE_CURVES, name_key
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError
 from rocframe.frames import (
     as_input_frame,
     build_table,
     column,
     lazy_plan,
+    number_keys,
     private_names,
     through_node,
 )

@@ -7,16 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from rocframe.curves.table import number_keys
 from rocframe.errors import (
     OptionValueError,
     ScoreError,
 )
-from rocframe.frames import (
-    as_input_frame,
-    build_table,
-    number_distinct_rows,
-)
+from rocframe.frames import as_input_frame, build_table, number_distinct_rows, number_keys
 from rocframe.inference.notes import absent_classes, first_notes
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.node import plan_table
