@@ -12,21 +12,11 @@ from cyclopts import Parameter
 
 from rocframe.comparisons.gate import GateMethod  # noqa: TC001 - cyclopts reads it
 from rocframe.errors import OptionValueError, RepeatedNameError
+from rocframe.kinds import KindName  # noqa: TC001 - cyclopts reads it
 from rocframe.options import NOT_GIVEN, NotGiven
 from rocframe.reports.report import DEFAULT_KINDS, ReportOptions
 
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
-KindChoice = Literal[
-    "roc",
-    "precision_recall",
-    "pr",
-    "det",
-    "gain",
-    "lift",
-    "lift_chart",
-    "predictive_value",
-    "skill",
-]
 
 
 @Parameter(name="*")
@@ -142,7 +132,7 @@ class EvaluationOptions(LogOptions):
 
     over: Annotated[str | None, COLUMN] = None
     id: Annotated[list[str] | None, COLUMN] = None
-    kind: Annotated[list[KindChoice] | None, Parameter(metavar="KIND")] = None
+    kind: Annotated[list[KindName] | None, Parameter(metavar="KIND")] = None
     ci: Literal["logit_delong", "delong", "newcombe", "none"] = "logit_delong"
     level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
     unmatched: Literal["raise", "drop"] = "raise"

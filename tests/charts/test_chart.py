@@ -6,7 +6,9 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from datetime import date, datetime, timedelta
+from inspect import signature
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
@@ -17,6 +19,7 @@ import pytest
 import vl_convert
 
 import rocframe as rf
+from rocframe.charts.chart import ChartOptions
 from rocframe.charts.labels import WORD_JOINER
 from rocframe.charts.style import LIGHT
 from tests.all_cases import all_cases
@@ -774,3 +777,10 @@ def test_colors_and_panels_are_those_of_one_column(by_fold, argument):
         f"{argument}=['model', 'fold']: expected a column name.\n"
         f"Use, for example, {argument}='model'."
     )
+
+
+def test_options_that_are_not_given_have_the_defaults_of_the_signature():
+    # ChartOptions treats an option with its default value as not given.
+    parameters = [p for p in signature(rf.chart).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    options = {option.name: option.default for option in fields(ChartOptions)}
+    assert options == {parameter.name: parameter.default for parameter in parameters}
