@@ -74,6 +74,17 @@ def take_rows(keys: pl.DataFrame, rows: Any) -> pl.DataFrame:
     return keys.select(pl.all().gather(pl.Series("", rows, pl.get_index_type())))
 
 
+def key_starts(keys: pl.DataFrame, height: int) -> pl.Series:
+    """Return the positions of the first row, and of rows whose keys differ from the row before.
+
+    `height` is the number of rows, also if there are no key columns.
+    """
+    if not keys.width:
+        return pl.Series([0][:height], dtype=pl.Int64)
+    changes = pl.any_horizontal(pl.all().ne_missing(pl.all().shift()))
+    return keys.select(changes | (pl.int_range(pl.len()) == 0)).to_series().arg_true()
+
+
 def number_distinct_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
     """Return the sorted distinct rows, and the position of each row of `rows` in this result.
 

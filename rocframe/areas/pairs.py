@@ -10,6 +10,7 @@ import numpy as np
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.codec import ReservedCode
 from rocframe.kernel.exact import MAX_INT64, exact_product, exact_quotient, exact_sums
+from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.resample import ReplicateStatistic
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def scatter_to_rows(
     if rows.unscored.length.any():
         tail = np.flatnonzero(rows.codes >= rows.codec.first_reserved)
         tail = tail[rows.codes[tail] >> 1 == rows.codec.reserved(ReservedCode.UNSCORED)]
-        group = np.searchsorted(rows.starts, tail, "right") - 1
+        group = groups_of_rows(rows.starts, tail)
         negative = (rows.codes[tail] & 1).astype(bool)
         result[row[tail]] = np.where(negative, unscored[1][group], unscored[0][group])
     return result

@@ -17,6 +17,7 @@ from rocframe.areas.area import (
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.errors import OptionValueError, RepeatedNameError, UnknownOptionError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.kernel.groups import groups_of_rows
 from rocframe.kinds import log_growth, precision_recall_integral
 from rocframe.options import public
 from rocframe.rates import TOTALS
@@ -222,7 +223,7 @@ def _eer_bounds(curves: Curves) -> Bounds:
     rows = np.flatnonzero((fpr0 + tpr0 < 1) & (fpr + tpr >= 1))
     tpr, fpr, tpr0, fpr0 = (rate[rows] for rate in (tpr, fpr, tpr0, fpr0))
     fraction = (1 - fpr0 - tpr0) / (fpr + tpr - fpr0 - tpr0)
-    group = np.searchsorted(curves.starts, rows, "right") - 1
+    group = groups_of_rows(curves.starts, rows)
     has_both = (curves.total(*TOTALS[0]) > 0) & (curves.total(*TOTALS[1]) > 0)
     # A curve that ends above the line, because positives are unscored, does not cross it.
     bounds = np.where(has_both, np.ones((3, len(has_both))), np.nan)

@@ -12,6 +12,7 @@ from rocframe.areas.pairs import group_sums, pair_dtype
 from rocframe.errors import OptionValueError
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums
+from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.resample import ReplicateStatistic
 from rocframe.options import to_floats
 from rocframe.rates import prevalence_weights
@@ -105,7 +106,7 @@ class TopRange:
         pairs = [exact_sums(rise, all_neg - fp, starts[:-1]) for fp in (steps.fp, steps.fp0)]
         # `cut` are the scores whose rows are only partly at the top, at most one in each group.
         cut = np.flatnonzero((alerts0 < limit) & (limit < alerts))
-        group = np.searchsorted(starts, cut, "right") - 1
+        group = groups_of_rows(starts, cut)
         inside = limit[cut] - alerts0[cut]
         share = inside / (alerts[cut] - alerts0[cut])
         rise, width = (steps.tp - steps.tp0)[cut], (steps.fp - steps.fp0)[cut]

@@ -13,7 +13,7 @@ from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import build_table, column, lazy_plan
 from rocframe.inference.notes import counted_note
 from rocframe.kernel.exact import scale_to_unit
-from rocframe.kernel.groups import group_starts, is_run_start
+from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.options import over_hint, to_float
 from rocframe.text import format_values
@@ -123,7 +123,7 @@ def exclusion_notes(
     """Return, for each group, the note with the number and names of excluded curves, or None."""
     notes: list[str | None] = [None] * (len(starts) - 1)
     excluded = np.flatnonzero(~usable)
-    group = np.searchsorted(starts, excluded, "right") - 1
+    group = groups_of_rows(starts, excluded)
     for i in np.unique(group):
         notes[i] = note_with_keys("left_out", names[excluded[group == i]])
     return notes

@@ -17,7 +17,7 @@ from rocframe.curves.table import CurveColumns, check_ends
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import take_rows
 from rocframe.inference.notes import join_notes
-from rocframe.kernel.groups import group_starts, run_starts
+from rocframe.kernel.groups import group_starts, groups_of_rows, run_starts
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE
 from rocframe.rates import CONFUSION, Settings
@@ -52,7 +52,7 @@ def pooled_curves(
     mean = curve_areas.mean.ravel() if groups else np.zeros(0)
     count = curve_areas.count.ravel() if groups else np.zeros(0, np.int64)
     pooled, notes = auc_of(merged), list(curve_groups.notes)
-    for i in np.unique(np.searchsorted(curve_groups.starts, np.flatnonzero(early), "right") - 1):
+    for i in np.unique(groups_of_rows(curve_groups.starts, np.flatnonzero(early))):
         start, end = curve_groups.starts[i : i + 2]
         keys = [curve_groups.names[curve][0] for curve in start + np.flatnonzero(early[start:end])]
         notes[i] = join_notes(notes[i], note_with_keys("lacks_rows", keys))

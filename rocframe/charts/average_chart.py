@@ -43,7 +43,7 @@ from rocframe.charts.labels import json_numbers, level_text, sentences, short_na
 from rocframe.charts.style import BAND_OPACITY, with_key
 from rocframe.curves.thinning import corner_points
 from rocframe.frames import collect_frame, column
-from rocframe.kernel.groups import group_starts
+from rocframe.kernel.groups import group_starts, groups_of_rows
 from rocframe.kinds import Kind, scale_of
 from rocframe.rates import NAMES
 from rocframe.schemas.averages import CurveAverage, curve_average_of, metric_average_of
@@ -169,7 +169,7 @@ def plot_with_limits(
     starts = group_starts(rows.get_column("group").to_numpy(), groups.height)
     plane = plane_of(points)
     if plane.excludes_zero:
-        points, starts = _add_bend_points(plane, points, starts)
+        points, starts = _interpolate_lines(plane, points, starts)
     needed = needed_points(plane, points, starts, both=len(averaged) == 2)
     records: list[dict[str, Any]] = [
         {"curve": i}
@@ -250,7 +250,7 @@ def _point_columns(mean: CurveAverage) -> dict[str, str]:
     return fields | {THRESHOLD: "threshold_mean"}
 
 
-def _add_bend_points(
+def _interpolate_lines(
     plane: Plane, points: Mapping[str, NDArray[np.float64]], starts: NDArray[np.int64]
 ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
     """Add interpolated points to curves on nonlinear axes, and remove points outside the axes.
@@ -260,7 +260,7 @@ def _add_bend_points(
     rows = np.arange(len(points["x"]))
     if not len(rows):
         return dict(points), starts
-    curve = np.searchsorted(starts, rows, "right") - 1
+    curve = groups_of_rows(starts, rows)
     positions = plane.x.position(points["x"]), plane.y.position(points["y"])
     distance = np.maximum(*(np.abs(np.diff(values, append=values[-1:])) for values in positions))
     distance[np.append(curve[1:] != curve[:-1], True)] = 0

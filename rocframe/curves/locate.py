@@ -18,6 +18,7 @@ from rocframe.curves.segment import (
 )
 from rocframe.curves.table import TOTAL_ROUNDING
 from rocframe.kernel.bisection import grouped_bisect
+from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel
@@ -640,6 +641,6 @@ def find_curves_lacking_rows(curves: Curves) -> NDArray[np.bool_]:
 
     rows = run_parallel(lambda block: unchanged_rows(*block), columns.blocks(BLOCK_ROWS))
     row = np.concatenate([np.zeros(0, np.int64), *rows])
-    curve = np.searchsorted(curves.starts, row, "right") - 1
+    curve = groups_of_rows(curves.starts, row)
     result[curve[row > curves.starts[curve]]] = True
     return result

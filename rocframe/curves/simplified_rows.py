@@ -19,7 +19,7 @@ from rocframe.curves.thinning import (
     insert_points,
     rows_at_levels,
 )
-from rocframe.kernel.groups import run_starts
+from rocframe.kernel.groups import groups_of_rows, run_starts
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel
 from rocframe.kinds import precision_recall_integral
@@ -112,7 +112,7 @@ def _find_corners(counts: CurveCounts) -> tuple[NDArray[np.bool_], NDArray[np.bo
     step = step[height[step] * width[step + 1] == height[step + 1] * width[step]]
     irregular = np.append(step, np.flatnonzero(repeated))
     is_regular = np.ones(len(starts) - 1, bool)
-    is_regular[np.searchsorted(starts, irregular, "right") - 1] = False
+    is_regular[groups_of_rows(starts, irregular)] = False
     return corners, is_regular
 
 

@@ -13,6 +13,7 @@ from rocframe.curves.simplified_rows import area_change, simplified_rows
 from rocframe.curves.table import check_ends, check_new_columns, curve_layout, read_curves
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, check_keys, column, lazy_plan, through_node
+from rocframe.kernel.groups import groups_of_rows
 from rocframe.kinds import SCALED_AXES, kind_of, scale_of
 from rocframe.options import parse_fraction, parse_numbers, public, to_floats
 from rocframe.schemas.columns import THRESHOLD
@@ -172,7 +173,7 @@ def simplify(
                 prevalence=complete.prevalence,
             )
             rows, error = simplified_rows(counts, shape, axes_scale, limit)
-            line = np.searchsorted(counts.starts, rows, "right") - 1
+            line = groups_of_rows(counts.starts, rows)
             measures = {"error": error, "area_change": area_change(counts, rows, shape)}
             return (
                 complete.table.select(pl.all().gather(rows))

@@ -13,8 +13,9 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import BrokenCurveError, ColumnTypeError
-from rocframe.frames import column
+from rocframe.frames import column, key_starts
 from rocframe.inputs.probabilities import outside_unit_problem
+from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel
 from rocframe.kinds import PREVALENCE, has_prevalence
@@ -199,7 +200,8 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
         ordered = frame[order]
         keys = keys[order] if keys.width else keys
         columns = _read_columns(ordered, table)
-    curves = _build_curves(ordered, table, _group_starts(keys, frame.height), columns)
+    starts = key_starts(keys, frame.height).to_numpy().astype(np.int64)
+    curves = _build_curves(ordered, table, starts, columns)
     _check_complete(curves)
     return curves
 
@@ -278,21 +280,9 @@ def _row_order(frame: pl.DataFrame, table: CurveLayout, keys: pl.DataFrame) -> p
     )
 
 
-def _group_starts(keys: pl.DataFrame, height: int) -> NDArray[np.int64]:
-    """Return the positions of rows whose group differs from that of the previous row."""
-    if not height:
-        return np.zeros(0, np.int64)
-    if not keys.width:
-        return np.zeros(1, np.int64)
-    is_first = keys.select(
-        pl.any_horizontal(pl.all().ne_missing(pl.all().shift())).alias("is_first")
-    ).to_series()
-    return np.flatnonzero((is_first | (pl.int_range(height, eager=True) == 0)).to_numpy())
-
-
 def _is_sorted(keys: pl.DataFrame, threshold: pl.Series) -> bool:
     """Return whether the rows are sorted as in the result of `curve`."""
-    starts = _group_starts(keys, len(threshold))
+    starts = key_starts(keys, len(threshold)).to_numpy()
     if keys.width:
         firsts = keys[starts]
         if not firsts.equals(firsts.unique().sort(keys.columns)):
@@ -312,7 +302,7 @@ def _check_complete(curves: Curves) -> None:
 
     def check(invalid: NDArray[np.bool_], problem: str, hint: str) -> None:
         if invalid.any():
-            group = int(np.searchsorted(curves.starts, np.argmax(invalid), "right")) - 1
+            group = int(groups_of_rows(curves.starts, np.argmax(invalid)))
             problem = problem.format(group=curves.name_group(group))
             hint = _common_hull_hint(curves.layout) or hint
             raise BrokenCurveError.compose(f"curves: {problem}", hint)
@@ -388,7 +378,7 @@ def score_outside_unit(curves: Curves) -> str | None:
 
     def group(position: int) -> str:
         row = rows[position]
-        return curves.name_group(int(np.searchsorted(curves.starts, row, "right")) - 1)
+        return curves.name_group(int(groups_of_rows(curves.starts, row)))
 
     return outside_unit_problem(
         curves.columns[THRESHOLD][rows], group if curves.keys.width else None

@@ -21,7 +21,7 @@ from rocframe.frames import (
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
-from rocframe.kernel.groups import group_starts, is_run_start
+from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.options import check_group_column, check_supported, parse_grid, public
 from rocframe.rates import TOTALS
@@ -227,7 +227,7 @@ class EnvelopeLines(NamedTuple):
     ) -> EnvelopeLines:
         """Return the envelope lines; curve i has the rows `starts[i]` to `starts[i + 1] - 1`."""
         vertex = np.flatnonzero(hull_vertices(tp, fp, starts))
-        owner = np.searchsorted(starts, vertex, "right") - 1
+        owner = groups_of_rows(starts, vertex)
         first = group_starts(owner, len(pos))[:-1]
         is_edge = owner[1:] == owner[:-1]
         owner = owner[1:][is_edge]

@@ -14,7 +14,7 @@ from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.exact import exact_quotient
-from rocframe.kernel.groups import scale_weights
+from rocframe.kernel.groups import groups_of_rows, scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, public, to_floats
 from rocframe.schemas.decisions import h_measure_columns
@@ -253,7 +253,7 @@ def expected_losses(scan: Scan, prior: tuple[float, float] | PriorName) -> Losse
     # Of two neighboring vertices, the one with the higher TPR has the lower loss if the relative
     # cost of a false positive is below the cost at which both losses are equal.
     vertex = np.flatnonzero(hull_vertices(tp, fp, starts))
-    owner = np.searchsorted(starts, vertex, "right") - 1
+    owner = groups_of_rows(starts, vertex)
     is_edge = owner[1:] == owner[:-1]
     group = owner[1:][is_edge]
     height, width = (np.diff(values[vertex])[is_edge] for values in (tp, fp))

@@ -20,7 +20,7 @@ from rocframe.frames import (
 )
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
-from rocframe.kernel.groups import is_run_start
+from rocframe.kernel.groups import groups_of_rows, is_run_start
 from rocframe.options import check_group_column, public
 from rocframe.rates import TOTALS
 from rocframe.schemas.decisions import HULL_COLUMNS
@@ -232,7 +232,7 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
 
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     row = np.flatnonzero(hull_vertices(tp, fp, curves.starts))
-    curve = np.searchsorted(curves.starts, row, "right") - 1
+    curve = groups_of_rows(curves.starts, row)
     row, curve = row[takes_part[curve]], curve[takes_part[curve]]
     tp, fp = tp[row], fp[row]
     shared_vertex: NDArray[np.int64] = np.arange(len(row))

@@ -16,7 +16,7 @@ from rocframe.decisions.hull import common_hulls, optimal_ranges
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, number_keys, through_node
 from rocframe.inference.notes import class_notes
-from rocframe.kernel.groups import group_starts
+from rocframe.kernel.groups import group_starts, groups_of_rows
 from rocframe.options import check_group_column, parse_fraction, public, to_floats
 from rocframe.rates import TOTALS
 from rocframe.schemas.decisions import LC_INDEX_COLUMNS, SUPERIORITY_COLUMNS
@@ -406,7 +406,7 @@ def largest_differences(curves: Curves, across: str, ranges: CostRanges) -> NDAr
     pos, neg = (curves.total(*names) for names in TOTALS[:2])
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     all_lines = EnvelopeLines.find(tp, fp, curves.starts, pos, neg)
-    curve = np.searchsorted(curves.starts, all_lines.row, "right") - 1
+    curve = groups_of_rows(curves.starts, all_lines.row)
     with np.errstate(divide="ignore", invalid="ignore"):
         fpr, tpr = fp[all_lines.row] / neg[curve], tp[all_lines.row] / pos[curve]
     _, group = number_keys(curves.keys, [name for name in curves.layout.by if name != across])

@@ -8,6 +8,7 @@ import numpy as np
 
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.kernel.groups import groups_of_rows
 from rocframe.options import public
 from rocframe.rates import TOTALS
 from rocframe.schemas.columns import THRESHOLD
@@ -118,7 +119,7 @@ def _tie_table(curves: Curves, columns: Schema) -> pl.DataFrame:
     pos, neg = (np.diff(curves.columns[name], prepend=0) for name in ("tp", "fp"))
     pos[curves.firsts] = neg[curves.firsts] = 0  # the first row is above all scores
     rows = np.flatnonzero((pos > 0) & (neg > 0))
-    group = np.searchsorted(curves.starts, rows, "right") - 1
+    group = groups_of_rows(curves.starts, rows)
     shares = [
         step[rows] / curves.total(*total)[group]
         for step, total in zip((pos, neg), TOTALS[:2], strict=True)

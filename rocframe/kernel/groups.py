@@ -374,7 +374,7 @@ class UnscoredTotals:
     ) -> UnscoredTotals:
         """Return the totals, which are computed from the sorted codes of all groups."""
         unused = np.flatnonzero(codes >= codec.first_reserved)
-        group = np.searchsorted(starts, unused, "right") - 1
+        group = groups_of_rows(starts, unused)
         kind, negative = codes[unused] >> 1, (codes[unused] & 1).astype(bool)
         rows = np.ones(len(unused), np.int64) if weights is None else weights.count[unused]
         row_weight = rows if weights is None else weights.row_weight[unused]
@@ -456,6 +456,12 @@ def group_starts(group: NDArray[Any], n_groups: int) -> NDArray[np.int64]:
     `group` is the number of the group of each row, in rising order.
     """
     return np.searchsorted(group, np.arange(n_groups + 1))
+
+
+def groups_of_rows(starts: NDArray[np.int64], rows: Any) -> NDArray[np.int64]:
+    """Return the group of each of the rows; group i begins at row `starts[i]`."""
+    groups: NDArray[np.int64] = np.searchsorted(starts, rows, "right") - 1
+    return groups
 
 
 def is_run_start(*columns: NDArray[Any]) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from rocframe.areas.area import step_sum
 from rocframe.areas.pairs import AUC_STATISTIC, auc_influence, count_pairs, group_sums
 from rocframe.inference.bootstrap import Statistic
 from rocframe.inference.confidence import perfect_area_limits, proportion_difference, wilson
+from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.resample import ReplicateCounts, ReplicateStatistic
 from rocframe.kinds import log_growth, precision_recall_integral
 
@@ -82,7 +83,7 @@ def eer(scan: Scannable) -> NDArray[np.float64]:
         crosses = np.flatnonzero((x0 + y0 < 1) & (x1 + y1 >= 1))
         x0, y0, x1, y1 = (side[crosses] for side in (x0, y0, x1, y1))
         fraction = (1 - x0 - y0) / (x1 + y1 - x0 - y0)
-        owner = np.searchsorted(block.starts, crosses, "right") - 1
+        owner = groups_of_rows(block.starts, crosses)
         return block.groups[owner], x0 + fraction * (x1 - x0)
 
     for groups, fpr in scan.map(crossings):

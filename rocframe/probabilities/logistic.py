@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rocframe.areas.pairs import group_sums
+from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.probabilities.losses import log_odds
 
@@ -91,7 +92,7 @@ class LogisticRows:
         """Return the rows in parts of at most `most` rows, which may divide a group."""
         parts = []
         for rows in split_rows(len(self.pos), most):
-            first = np.searchsorted(self.starts, rows.start, "right") - 1
+            first = groups_of_rows(self.starts, rows.start)
             last = np.searchsorted(self.starts, rows.stop)
             part = LogisticRows(
                 groups=self.groups[first:last],

@@ -24,6 +24,7 @@ from rocframe.errors import ScoreError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.bisection import grouped_bisect
+from rocframe.kernel.groups import groups_of_rows
 from rocframe.options import parse_fraction, parse_grid, public
 from rocframe.rates import TOTALS
 from rocframe.schemas.calibration import murphy_columns
@@ -328,7 +329,7 @@ class IsotonicLevels(NamedTuple):
     def find(cls, curves: Curves, costs: ExpectedCosts) -> IsotonicLevels:
         """Return the levels of all curves: the segments of the convex hulls."""
         vertex = np.flatnonzero(hull_vertices(costs.tp, costs.fp, curves.starts))
-        owner = np.searchsorted(curves.starts, vertex, "right") - 1
+        owner = groups_of_rows(curves.starts, vertex)
         is_segment = owner[1:] == owner[:-1]
         curve = owner[1:][is_segment]
         pos, neg = (np.diff(counts[vertex])[is_segment] for counts in (costs.tp, costs.fp))

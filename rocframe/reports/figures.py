@@ -13,7 +13,7 @@ from rocframe.charts.dashboard.dashboard import dashboard
 from rocframe.charts.dashboard.data import MAX_CURVES
 from rocframe.charts.labels import distinct_labels, short_name
 from rocframe.charts.style import CHANCE_STROKE
-from rocframe.frames import column
+from rocframe.frames import column, key_starts
 from rocframe.rates import CONFUSION
 from rocframe.reports.colors import with_page_colors
 from rocframe.reports.export import chart_spec, text_alternative
@@ -273,9 +273,7 @@ class GroupedCurves:
         if not names:
             return cls(table=table, keys=pl.DataFrame(height=1), starts=[0, table.height])
         keys = table.select(names)
-        changes = pl.any_horizontal(pl.all().ne_missing(pl.all().shift()))
-        is_first = keys.select(changes | (pl.int_range(pl.len()) == 0)).to_series()
-        starts = is_first.arg_true()
+        starts = key_starts(keys, table.height)
         return cls(table=table, keys=keys[starts], starts=[*starts, table.height])
 
     def of_groups(self, groups: pl.DataFrame) -> pl.DataFrame:
