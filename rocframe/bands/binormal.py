@@ -183,7 +183,7 @@ class NewtonSearch:
         cutoffs = lengths - 1.0
 
         def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-            return _segment_sums(values, firsts) / cutoffs
+            return _group_totals(values, firsts) / cutoffs
 
         var_x, cov_xy = mean(x * x) - mean(x) ** 2, mean(x * y) - mean(x) * mean(y)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -216,7 +216,7 @@ class NewtonSearch:
         """Return the log-likelihood of each group; -inf if the probability of a rating is 0."""
         y = np.repeat(a, self.lengths) + np.repeat(b, self.lengths) * x
         return sum(  # type: ignore[return-value]
-            _segment_sums(CutoffDerivatives.likelihood(count, cutoff, self.firsts), self.firsts)
+            _group_totals(CutoffDerivatives.likelihood(count, cutoff, self.firsts), self.firsts)
             for count, cutoff in ((self.neg, x), (self.pos, y))
         )
 
@@ -235,7 +235,7 @@ class NewtonSearch:
         positives = CutoffDerivatives.compute(self.pos, y, self.firsts)
 
         def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
-            return _segment_sums(values, self.firsts)
+            return _group_totals(values, self.firsts)
 
         slope = negatives.slope + b * positives.slope
         by_a, by_b = positives.multiply(cutoff.astype(np.float64)), positives.multiply(x)
@@ -299,7 +299,7 @@ class NewtonSearch:
             return np.vstack([self.a, self.b, *variances])
 
 
-def _segment_sums(values: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.float64]:
+def _group_totals(values: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the sum of the values of each group; the values of group i start at `firsts[i]`."""
     sums: NDArray[np.float64] = np.add.reduceat(values, firsts) if len(firsts) else np.zeros(0)
     return sums

@@ -180,7 +180,7 @@ def multiclass_losses(
 def _loss_columns(grouped: MulticlassGroups) -> dict[str, Any]:
     """Return the columns of the result, which has one row per group."""
     rows, names = grouped.rows, grouped.names
-    _check_probabilities(rows, names)
+    _check_class_probabilities(rows, names)
     size = len(rows.code)
     total, squares, truth = np.zeros(size), np.zeros(size), np.zeros(size)
     highest, predicted = np.full(size, -np.inf), np.zeros(size, np.int32)
@@ -225,7 +225,7 @@ def _loss_columns(grouped: MulticlassGroups) -> dict[str, Any]:
     }
 
 
-def _check_probabilities(rows: MulticlassRows, names: Sequence[str]) -> None:
+def _check_class_probabilities(rows: MulticlassRows, names: Sequence[str]) -> None:
     """Raise an error if a score is outside [0, 1]."""
     for name, score in zip(names, rows.scores, strict=True):
         problem = outside_unit_problem(score)

@@ -379,7 +379,7 @@ def trace_curves(scan: Scan) -> CurveArrays:
         "fn": pos,
         "tn": neg - unscored,
     }
-    starts, counts = _collect_blocks(scan, columns, first)
+    starts, counts = _gather_rows(scan, columns, first)
     threshold = counts.pop(THRESHOLD)
     return CurveArrays(scan=scan, starts=starts, threshold=threshold, counts=counts)
 
@@ -447,12 +447,12 @@ def trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:
         "fp": unscored,
         "codes": np.zeros(len(pos), rows.codes.dtype),
     }
-    starts, table = _collect_blocks(scan, columns, first)
+    starts, table = _gather_rows(scan, columns, first)
     counts = CurveCounts(tp=table["tp"], fp=table["fp"], starts=starts, pos=pos, neg=neg)
     return counts, table["codes"]
 
 
-def _collect_blocks(
+def _gather_rows(
     scan: Scan,
     columns: Callable[[Block], dict[str, NDArray[Any]]],
     first: Mapping[str, NDArray[Any]],

@@ -67,7 +67,7 @@ def _curve_error(name: str) -> Callable[[Scannable], NDArray[np.float64]]:
     return error
 
 
-class _Scores(NamedTuple):
+class _DistinctScores(NamedTuple):
     """The distinct scores of a group, and the weights of positives and negatives at each score.
 
     `n_pos` and `n_neg` are the sums of the weights.
@@ -80,7 +80,7 @@ class _Scores(NamedTuple):
     n_neg: float
 
     @classmethod
-    def from_sample(cls, sample: ReplicateScan) -> _Scores:
+    def from_sample(cls, sample: ReplicateScan) -> _DistinctScores:
         """Return the scores of the rows in a sample."""
         block = sample.block
         return cls(
@@ -142,17 +142,17 @@ def _with_unscored(pos: NDArray[np.float64], neg: NDArray[np.float64]) -> Influe
 
 def _brier_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of the Brier score."""
-    return _Scores.from_sample(sample).brier_influence()
+    return _DistinctScores.from_sample(sample).brier_influence()
 
 
 def _uncertainty_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of the uncertainty."""
-    return _Scores.from_sample(sample).uncertainty_influence()
+    return _DistinctScores.from_sample(sample).uncertainty_influence()
 
 
 def _brier_skill_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of the Brier skill, 1 - Brier score / uncertainty."""
-    scores = _Scores.from_sample(sample)
+    scores = _DistinctScores.from_sample(sample)
     reference = float(uncertainty(sample)[0])
     share = float(probability_losses(sample).brier[0]) / reference
     of_brier, of_reference = scores.brier_influence(), scores.uncertainty_influence()
@@ -165,13 +165,13 @@ def _brier_skill_influence(sample: ReplicateScan) -> Influences:
 
 def _log_loss_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of the logarithmic loss."""
-    scores = _Scores.from_sample(sample)
+    scores = _DistinctScores.from_sample(sample)
     return scores.mean_influence(*scores.log_losses)
 
 
 def _cllr_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of Cllr."""
-    scores = _Scores.from_sample(sample)
+    scores = _DistinctScores.from_sample(sample)
     of_pos, of_neg = scores.log_losses
     unit = 2 * np.log(2)
     return _with_unscored(
@@ -184,7 +184,7 @@ def _recalibration_influence(parameter: int) -> Callable[[ReplicateScan], Influe
     """Return the function for the influence values of the intercept (0) or of the slope (1)."""
 
     def influence(sample: ReplicateScan) -> Influences:
-        scores = _Scores.from_sample(sample)
+        scores = _DistinctScores.from_sample(sample)
         odds = log_odds(scores.probability)
         intercept, slope = (float(values[0]) for values in logistic_recalibration(sample))
         columns = np.stack([np.ones(len(odds)), odds])
@@ -196,7 +196,7 @@ def _recalibration_influence(parameter: int) -> Callable[[ReplicateScan], Influe
 
 def _unit_slope_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of the calibration in the large."""
-    scores = _Scores.from_sample(sample)
+    scores = _DistinctScores.from_sample(sample)
     odds = log_odds(scores.probability)
     predictor = odds + float(unit_slope_intercept(sample)[0])
     pos, neg = scores.logistic_influence(np.ones((1, len(odds))), predictor)
