@@ -95,7 +95,7 @@ def _squared_placement_sums(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return, for each group of a block, the sums of squared doubled placements of each class."""
     starts = block.starts[:-1]
-    of_pos, of_neg = _doubled_placements(block, scored_neg)
+    of_pos, of_neg = _placements_of_scores(block, scored_neg)
     return exact_sums(block.pos, of_pos, starts, power=2), exact_sums(
         block.neg, of_neg, starts, power=2
     )
@@ -135,11 +135,11 @@ def doubled_placements(scan: Scan) -> NDArray[Any]:
     scored_neg = scan.totals.neg - scan.totals.unscored_neg
     zeros = np.zeros(len(scored_neg), scored_neg.dtype)
     return scatter_to_rows(
-        scan, lambda block: _doubled_placements(block, scored_neg), (zeros, zeros)
+        scan, lambda block: _placements_of_scores(block, scored_neg), (zeros, zeros)
     )
 
 
-def _doubled_placements(
+def _placements_of_scores(
     block: Block, scored_neg: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the doubled placement values of positives and of negatives at each distinct score."""
