@@ -70,18 +70,16 @@ def _block_vertices(
     For long curves, rows that cannot be vertices are excluded first, which is faster.
     """
     if len(tp) <= SAMPLED_EVERY * len(starts):
-        return _farthest_row_hull(tp, fp, starts)
+        return _quickhull(tp, fp, starts)
     candidates = _hull_candidates(tp, fp, starts)
     is_vertex = np.zeros(len(tp), bool)
-    is_vertex[candidates] = _farthest_row_hull(
+    is_vertex[candidates] = _quickhull(
         tp[candidates], fp[candidates], np.searchsorted(candidates, starts)
     )
     return is_vertex
 
 
-def _farthest_row_hull(
-    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _quickhull(tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return a mask of the hull vertices, by repeated division of curves at the farthest row."""
     is_vertex = np.zeros(len(tp), bool)
     if not len(tp):
@@ -136,9 +134,7 @@ def _hull_candidates(
     is_sampled = np.zeros(len(tp), bool)
     is_sampled[::SAMPLED_EVERY] = is_sampled[starts[:-1]] = is_sampled[starts[1:] - 1] = True
     sampled = np.flatnonzero(is_sampled)
-    vertices = sampled[
-        _farthest_row_hull(tp[sampled], fp[sampled], np.searchsorted(sampled, starts))
-    ]
+    vertices = sampled[_quickhull(tp[sampled], fp[sampled], np.searchsorted(sampled, starts))]
     tp1, fp1 = tp[vertices], fp[vertices]
     if tp.dtype.kind == "i" and int(tp1.max()) * int(fp1.max()) > MAX_EXACT_PRODUCT:
         tp1, fp1 = tp1.astype(object), fp1.astype(object)
