@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.comparisons.bootstrap_test import bootstrap_test
-from rocframe.comparisons.delong import UnpairedEstimates, area_estimates, delong_paired, welch_test
+from rocframe.comparisons.delong import area_estimates, delong_paired
 from rocframe.comparisons.hypothesis import (
     ComparedMetric,
     Hypothesis,
@@ -28,6 +28,7 @@ from rocframe.comparisons.pairing import (
     read_models,
 )
 from rocframe.comparisons.permutation_test import permutation_test, venkatraman_test
+from rocframe.comparisons.unpaired import UnpairedEstimates, unpaired_tests, welch_columns
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.inference.p_values import adjust_p_values, check_adjust
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rocframe.areas.partial import Range
-    from rocframe.comparisons.delong import Estimator
     from rocframe.comparisons.pairing import PairingColumns, Unmatched
+    from rocframe.comparisons.unpaired import Estimator, UnpairedTest
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust, Alternative
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -406,7 +407,7 @@ class ComparisonTest:
     metrics: tuple[ComparedMetric, ...] = AREAS
     compare_pairs: Callable[[PairedComparison], Iterable[dict[str, Any]]] | None = None
     estimator: Estimator | None = None
-    compare_estimates: Callable[..., Iterable[dict[str, Any]]] = welch_test
+    compare_estimates: UnpairedTest = welch_columns
     draws: Literal["n_boot", "n_perm"] | None = None
     has_limits: bool = True
     compares_rates: bool = False
@@ -675,7 +676,8 @@ def _compare_unpaired(
         UnpairedEstimates.from_cases(cases, keys, hypothesis.quantity, estimator)
         for cases in model_cases
     ]
-    return models, keys, list(options.test.compare_estimates(estimates, pairs, hypothesis))
+    tests = unpaired_tests(estimates, pairs, hypothesis, options.test.compare_estimates)
+    return models, keys, list(tests)
 
 
 def _baseline_position(baseline: object, models: pl.Series) -> int | None:

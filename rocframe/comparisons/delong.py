@@ -1,43 +1,30 @@
-"""DeLong's test of models that scored the same rows, and Welch's test for different rows.
+"""DeLong's test of models that scored the same rows, and the area of one model with its variance.
 
 References
 ----------
 E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
 correlated receiver operating characteristic curves: a nonparametric approach", Biometrics
 44(3), 837-845. doi:10.2307/2531595
-B. L. Welch (1947), "The generalization of 'Student's' problem when several different population
-variances are involved", Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.partial import partial_areas, partial_variance
 from rocframe.areas.variance import delong_variance
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.paired_areas import paired_areas
-from rocframe.frames import find_keys
 from rocframe.inference.notes import class_notes
-from rocframe.kernel.groups import scale_weights
-from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    import polars as pl
+    import numpy as np
     from numpy.typing import NDArray
 
-    from rocframe.comparisons.hypothesis import Hypothesis, PairedComparison, Quantity
-    from rocframe.inputs.cases import Cases
-
-    # Estimates a quantity and its variance in each group of a scan.
-    Estimator = Callable[[Scan, Quantity], tuple[NDArray[np.float64], ...]]
+    from rocframe.comparisons.hypothesis import PairedComparison, Quantity
+    from rocframe.kernel.scan import Scan
 
 
 def delong_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
@@ -67,74 +54,3 @@ def area_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64],
         pairs = count_pairs(scan)
         return pairs.areas[0], delong_variance(scan, pairs)
     return partial_areas(scan, quantity.rate_range)[0], partial_variance(scan, quantity.rate_range)
-
-
-def welch_test(
-    models: Sequence[UnpairedEstimates],
-    pairs: Sequence[tuple[int, int]],
-    hypothesis: Hypothesis,
-) -> Iterator[dict[str, Any]]:
-    """Yield the columns of the test of each pair of models that scored different rows.
-
-    The test is a t test with Welch's degrees of freedom.
-    """
-    for pair in pairs:
-        a, b = (models[model] for model in pair)
-        groups, *positions = np.intersect1d(
-            a.groups, b.groups, assume_unique=True, return_indices=True
-        )
-        a, b = (estimates.select(own) for estimates, own in zip((a, b), positions, strict=True))
-        units = np.minimum(a.n_pos, b.n_pos), np.minimum(a.n_neg, b.n_neg)
-        yield {
-            "models": pair,
-            "group": groups,
-            "n_paired": np.full(len(groups), np.nan),
-            **welch_columns(a, b, hypothesis),
-            "note": class_notes(*units, zero_variance=a.variance + b.variance == 0),
-        }
-
-
-def welch_columns(
-    a: UnpairedEstimates, b: UnpairedEstimates, hypothesis: Hypothesis
-) -> dict[str, NDArray[np.float64]]:
-    """Return the columns of `difference_columns` for the estimates of two independent samples.
-
-    The test is a t test with Welch's degrees of freedom.
-    """
-    variance = a.variance + b.variance
-    with np.errstate(divide="ignore", invalid="ignore"):
-        df = variance**2 / sum(own.variance**2 / (own.n_pos + own.n_neg - 1) for own in (a, b))
-    return difference_columns(hypothesis, (a.value, b.value), variance, df)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class UnpairedEstimates:
-    """The estimates of one model, their variances and the numbers of rows, for each group."""
-
-    groups: NDArray[np.int64]
-    value: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    n_pos: NDArray[np.int64]
-    n_neg: NDArray[np.int64]
-
-    @classmethod
-    def from_cases(
-        cls, cases: Cases, keys: pl.DataFrame, quantity: Quantity, estimator: Estimator
-    ) -> UnpairedEstimates:
-        """Estimate the quantity; `keys` are the sorted keys of the groups of all models."""
-        # The weights of each class can be scaled separately only for functions of FPR and TPR.
-        scan = Scan.from_cases(scale_weights(cases, by_class=not quantity.depends_on_prevalence))
-        value, variance = estimator(scan, quantity)
-        return cls(
-            groups=find_keys(scan.rows.keys, keys).to_numpy(),
-            value=value,
-            variance=variance,
-            n_pos=scan.totals.pos_rows,
-            n_neg=scan.totals.neg_rows,
-        )
-
-    def select(self, positions: NDArray[np.int64]) -> UnpairedEstimates:
-        """Return the estimates of the groups at these positions."""
-        return UnpairedEstimates(
-            **{name: getattr(self, name)[positions] for name in self.__slots__}
-        )

@@ -19,8 +19,8 @@ import polars as pl
 
 from rocframe.areas.auc import auc_table
 from rocframe.comparisons.compare import Family
-from rocframe.comparisons.delong import UnpairedEstimates, welch_columns
 from rocframe.comparisons.hypothesis import Hypothesis, Quantity
+from rocframe.comparisons.unpaired import UnpairedEstimates, welch_columns
 from rocframe.errors import (
     AmbiguousCountError,
     MissingColumnError,

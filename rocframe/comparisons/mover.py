@@ -27,12 +27,10 @@ from rocframe.inference.notes import class_notes
 from rocframe.inference.p_values import normal_p_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import NDArray
 
-    from rocframe.comparisons.delong import UnpairedEstimates
     from rocframe.comparisons.hypothesis import Hypothesis, PairedComparison
+    from rocframe.comparisons.unpaired import UnpairedEstimates
 
 
 # The combined limits are not always a monotone function of z. The smallest z at which a limit is
@@ -73,31 +71,17 @@ def newcombe_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
 
 
 def newcombe_unpaired(
-    models: Sequence[UnpairedEstimates], pairs: Sequence[tuple[int, int]], hypothesis: Hypothesis
-) -> Iterator[dict[str, Any]]:
-    """Yield the columns of the test of each pair of models that scored different rows."""
-    for pair in pairs:
-        a, b = (models[model] for model in pair)
-        groups, *positions = np.intersect1d(
-            a.groups, b.groups, assume_unique=True, return_indices=True
-        )
-        a, b = (estimates.select(own) for estimates, own in zip((a, b), positions, strict=True))
-        variance = a.variance + b.variance
-        difference = AreaDifference(
-            a=a.value,
-            b=b.value,
-            sizes_a=(a.n_pos, a.n_neg),
-            sizes_b=(b.n_pos, b.n_neg),
-            correlation=np.zeros(len(groups)),
-        )
-        units = np.minimum(a.n_pos, b.n_pos), np.minimum(a.n_neg, b.n_neg)
-        yield {
-            "models": pair,
-            "group": groups,
-            "n_paired": np.full(len(groups), np.nan),
-            **difference.columns(hypothesis, variance),
-            "note": class_notes(*units, zero_variance=variance == 0),
-        }
+    a: UnpairedEstimates, b: UnpairedEstimates, hypothesis: Hypothesis
+) -> dict[str, NDArray[np.float64]]:
+    """Return the columns of the test for the estimates of two independent samples."""
+    difference = AreaDifference(
+        a=a.value,
+        b=b.value,
+        sizes_a=(a.n_pos, a.n_neg),
+        sizes_b=(b.n_pos, b.n_neg),
+        correlation=np.zeros(len(a.groups)),
+    )
+    return difference.columns(hypothesis, a.variance + b.variance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
