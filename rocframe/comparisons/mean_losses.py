@@ -19,9 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.areas.pairs import group_sums
-from rocframe.areas.variance import ZERO_VARIANCE, Clusters
+from rocframe.areas.variance import ZERO_VARIANCE
 from rocframe.comparisons.hypothesis import difference_columns
-from rocframe.comparisons.paired_areas import in_rank_order, scaled_weights, segment_sums
+from rocframe.comparisons.paired_areas import (
+    in_rank_order,
+    row_clusters,
+    scaled_weights,
+    segment_sums,
+)
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.threads import run_parallel
 from rocframe.probabilities.losses import log_losses, probability_losses
@@ -29,6 +34,7 @@ from rocframe.probabilities.losses import log_losses, probability_losses
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rocframe.areas.variance import Clusters
     from rocframe.comparisons.hypothesis import PairedComparison, Quantity
     from rocframe.comparisons.pairing import Instances, ModelBatch
     from rocframe.kernel.scan import Block, Scan, Scannable
@@ -101,15 +107,8 @@ class PairedRows:
         class_rows = segment_sums(count, np.ones(len(rows), np.int64), batch.segment)
         n_pos, n_neg = class_rows[0::2], class_rows[1::2]
         n_rows = n_units = n_pos + n_neg
-        clusters = None
-        if instances.cluster is not None:
-            clusters = Clusters.from_rows(
-                batch.group,
-                instances.cluster[rows],
-                instances.negative[rows],
-                np.arange(len(rows)),
-                len(batch.groups),
-            )
+        clusters = row_clusters(instances, batch)
+        if clusters is not None:
             n_pos, n_neg, n_units = clusters.sizes
         return cls(
             starts=batch.starts[:-1],

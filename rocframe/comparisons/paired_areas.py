@@ -25,6 +25,7 @@ from rocframe.areas.variance import (
     ZERO_VARIANCE,
     Clusters,
     centered_cluster_sums,
+    class_sizes,
     obuchowski_variance,
     placement_covariance,
     placement_variance,
@@ -281,25 +282,15 @@ def paired_areas(
             placements.append(np.nan_to_num(partial_placements(scan, rate_range)))
             area.append(partial_areas(scan, rate_range)[0])
     assert scan is not None
-    clusters = None
-    n_pos, n_neg = units = scan.totals.pos_rows, scan.totals.neg_rows
-    if instances.cluster is not None:
-        clusters = Clusters.from_rows(
-            batch.group,
-            instances.cluster[rows],
-            instances.negative[rows],
-            np.arange(len(rows)),
-            len(batch.groups),
-        )
-        units = clusters.sizes[:2]
+    clusters = row_clusters(instances, batch)
     return PairedAreas(
         area=area,
         placements=placements,
         total=totals if rate_range is None and weight is None else None,
         segment=segment,
-        n_pos=n_pos,
-        n_neg=n_neg,
-        units=units,
+        n_pos=scan.totals.pos_rows,
+        n_neg=scan.totals.neg_rows,
+        units=class_sizes(scan, clusters),
         count=count,
         weight=weight,
         clusters=clusters,
@@ -359,6 +350,15 @@ def scaled_weights(instances: Instances, batch: ModelBatch) -> NDArray[np.float6
         return None
     (weight,) = scale_to_unit(instances.weight[batch.rows])
     return weight
+
+
+def row_clusters(instances: Instances, batch: ModelBatch) -> Clusters | None:
+    """Return the clusters of the rows of a batch, or None if rows have no clusters."""
+    if instances.cluster is None:
+        return None
+    cluster, negative = (values[batch.rows] for values in (instances.cluster, instances.negative))
+    position = np.arange(len(batch.rows))
+    return Clusters.from_rows(batch.group, cluster, negative, position, len(batch.groups))
 
 
 def in_rank_order(instances: Instances, batch: ModelBatch) -> ModelBatch:
