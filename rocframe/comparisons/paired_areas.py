@@ -356,7 +356,7 @@ def row_clusters(instances: Instances, batch: ModelBatch) -> Clusters | None:
     """Return the clusters of the rows of a batch, or None if rows have no clusters."""
     if instances.cluster is None:
         return None
-    cluster, negative = (values[batch.rows] for values in (instances.cluster, instances.negative))
+    cluster, negative = instances.cluster[batch.rows], instances.negative[batch.rows]
     position = np.arange(len(batch.rows))
     return Clusters.from_rows(batch.group, cluster, negative, position, len(batch.groups))
 
