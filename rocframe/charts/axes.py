@@ -277,6 +277,13 @@ def count_ticks(domain: Sequence[float]) -> int:
     return min(length, TICKS) if length else TICKS
 
 
+def roc_plane(options: ChartOptions) -> Plane:
+    """Return the axes of ROC curves, limited to the domains in the options."""
+    kind = KINDS["roc"]
+    x, y = (PlotAxis(name=name, title=axis_title(kind, name)) for name in (kind.x, kind.y))
+    return zoom_plane(Plane(kind=kind, x=x, y=y), options)
+
+
 def zoom_plane(plane: Plane, options: ChartOptions) -> Plane:
     """Apply the options `x_domain`, `y_domain`, `diagonal`, `benefit` and `cost` to a plane."""
     titles = value_titles(options.benefit, options.cost)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocframe.charts.average_chart import chart_with_limits, limit_layers, plot_with_limits
-from rocframe.charts.axes import Plane, PlotAxis, axis_title, zoom_plane
+from rocframe.charts.axes import roc_plane
 from rocframe.charts.curve_layers import chance_layers, chance_text, hover_layer, line_layer
 from rocframe.charts.labels import MAX_IN_SUBTITLE, RATE_FORMAT, not_drawn, sentences, tooltip
 from rocframe.frames import column
-from rocframe.kinds import KINDS
 from rocframe.text import format_count, format_percent
 
 if TYPE_CHECKING:
@@ -35,9 +34,7 @@ def band_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw each curve with its band. If both axes have limits, draw bars instead of a band."""
-    kind = KINDS["roc"]
-    x, y = (PlotAxis(name=name, title=axis_title(kind, name)) for name in (kind.x, kind.y))
-    plane = zoom_plane(Plane(kind=kind, x=x, y=y), options)
+    plane = roc_plane(options)
     both = table.get_column("fpr_lower").null_count() < table.height
     averaged = ("x", "y") if both else ("y",)
     ordered = table.sort(*map(column, layout.by), "fpr", "tpr")

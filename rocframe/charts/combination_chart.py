@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
-import numpy as np
 import polars as pl
 
-from rocframe.charts.axes import choose_plane, zoom_plane
+from rocframe.charts.axes import roc_plane
 from rocframe.charts.curve_layers import CurvePlot, chance_layers, chance_text
 from rocframe.charts.groups import read_groups
 from rocframe.charts.labels import (
@@ -24,7 +23,6 @@ from rocframe.charts.labels import (
 from rocframe.charts.operating_point_chart import POINT_SIZE
 from rocframe.charts.style import BACKGROUND, BAND_OPACITY, FOREGROUND, MUTED
 from rocframe.frames import column
-from rocframe.kinds import KINDS
 from rocframe.options import NOT_GIVEN
 from rocframe.schemas.columns import MODEL
 from rocframe.text import format_count, format_values, join_first
@@ -32,7 +30,6 @@ from rocframe.text import format_count, format_values, join_first
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocframe.charts.axes import Plane
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import Groups
     from rocframe.schemas.table_type import Table
@@ -63,7 +60,7 @@ def combination_chart(
         options = replace(options, facet=pair)
     by = (*layout.by, pair, "operator")
     groups = read_groups(table, by, table.columns, options)
-    plane = _roc_plane(table, options)
+    plane = roc_plane(options)
     rows = _group_records(table, groups)
     ends = [
         dict(zip(RANGE_ENDS, values, strict=True))
@@ -124,7 +121,7 @@ def chain_chart(
     by = (*layout.by, "operator") if operators > 1 else layout.by
     table = table.sort(*map(column, by), "stage")
     groups = read_groups(table, by, table.columns, options)
-    plane = _roc_plane(table, options)
+    plane = roc_plane(options)
     rows = _group_records(table, groups)
     names = groups.names(table.height)
     for row, name, stage in zip(rows, names, table.get_column("stage").to_list(), strict=True):
@@ -176,11 +173,6 @@ def chain_chart(
             join_first(texts, separator="; "),
         ],
     )
-
-
-def _roc_plane(table: pl.DataFrame, options: ChartOptions) -> Plane:
-    x, y = (table.get_column(name).fill_null(np.nan).to_numpy() for name in ("fpr", "tpr"))
-    return zoom_plane(choose_plane(KINDS["roc"], x, y, scale=None, top=y), options)
 
 
 def _json_columns(table: pl.DataFrame, *names: str) -> list[tuple[Any, ...]]:

@@ -7,7 +7,7 @@ from math import nan
 from typing import TYPE_CHECKING
 
 from rocframe.charts.average_chart import chart_with_limits, plot_with_limits
-from rocframe.charts.axes import Plane, PlotAxis, axis_title, zoom_plane
+from rocframe.charts.axes import roc_plane
 from rocframe.charts.curve_layers import (
     chance_layers,
     chance_text,
@@ -18,7 +18,6 @@ from rocframe.charts.curve_layers import (
 from rocframe.charts.groups import area_captions, total_area
 from rocframe.charts.labels import MAX_IN_SUBTITLE, not_drawn, sentences
 from rocframe.frames import column
-from rocframe.kinds import KINDS
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
@@ -40,9 +39,7 @@ def smooth_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw smooth ROC curves as lines."""
-    kind = KINDS["roc"]
-    x, y = (PlotAxis(name=name, title=axis_title(kind, name)) for name in (kind.x, kind.y))
-    plane = zoom_plane(Plane(kind=kind, x=x, y=y), options)
+    plane = roc_plane(options)
     keys = list(map(column, layout.by))
     ordered = table.sort(*keys, "fpr", "tpr")
     plot = plot_with_limits(
@@ -51,9 +48,9 @@ def smooth_chart(
     firsts = ordered.unique(keys, keep="first", maintain_order=True) if keys else ordered.head(1)
     areas = [nan if area is None else float(area) for area in firsts.get_column("auc").to_list()]
     by_color = plot.groups.captioned_column
-    groups = replace(plot.groups, captions=area_captions(by_color, areas, kind))
+    groups = replace(plot.groups, captions=area_captions(by_color, areas, plane.kind))
     plot = replace(plot, groups=groups)
-    area = "" if by_color else total_area(areas, kind, groups)
+    area = "" if by_color else total_area(areas, plane.kind, groups)
     names = groups.names(len(plot.records))
     missing = [name for name, one in zip(names, plot.records, strict=True) if not one["x"]]
     layers = [
