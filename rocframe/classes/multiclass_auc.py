@@ -68,9 +68,10 @@ def multiclass_auc(
 
     All averages except `"micro"` compare the scores for class i of two rows: one row of class i and
     one row of another class. The pair counts 1 if the row of class i has the higher score, and 1/2
-    if the scores tie. The averages differ in the weights of the pairs. `"micro"` compares all
-    scores: one score for the true class of a row, and one score for a wrong class of the same or
-    another row.
+    if the scores tie. The averages differ in the weights of the pairs.
+
+    `"micro"` compares pairs of scores for any classes. One score of a pair is the score of a row
+    for its true class. The other score is the score of the same or another row for a wrong class.
 
     Parameters
     ----------
