@@ -95,7 +95,7 @@ def class_metrics(
     - A false positive has the cost c_fp, the mean of the costs C(i, k) over the other classes i.
     - The expected cost per row is π_k·FNR·c_fn + (1 - π_k)·FPR·c_fp.
 
-    Both means are weighted by the shares π_i of the other classes.
+    In both means, the weight of another class i is its share π_i.
 
     References
     ----------

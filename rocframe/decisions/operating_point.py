@@ -177,8 +177,8 @@ def operating_point(
 
     Notes
     -----
-    Rounding errors do not affect the choice of a row, because values of a rule are compared exactly
-    or after rounding to 12 significant digits.
+    Each rule compares a quantity of the rows, for example the expected cost. It is compared exactly
+    or after rounding to 12 significant digits, so that rounding errors do not change the choice.
 
     `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn). c_fp is the cost
     of a false positive minus the cost of a true negative, and c_fn is the cost of a false negative
@@ -187,7 +187,7 @@ def operating_point(
 
     With costs of pairs of classes, each class k has its own costs. c_fn is the mean cost of
     predicting another class for a row of class k, and c_fp is the mean cost of predicting class k
-    for a row of another class. Both means are weighted by the shares of the other classes.
+    for a row of another class. In both means, the weight of another class is its share of the rows.
 
     References
     ----------
