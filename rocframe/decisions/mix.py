@@ -115,9 +115,11 @@ def mix(
 
     Notes
     -----
-    One of the two thresholds can be above all scores, or can be the lowest score.
-    `at(interpolate=True)` chooses between the two neighboring rows of the curve instead. The point
-    of `at` is worse if one of these rows is below the hull.
+    A threshold above all scores predicts every row negative. The lowest score as a threshold
+    predicts every row positive. Both can be one of the two thresholds.
+
+    `at(interpolate=True)` mixes the two neighboring rows of the curve instead. If one of these rows
+    is below the convex hull, the point of `at` is worse than the point of `mix`.
 
     The curves of a common hull can have different numbers of rows. The counts are then computed for
     the mean number of positives and the mean number of negatives of the curves.
