@@ -152,11 +152,11 @@ def fold_auc(
 
     Notes
     -----
-    The intervals are for the fitted models on new test rows. The intervals do not include the
-    variation between models fitted on other training rows. The folds are assumed to have no rows in
-    common. If a row is in several folds, as in repeated cross-validation, the limits are too
-    narrow, so use `ci=None`. The limits are also too narrow if a row occurs once for each class, as
-    in the result of `one_vs_rest`. In this case, use `multiclass_auc`.
+    The intervals treat the fitted models as fixed and the test rows as random. The intervals do not
+    include the variation between models fitted on other training rows. The folds are assumed to
+    have no rows in common. If a row is in several folds, as in repeated cross-validation, the
+    limits are too narrow, so use `ci=None`. The limits are also too narrow if a row occurs once for
+    each class, as in the result of `one_vs_rest`. In this case, use `multiclass_auc`.
 
     References
     ----------

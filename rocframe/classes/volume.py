@@ -126,9 +126,9 @@ def volume(
     RocframeError
         If a column is missing or has an unsupported dtype, a name is reserved or repeated, or an
         option is invalid. This error is also raised if there are not three classes, a label is not
-        one of the three classes, or values are missing with `missing="raise"`. For the rule of
-        sums, also if a score is infinite, or a group has too many distinct rows. For a LazyFrame,
-        errors that depend on its data are raised by `collect`.
+        one of the three classes, or values are missing with `missing="raise"`. If each class has a
+        score, this error is also raised for infinite scores, and for a group with too many distinct
+        rows. For a LazyFrame, errors that depend on its data are raised by `collect`.
 
     See Also
     --------
@@ -136,9 +136,9 @@ def volume(
 
     Notes
     -----
-    Triples are counted exactly, in integers. The rule of order is fast for millions of rows,
-    because the rows are sorted once. The rule of sums is feasible for some thousand rows per class,
-    because all pairs of distinct rows are compared.
+    Triples are counted exactly, in integers. With one score for all classes, the rows are sorted
+    once, which is fast for millions of rows. With a score for each class, all pairs of distinct
+    rows are compared, which is feasible for some thousand rows per class.
 
     The share of a row is the number of correct triples with this row, divided by the number of all
     triples with this row. The variance of the volume is s₁²/n₁ + s₂²/n₂ + s₃²/n₃. Here sᵢ² is the
@@ -399,7 +399,7 @@ def _sum_triples(
             raise OptionValueError.compose(
                 "scores",
                 list(names),
-                f"the rule of sums compares {pairs} pairs of rows in a group with "
+                f"a score for each class requires comparing {pairs} pairs of rows in a group with "
                 f"{', '.join(str(len(rows.n_rows)) for rows in classes)} distinct rows per class, "
                 f"and the limit is {MAX_SUM_PAIRS}",
                 "Draw fewer rows of each class first, or round the scores to get fewer distinct "

@@ -36,7 +36,7 @@ def in_order(x, y, z):
 
 
 def by_sum(*rows):
-    """Return the credit of three rows with a score per class, by the rule of sums."""
+    """Return the credit of three rows with a score per class, by the largest sum."""
     exact = [[Fraction(score) for score in row] for row in rows]
     sums = [
         sum(row[k] for row, k in zip(exact, way, strict=True)) for way in permutations(range(3))
@@ -393,7 +393,7 @@ def test_too_many_distinct_rows_raise_before_counting():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.volume(table, "truth", ABC)
     assert str(caught.value) == (
-        "scores=['a', 'b', 'c']: the rule of sums compares 18000000 pairs of rows in a group "
-        "with 3000, 3000, 3000 distinct rows per class, and the limit is 16777216.\n"
+        "scores=['a', 'b', 'c']: a score for each class requires comparing 18000000 pairs of rows "
+        "in a group with 3000, 3000, 3000 distinct rows per class, and the limit is 16777216.\n"
         "Draw fewer rows of each class first, or round the scores to get fewer distinct rows."
     )
