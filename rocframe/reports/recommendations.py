@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isinf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from rocframe.decisions.operating_point import operating_point
-from rocframe.rates import CONFUSION
+from rocframe.rates import CONFUSION, RATES, Settings
 from rocframe.reports.report_tables import group_columns
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_count, format_name, format_threshold, format_values, join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import polars as pl
+    from collections.abc import Mapping
 
     from rocframe.reports.report import ReportOptions
     from rocframe.reports.report_tables import ReportTables
@@ -63,11 +63,8 @@ def recommendations(tables: ReportTables, options: ReportOptions) -> Recommendat
     if keys:
         columns = [format_values(top.get_column(key)) for key in keys]
         names = [", ".join(parts) for parts in zip(*columns, strict=True)]
-    counts = (top.get_column(name).fill_null(0) for name in CONFUSION)
-    texts = [
-        _recommendation(threshold, tuple(row), costs, prevalence)
-        for threshold, *row in zip(top.get_column(THRESHOLD), *counts, strict=True)
-    ]
+    effects = _effects(top, Settings(costs=costs, prevalence=prevalence))
+    texts = [_recommendation(row) for row in effects.iter_rows(named=True)]
     at_prevalence = (
         "" if prevalence is None else f", at a prevalence of {_format_amount(prevalence)}"
     )
@@ -109,57 +106,42 @@ def costs_text(costs: Mapping[str, float]) -> str:
     )
 
 
-class Shares(NamedTuple):
-    """The shares of true positives, false positives, false negatives and true negatives."""
+def _effects(points: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+    """Return the metrics at the recommended threshold of each group.
 
-    tp: float
-    fp: float
-    fn: float
-    tn: float
-
-    @classmethod
-    def at_rates(cls, tpr: float, fpr: float, prevalence: float) -> Shares:
-        """Return the shares at a TPR, an FPR and a prevalence."""
-        neg = 1 - prevalence
-        return cls(prevalence * tpr, neg * fpr, prevalence * (1 - tpr), neg * (1 - fpr))
-
-    def cost(self, costs: Mapping[str, float]) -> float:
-        """Return the expected cost per row."""
-        return sum(share * costs.get(name, 0) for name, share in zip(CONFUSION, self, strict=True))
-
-
-def _recommendation(
-    threshold: float | None,
-    counts: Sequence[float],
-    costs: Mapping[str, float],
-    prevalence: float | None,
-) -> str:
-    """Return the recommended threshold of a group and its effect in sentences.
-
-    `counts` are tp, fp, fn and tn at this threshold.
+    `never` and `always` are the expected costs of predicting no row or every row positive.
     """
-    tp, fp, fn, tn = counts
-    n_pos, n_neg = tp + fn, fp + tn
+    counts = points.select(THRESHOLD, pl.col(CONFUSION).fill_null(0))
+    pos, neg = pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")
+    none, cost = pl.lit(0), RATES["expected_cost"].expr(settings)
+    return counts.with_columns(
+        *(RATES[name].expr(settings) for name in ("alert_rate", "tpr", "precision")),
+        cost,
+        counts.with_columns(tp=none, fp=none, fn=pos, tn=neg).select(never=cost).to_series(),
+        counts.with_columns(tp=pos, fp=neg, fn=none, tn=none).select(always=cost).to_series(),
+    )
+
+
+def _recommendation(effect: Mapping[str, Any]) -> str:
+    """Return the recommended threshold of a group and its effect in sentences."""
+    threshold = effect[THRESHOLD]
+    n_pos, n_neg = effect["tp"] + effect["fn"], effect["fp"] + effect["tn"]
     if not n_pos or not n_neg or threshold is None:
         lacking = [name for name, n in (("positives", n_pos), ("negatives", n_neg)) if not n] or [
             "rows"
         ]
         return f"no recommendation, because there are no {join_names(lacking, 'or')}."
-    share = n_pos / (n_pos + n_neg) if prevalence is None else prevalence
-    shares = Shares.at_rates(tp / n_pos, fp / n_neg, share)
-    never, always = (Shares.at_rates(rate, rate, share).cost(costs) for rate in (0, 1))
-    alerts = shares.tp + shares.fp
-    effect = (
-        f"expected cost {_format_amount(shares.cost(costs))} per row (never alerting: "
-        f"{_format_amount(never)}, always alerting: {_format_amount(always)})."
+    cost, never, always = map(
+        _format_amount, (effect["expected_cost"], effect["never"], effect["always"])
     )
+    costs = f"expected cost {cost} per row (never alerting: {never}, always alerting: {always})."
     if isinf(threshold) and threshold > 0:
-        return f"never predict positive; no threshold has a lower cost. Effect: {effect}"
-    precision = _format_rate(shares.tp / alerts) if alerts else "undefined"
+        return f"never predict positive; no threshold has a lower cost. Effect: {costs}"
+    precision = "undefined" if effect["precision"] is None else _format_rate(effect["precision"])
     return (
         f"predict positive if score ≥ {format_threshold(threshold)}. Of 100 rows, "
-        f"{_format_amount(100 * alerts)} are alerts; recall {_format_rate(tp / n_pos)}, "
-        f"precision {precision}; {effect}"
+        f"{_format_amount(100 * effect['alert_rate'])} are alerts; recall "
+        f"{_format_rate(effect['tpr'])}, precision {precision}; {costs}"
     )
 
 
