@@ -64,7 +64,7 @@ def recommendations(tables: ReportTables, options: ReportOptions) -> Recommendat
         columns = [format_values(top.get_column(key)) for key in keys]
         names = [", ".join(parts) for parts in zip(*columns, strict=True)]
     effects = _effects(top, Settings(costs=costs, prevalence=prevalence))
-    texts = [_recommendation(row) for row in effects.iter_rows(named=True)]
+    texts = [_recommendation(row) for row in effects.to_dicts()]
     at_prevalence = (
         "" if prevalence is None else f", at a prevalence of {_format_amount(prevalence)}"
     )
