@@ -153,6 +153,12 @@ class RepeatedNameError(RocframeError, ValueError):
         )
 
     @classmethod
+    def of_group(cls, argument: str, name: str, by: Iterable[str]) -> RepeatedNameError:
+        """Return an error for a column of an argument that is also in `by=`."""
+        problem = f"this column is also a group column in by={format_value(list(by))}"
+        return cls(f"{argument}={name!r}: {problem}.\nRemove {name!r} from by=.")
+
+    @classmethod
     def in_result(
         cls,
         argument: str,
@@ -289,7 +295,8 @@ class LabelError(RocframeError, ValueError):
         """Return an error for a value of `positive` that does not occur among the labels."""
         return cls(
             f"positive={positive!r}: no label of column {column!r} has this value.\n"
-            f"Found: {format_list(values) or 'no labels'}.\nUse one of these values as positive."
+            f"Found: {format_list(values) or 'no labels'}.\nUse one of these values as positive. "
+            "If the data has no positives, cast the labels to an Enum of both classes."
         )
 
     @classmethod

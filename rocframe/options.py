@@ -191,10 +191,19 @@ def parse_numbers(
             raise OptionValueError.compose(argument, value, "a value is NaN", "Remove NaN.")
         if bounds is not None and not bounds[0] <= number <= bounds[1]:
             problem = f"{number:g} is outside the range from {bounds[0]:g} to {bounds[1]:g}"
-            raise OptionValueError.compose(
-                argument, value, problem, "Use values within this range."
-            )
+            hint = f"Use values within this range.{percent_hint(number, bounds[1])}"
+            raise OptionValueError.compose(argument, value, problem, hint)
     return numbers
+
+
+MAX_PERCENT = 100
+
+
+def percent_hint(number: float, high: float) -> str:
+    """Return a hint for a number that may be a percentage; `high` is its largest allowed value."""
+    if high != 1 or not 1 < number <= MAX_PERCENT:
+        return ""
+    return f" For {number:g} %, use {number / MAX_PERCENT:g}."
 
 
 MAX_GRID_POINTS = 10**7
@@ -276,14 +285,13 @@ def check_group_column(
         )
         problem = "expected a group column of the table"
         raise OptionValueError.compose(argument, name, problem, groups)
-    hint = over_hint(name) if argument == "over" else None
+    hint = None
+    if argument == "over" and name == "fold":
+        hint = (
+            'The default is over="fold". Compute the table with "fold" in by=, or pass another '
+            "group column as over=."
+        )
     raise MissingColumnError.compose(argument, name, by, noun="group column", hint=hint)
-
-
-def over_hint(name: object) -> str | None:
-    """Return a hint for a missing column `over` if its name is the default of the argument."""
-    default = 'The default is over="fold". Pass the column of the folds as over=.'
-    return default if name == "fold" else None
 
 
 def group_dtypes(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
@@ -363,7 +371,7 @@ def suggest_argument(name: str, arguments: Iterable[str]) -> str | None:
     for argument in ARGUMENT_ALIASES.get(name.lower(), ()):
         if argument in available:
             return argument
-    return next(iter(get_close_matches(name, available, n=1, cutoff=0.7)), None)
+    return next(iter(get_close_matches(name.lower(), available, n=1, cutoff=0.7)), None)
 
 
 def _unknown_argument_hint(
@@ -387,6 +395,8 @@ def _unknown_argument_hint(
         )
     elif name in ARGUMENTS_OF_OTHERS:
         hint = ARGUMENTS_OF_OTHERS[name].format(name=name)
+    elif name == "alpha" and "level" in by_name:
+        hint = "Use level=, the confidence level: 1 minus alpha."
     elif argument := suggest_argument(name, by_name):
         hint = f"Use {argument}= instead."
     elif is_missing and function.__module__.startswith("rocframe.expressions"):
@@ -501,5 +511,9 @@ def _argument_error(
     elif required:
         hint = f"Pass {join_names([f'{name}=…' for name in required])}."
     else:
-        hint = "Pass each argument once, and options by name."
+        options = [
+            key for key, parameter in parameters.items() if parameter.kind is Parameter.KEYWORD_ONLY
+        ]
+        example = f", such as {options[0]}=…" if options else ""
+        hint = f"Pass each argument once, and options by name{example}."
     return ArgumentError.compose(function.__name__, problem, parameters, hint)

@@ -86,7 +86,7 @@ WRONG = [
         lambda: rf.auc(TABLE, "label", "score", "g"),
         (
             "auc: takes 3 positional arguments but 4 were given.\n"
-            f"{AUC}\nPass each argument once, and options by name."
+            f"{AUC}\nPass each argument once, and options by name, such as by=…."
         ),
     ),
     (

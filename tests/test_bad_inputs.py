@@ -231,14 +231,16 @@ REFUSED = [
         log(label=pl.Series(["yes", "no", "yes", "no"], dtype=pl.Enum(["yes", "no"]))),
         {"positive": "Yes"},
         "positive='Yes': no label of column 'label' has this value.\n"
-        "Found: 'yes', 'no'.\nUse one of these values as positive.",
+        "Found: 'yes', 'no'.\nUse one of these values as positive. "
+        "If the data has no positives, cast the labels to an Enum of both classes.",
         id="a positive value that an Enum does not have",
     ),
     pytest.param(
         log(label=pl.Series(["yes", "no", "yes", "no"], dtype=pl.Categorical)),
         {"positive": "never seen anywhere"},
         "positive='never seen anywhere': no label of column 'label' has this value.\n"
-        "Found: 'no', 'yes'.\nUse one of these values as positive.",
+        "Found: 'no', 'yes'.\nUse one of these values as positive. "
+        "If the data has no positives, cast the labels to an Enum of both classes.",
         id="a positive value that a Categorical does not have",
     ),
     pytest.param(
@@ -259,7 +261,8 @@ REFUSED = [
         log(label=["yes", "no", "yes", "no"]),
         {"positive": "Yes"},
         "positive='Yes': no label of column 'label' has this value.\n"
-        "Found: 'no', 'yes'.\nUse one of these values as positive.",
+        "Found: 'no', 'yes'.\nUse one of these values as positive. "
+        "If the data has no positives, cast the labels to an Enum of both classes.",
         id="a positive value that never occurs",
     ),
     pytest.param(

@@ -175,7 +175,8 @@ TEXTS = {
         rf.LabelError.no_positive("c", "y", ["a", "b"]),
         (
             "positive='c': no label of column 'y' has this value.\nFound: 'a', 'b'.\n"
-            "Use one of these values as positive."
+            "Use one of these values as positive. "
+            "If the data has no positives, cast the labels to an Enum of both classes."
         ),
     ),
     "a positive value that no label can be": (

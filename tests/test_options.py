@@ -265,7 +265,7 @@ WRONG = [
     ),
     (at, f"at: no threshold or rate is given.\n{WHERE}"),
     (lambda: at(fpr=0.1, tpr=0.5), f"fpr=0.1: tpr= is given as well.\n{WHERE}"),
-    (lambda: at(fpr=5), f"fpr=5: 5 is outside the range from 0 to 1.\n{RATES}"),
+    (lambda: at(fpr=5), f"fpr=5: 5 is outside the range from 0 to 1.\n{RATES} For 5 %, use 0.05."),
     (
         lambda: at(alert_rate=[0.1, -0.5]),
         f"alert_rate=[0.1, -0.5]: -0.5 is outside the range from 0 to 1.\n{RATES}",

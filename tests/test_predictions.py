@@ -476,7 +476,8 @@ POSITIVES = {
         2,
         (
             "positive=2: no label of column 'label' has this value.\n"
-            "Found: 1, 3.\nUse one of these values as positive."
+            "Found: 1, 3.\nUse one of these values as positive. "
+            "If the data has no positives, cast the labels to an Enum of both classes."
         ),
     ),
     "a fraction among whole numbers": (
@@ -484,7 +485,8 @@ POSITIVES = {
         0.5,
         (
             "positive=0.5: no label of column 'label' has this value.\n"
-            "Found: 0, 1.\nUse one of these values as positive."
+            "Found: 0, 1.\nUse one of these values as positive. "
+            "If the data has no positives, cast the labels to an Enum of both classes."
         ),
     ),
     "text for dates": (
@@ -524,7 +526,8 @@ POSITIVES = {
         (
             "positive=datetime.date(2, 2, 2): no label of column 'label' has this value.\n"
             "Found: datetime.date(1, 1, 1), datetime.date(2024, 2, 29).\n"
-            "Use one of these values as positive."
+            "Use one of these values as positive. "
+            "If the data has no positives, cast the labels to an Enum of both classes."
         ),
     ),
     "a number that the type does not hold": (
@@ -532,7 +535,8 @@ POSITIVES = {
         2**70,
         (
             "positive=1180591620717411303424: no label of column 'label' has this value.\n"
-            "Found: 0, 1.\nUse one of these values as positive."
+            "Found: 0, 1.\nUse one of these values as positive. "
+            "If the data has no positives, cast the labels to an Enum of both classes."
         ),
     ),
     "a number that no type holds": (
@@ -540,7 +544,8 @@ POSITIVES = {
         10**50,
         (
             f"positive=1{'0' * 50}: no label of column 'label' has this value.\n"
-            "Found: 0, 1.\nUse one of these values as positive."
+            "Found: 0, 1.\nUse one of these values as positive. "
+            "If the data has no positives, cast the labels to an Enum of both classes."
         ),
     ),
     "a negative number among unsigned ones": (
@@ -548,7 +553,8 @@ POSITIVES = {
         -1,
         (
             "positive=-1: no label of column 'label' has this value.\n"
-            "Found: 0, 1.\nUse one of these values as positive."
+            "Found: 0, 1.\nUse one of these values as positive. "
+            "If the data has no positives, cast the labels to an Enum of both classes."
         ),
     ),
 }

@@ -15,7 +15,7 @@ from rocframe.inference.notes import counted_note
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
-from rocframe.options import over_hint, to_float
+from rocframe.options import to_float
 from rocframe.text import format_values
 
 if TYPE_CHECKING:
@@ -355,8 +355,10 @@ def check_key_columns(
     def check(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         for name in over:
             if name not in schema:
-                hint = over_hint(name)
-                raise MissingColumnError.compose("over", name, schema, hint=hint)
+                hint = 'The default is over="fold". Pass the column of the folds as over=.'
+                raise MissingColumnError.compose(
+                    "over", name, schema, hint=hint if name == "fold" else None
+                )
         return plan
 
     return lazy_plan("predictions", predictions).pipe_with_schema(check)

@@ -314,7 +314,7 @@ def plan_windows(
         by = parse_names(roles.by)
         for name in names:
             if name in by:
-                raise RepeatedNameError.compose("over", name, (*by, name))
+                raise RepeatedNameError.of_group("over", name, by)
         roles_of_windows = replace(roles, by=(*by, *names))
         rows, hidden = plan, 0
         if reference is not None:

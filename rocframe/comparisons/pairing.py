@@ -223,8 +223,10 @@ def bind_pairing(
             "id",
             options.id,
             "this method pairs the rows of the models, and no column identifies the instances",
-            'Pass the column that identifies instances, such as id="id", or one score column for '
-            f'each model, such as score=["a", "b"].{other if options.unpaired else ""}',
+            'Pass the column that identifies instances, such as id="id". If the rows of all models '
+            "are in the same order, number them first: "
+            f".with_columns(id=pl.int_range(pl.len()).over({between!r})). "
+            f"Or pass one score column for each model.{other if options.unpaired else ''}",
         )
     private = private_names(["between", *(f"id {i}" for i in range(len(id_columns)))], bound.by)
     sources = [("between", between, column(between), schema[between])]
@@ -446,8 +448,8 @@ def _match_instances(
             raise PairingError.compose(
                 "id",
                 options.id,
-                f"model {model!r} has {format_count(int(repeated.sum()), 'row')} with a repeated "
-                f"id in one group, such as {', '.join(map(repr, example))}",
+                f"model {model!r} has {format_count(int(repeated.sum()), 'row')} whose id occurs "
+                f"more than once in a group, such as the id {', '.join(map(repr, example))}",
                 "An id occurs once per model and group. Add the column that distinguishes these "
                 "rows to id= or by=.",
             )

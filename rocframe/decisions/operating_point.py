@@ -40,6 +40,7 @@ from rocframe.options import (
     check_flag,
     check_supported,
     parse_number,
+    percent_hint,
     public,
     to_float,
 )
@@ -406,8 +407,6 @@ class Constraint(NamedTuple):
     high: float
 
 
-MAX_PERCENT = 100
-
 # Options with their defaults, and the rules and constraints that use them.
 OPTION_USERS = (
     ("costs", None, ("expected_cost", "bayes")),
@@ -468,9 +467,7 @@ def _check_within_bounds(
         if isfinite(number) and not low <= number <= high:
             allowed = f"at least {low:g}" if high == inf else f"from {low:g} to {high:g}"
             problem = f"{number:g} is outside the range of this metric, {allowed}"
-            hint = "Use limits within this range."
-            if high == 1 and 1 < number <= MAX_PERCENT:
-                hint += f" For {number:g} %, use {number / MAX_PERCENT:g}."
+            hint = f"Use limits within this range.{percent_hint(number, high)}"
             raise OptionValueError.compose(argument, limits, problem, hint)
 
 

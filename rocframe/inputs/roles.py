@@ -148,7 +148,7 @@ def bind_roles(
     check_group_columns(result_keys, schema, (*table, *key))
     for name in over_keys:
         if name in result_keys:
-            raise RepeatedNameError.compose("over", name, by)
+            raise RepeatedNameError.of_group("over", name, result_keys)
     check_group_columns(over_keys, schema, (*table, *key), "over")
     count = roles.count
     if count is NOT_GIVEN:

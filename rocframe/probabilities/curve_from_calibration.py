@@ -146,17 +146,18 @@ def curve_from_calibration(
     - FN / (P + N) and TN / (P + N) are the same two integrals below the threshold (6.4).
     - The area under the curve (6.5 to 6.8) is the result of `area`.
 
-    For bins, q is n divided by the number of all rows, and each row of the result is a row of the
-    curve of the predictions. Between these rows, the curve is a straight line: the scores of a bin
-    are treated as ties. If each bin has one score, the area equals the area of the predictions.
-    Otherwise, the area equals the area of the binned scores. If the bins are isotonic levels, the
-    result is the convex hull of the curve of the predictions. With `density`, integrals are
-    computed with the trapezoidal rule, and the density is 0 outside the grid.
+    For bins, q is `n` divided by the number of all predictions. The scores of a bin are treated as
+    ties. Each row of the result is also a row of the curve that `curve` computes from the
+    predictions, and the result is a straight line between its rows. If each bin has one score, both
+    curves have the same area. Otherwise, the area is that of the predictions with binned scores. If
+    the bins are isotonic levels, the result is the convex hull of the curve of the predictions.
+    With `density`, integrals are computed with the trapezoidal rule, and the density is 0 outside
+    the grid.
 
     If the calibration table was computed with weights, its event rates are weighted, but `n` is the
-    number of rows. The counts are then approximate, and `n` must be a float column, such as
-    `table.with_columns(pl.col("n").cast(pl.Float64))`. If you replace `n` by the sum of weights of
-    each bin, the counts are exact sums of weights.
+    number of rows. The product of the two is then not an integer. Convert `n` to Float64 first:
+    `table.with_columns(pl.col("n").cast(pl.Float64))`. The counts are approximate. To get exact
+    sums of weights, replace `n` by the sum of weights of each bin.
 
     References
     ----------

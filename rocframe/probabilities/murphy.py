@@ -334,8 +334,9 @@ class IsotonicLevels(NamedTuple):
         curve = owner[1:][is_segment]
         pos, neg = (np.diff(counts[vertex])[is_segment] for counts in (costs.tp, costs.fp))
         with np.errstate(divide="ignore", invalid="ignore"):
-            pos, neg = pos / costs.pos_total[curve], neg / costs.neg_total[curve]
-            rate = pos / (pos + neg)
+            # At the prevalence of the data, the ratio is 1 and each rate has one rounding error. A
+            # level and a score that are equal are then one vertex.
+            rate = pos / (pos + neg * (costs.pos_total[curve] / costs.neg_total[curve]))
         index = np.arange(len(curves.firsts) + 1)
         return cls(
             rate=rate,

@@ -515,7 +515,10 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
         ),
         (
             {"grid": [0.1, 5]},
-            "grid=[0.1, 5]: 5 is outside the range from 0 to 1.\nUse values within this range.",
+            (
+                "grid=[0.1, 5]: 5 is outside the range from 0 to 1.\nUse values within this range. "
+                "For 5 %, use 0.05."
+            ),
         ),
         (
             {"weights": {1: 0}},
@@ -759,5 +762,6 @@ def test_the_error_of_a_missing_default_key_lists_the_keys():
         rf.average(by_model)
     assert str(caught.value) == (
         "over='fold': the frame has no group column of this name.\nThe frame has: 'model'.\n"
-        'The default is over="fold". Pass the column of the folds as over=.'
+        'The default is over="fold". Compute the table with "fold" in by=, or pass another '
+        "group column as over=."
     )

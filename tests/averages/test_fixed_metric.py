@@ -437,7 +437,10 @@ WRONG = [
     ({"fixed": "net_benefit"}, "fixed='net_benefit': the metric contains the threshold, which is"),
     (
         {"fixed": "accuracy", "grid": [0.5, 5]},
-        "grid=[0.5, 5]: 5 is outside the range from 0 to 1.\nUse values within this range.",
+        (
+            "grid=[0.5, 5]: 5 is outside the range from 0 to 1.\nUse values within this range. "
+            "For 5 %, use 0.05."
+        ),
     ),
     (
         {"fixed": "threshold", "metrics": "f1", "grid": [nan]},

@@ -354,7 +354,9 @@ def test_errors_of_over_name_this_argument(verb):
     assert str(caught.value).startswith("over='fold': the name is given more than once.")
     with pytest.raises(rf.RepeatedNameError) as caught:
         verb(table, "label", "score", by="fold", over="fold")
-    assert str(caught.value).startswith("over='fold': the name is given more than once.")
+    assert str(caught.value).startswith(
+        "over='fold': this column is also a group column in by=['fold']."
+    )
 
 
 def test_a_fold_with_one_positive_precedes_a_fold_with_one_negative_in_the_note():

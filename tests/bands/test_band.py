@@ -347,7 +347,10 @@ WRONG = [
     ({"grid": []}, f"grid=[]: {GRID}"),
     ({"grid": "curves"}, f"grid='curves': {GRID}"),
     ({"grid": None}, f"grid=None: {GRID}"),
-    ({"grid": [0.5, 1.5]}, f"grid=[0.5, 1.5]: 1.5 is outside the range from 0 to 1.\n{RANGE}"),
+    (
+        {"grid": [0.5, 1.5]},
+        f"grid=[0.5, 1.5]: 1.5 is outside the range from 0 to 1.\n{RANGE} For 1.5 %, use 0.015.",
+    ),
     ({"grid": [math.nan]}, "grid=[nan]: a value is NaN.\nRemove NaN."),
     ({"n_boot": 1}, f"n_boot=1: {RESAMPLES}"),
     ({"n_boot": 2.5}, f"n_boot=2.5: {RESAMPLES}"),

@@ -147,7 +147,8 @@ def test_rows_of_one_log_are_an_error_or_left_out(capsys):
 def test_the_error_for_a_repeated_id_names_the_options_of_the_command(capsys):
     pl.concat([log("new"), log("new")[:1]]).write_parquet("twice.parquet")
     assert error_of(capsys, "old.parquet", "twice.parquet", *PAIRED) == (
-        "--id id: model 'new' has 2 rows with a repeated id in one group, such as 0.\n"
+        "--id id: model 'new' has 2 rows whose id occurs more than once in a group, such as the "
+        "id 0.\n"
         "An id occurs once per model and group. Add the column that distinguishes these rows to "
         "--id or --by."
     )
@@ -249,7 +250,10 @@ def test_a_closed_output_does_not_change_the_exit_code():
         ),
         (
             ["old.parquet", "twice.parquet", *PAIRED],
-            "--id id: model 'new' has 6 rows with a repeated id in one group, such as 0.\n",
+            (
+                "--id id: model 'new' has 6 rows whose id occurs more than once in a group, such "
+                "as the id 0.\n"
+            ),
         ),
         (
             ["old.parquet", "new.parquet", *PAIRED, "--method", "delong_unpaired"],

@@ -226,8 +226,10 @@ INVALID = {
         {"threshold": 0.5},
         (
             "id=None: this method pairs the rows of the models, and no column identifies the "
-            'instances.\nPass the column that identifies instances, such as id="id", or one '
-            'score column for each model, such as score=["a", "b"].'
+            'instances.\nPass the column that identifies instances, such as id="id". If the rows '
+            "of all models are in the same order, number them first: "
+            ".with_columns(id=pl.int_range(pl.len()).over('model')). "
+            "Or pass one score column for each model."
         ),
     ),
     "no decision": (

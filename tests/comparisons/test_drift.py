@@ -393,8 +393,8 @@ def test_a_reference_of_counts_needs_the_argument_count():
         (
             {"over": "day", "by": "day"},
             (
-                "over='day': the name is given more than once.\nGiven: 'day', 'day'.\n"
-                "Use each name once."
+                "over='day': this column is also a group column in by=['day'].\n"
+                "Remove 'day' from by=."
             ),
         ),
     ],

@@ -220,8 +220,10 @@ UNPAIRED = {
         {"id": None},
         (
             "id=None: this method pairs the rows of the models, and no column identifies the "
-            'instances.\nPass the column that identifies instances, such as id="id", or one '
-            'score column for each model, such as score=["a", "b"]. If the models scored '
+            'instances.\nPass the column that identifies instances, such as id="id". If the rows '
+            "of all models are in the same order, number them first: "
+            ".with_columns(id=pl.int_range(pl.len()).over('model')). "
+            "Or pass one score column for each model. If the models scored "
             'different rows, use method="delong_unpaired".'
         ),
     ),
@@ -244,19 +246,25 @@ UNPAIRED = {
     "an id twice": (
         pl.concat([ROWS, ROWS.filter(A & I1)]),
         {},
-        f"id='id': model 'a' has 2 rows with a repeated id in one group, such as 'i1'.\n{ONCE}",
+        (
+            "id='id': model 'a' has 2 rows whose id occurs more than once in a group, such as the "
+            f"id 'i1'.\n{ONCE}"
+        ),
     ),
     "an id in two groups": (
         ROWS.with_columns(id=pl.col("id").replace("i7", "i1")),
         {"by": None},
-        f"id='id': model 'a' has 2 rows with a repeated id in one group, such as 'i1'.\n{ONCE}",
+        (
+            "id='id': model 'a' has 2 rows whose id occurs more than once in a group, such as the "
+            f"id 'i1'.\n{ONCE}"
+        ),
     ),
     "several ids twice": (
         pl.concat([ROWS, ROWS.filter(~A & I1)]).with_columns(day=3),
         {"id": ["day", "id"]},
         (
-            "id=['day', 'id']: model 'b' has 2 rows with a repeated id in one group, such as 3, "
-            f"'i1'.\n{ONCE}"
+            "id=['day', 'id']: model 'b' has 2 rows whose id occurs more than once in a group, "
+            f"such as the id 3, 'i1'.\n{ONCE}"
         ),
     ),
     "a row too few": (

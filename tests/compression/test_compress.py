@@ -306,7 +306,8 @@ BAD = {
         {"positive": "c"},
         (
             "positive='c': no label of column 'label' has this value.\nFound: 'a', 'b'.\n"
-            "Use one of these values as positive."
+            "Use one of these values as positive. "
+            "If the data has no positives, cast the labels to an Enum of both classes."
         ),
     ),
     "negative count": (

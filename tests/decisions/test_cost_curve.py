@@ -204,7 +204,8 @@ def test_invalid_options_are_explained():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.cost_curve(CURVES, grid=[0.5, 1.5])
     assert str(caught.value) == (
-        "grid=[0.5, 1.5]: 1.5 is outside the range from 0 to 1.\nUse values within this range."
+        "grid=[0.5, 1.5]: 1.5 is outside the range from 0 to 1.\nUse values within this range. "
+        "For 1.5 %, use 0.015."
     )
 
 

@@ -216,7 +216,8 @@ def test_a_curve_table_without_folds_names_the_default_of_over():
         rf.transfer(rf.curve(TABLE, "label", "score", by="model"))
     assert str(caught.value) == (
         "over='fold': the frame has no group column of this name.\nThe frame has: 'model'.\n"
-        'The default is over="fold". Pass the column of the folds as over=.'
+        'The default is over="fold". Compute the table with "fold" in by=, or pass another '
+        "group column as over=."
     )
 
 

@@ -687,7 +687,10 @@ WRONG = [
     ),
     (
         {"metrics": "tpr", "fpr": 5},
-        "fpr=5: 5 is outside the range from 0 to 1.\nUse values within this range.",
+        (
+            "fpr=5: 5 is outside the range from 0 to 1.\nUse values within this range. "
+            "For 5 %, use 0.05."
+        ),
     ),
     (
         {"metrics": "tpr", "fpr": 0.1, "ci": "wilson"},

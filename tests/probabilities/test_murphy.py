@@ -9,7 +9,7 @@ from math import log
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from sklearn.isotonic import IsotonicRegression
@@ -115,6 +115,7 @@ def test_the_integrals_are_the_brier_score_and_its_parts(groups):
 @pytest.mark.slow
 @pytest.mark.hypothesis
 @given(GROUPS)
+@example([[(False, 0), (False, 7)] + 7 * [(True, 1)]])  # a level that equals the score 7/8
 def test_between_vertices_all_columns_are_straight_lines(groups):
     curves = curves_of(groups)
     for (g,), table in (
