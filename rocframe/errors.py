@@ -455,7 +455,8 @@ class MissingValuesError(RocframeError, ValueError):
             )
         elif argument == "score" and offers_worst:
             hint = (
-                f'{drop}, or missing="worst" to count unscored rows as errors at every threshold.'
+                f'{drop}, or missing="worst" to count rows without a score as wrong at every '
+                "threshold."
             )
         else:
             hint = f"{drop}."

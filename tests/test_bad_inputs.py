@@ -61,7 +61,7 @@ def log(label=LABEL, score=SCORE, **more) -> dict[str, pl.Series]:
 
 MISSING_SCORE = (
     'Use missing="drop" to leave these rows out, or missing="worst" to count '
-    "unscored rows as errors at every threshold."
+    "rows without a score as wrong at every threshold."
 )
 MISSING = 'Use missing="drop" to leave these rows out.'
 WEIGHTS = (

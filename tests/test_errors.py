@@ -213,7 +213,7 @@ TEXTS = {
         (
             "missing='raise': score column 's' is null or NaN in 3 rows, the first in group g=1.\n"
             'Use missing="drop" to leave these rows out, or missing="worst" to '
-            "count unscored rows as errors at every threshold."
+            "count rows without a score as wrong at every threshold."
         ),
     ),
     "missing labels": (

@@ -257,7 +257,7 @@ def _group_names(groups: pl.DataFrame) -> str:
 MISSING_POLICIES = {
     "raise": "not allowed: a missing label, score or weight raises an error",
     "drop": "rows with a missing label, score or weight are left out",
-    "worst": "rows without a score count as errors at every threshold",
+    "worst": "rows without a score count as wrong predictions at every threshold",
 }
 
 UNMATCHED = {"drop": "instances that only one of two models has are left out of the comparison"}

@@ -295,7 +295,7 @@ def test_rows_that_count_as_errors_are_not_listed_as_left_out():
     read = Reader(write(predictions, missing="worst"))
     first = max(i for i, text in enumerate(read.text) if text == "What was left out") + 1
     assert read.text[first] == "Nothing."
-    rule = "rows without a score count as errors at every threshold: 1 row"
+    rule = "rows without a score count as wrong predictions at every threshold: 1 row"
     assert read.after("Missing values", 1) == [rule]
 
 
