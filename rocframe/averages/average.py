@@ -209,9 +209,8 @@ def average(
         For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column
         `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves,
         note`. The pooled curve includes the rows of curves without positives or without negatives;
-        `mean_auc` excludes these curves. If the last row of a curve has true negatives, its rows
-        with lower thresholds are missing. Both areas are then null, and `note` contains
-        `lacks_rows`.
+        `mean_auc` excludes these curves. A curve whose last row still has true negatives lacks its
+        rows with lower thresholds. Both areas are then null, and `note` contains `lacks_rows`.
 
     Raises
     ------
@@ -253,9 +252,9 @@ def average(
     The p-quantile of n bootstrap means in increasing order is the mean at position p·(n + 1),
     counted from 1 and interpolated linearly.
 
-    If the last row of a curve has true negatives, rows with lower thresholds are missing, because
-    of a filter or of `curve(thresholds=...)`. The curve has no value at points that need these
-    rows. Metrics that both rise and fall, such as accuracy, need all rows.
+    A curve whose last row still has true negatives lacks its rows with lower thresholds, because of
+    a filter or of `curve(thresholds=...)`. The curve has no value at points that need these rows.
+    Metrics that both rise and fall, such as accuracy, need all rows.
 
     A curve with unscored positives (`missing="worst"`) ends at a TPR below 1. The curve has no
     value at a higher TPR.

@@ -132,8 +132,8 @@ def at(
     ------
     RocframeError
         If not exactly one threshold or rate is given, if a value is out of range, if the table is
-        not a curve table, or if a curve has no row with threshold `inf`. If the last row of a curve
-        has true negatives, rows with lower thresholds are missing, and values that need these rows
+        not a curve table, or if a curve has no row with threshold `inf`. A curve whose last row
+        still has true negatives lacks its rows with lower thresholds. Values that need these rows
         raise an error.
 
     See Also

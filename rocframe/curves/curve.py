@@ -110,8 +110,8 @@ def curve(
         computed.
     max_error : float, default None
         Return a simplified curve, which differs from the full curve by at most this fraction of the
-        length of an axis. The result has the columns `error` and `area_change` of `simplify` on the
-        right. The full table is not computed. Cannot be combined with `thresholds`.
+        length of an axis. The last columns of the result are `error` and `area_change`, as in the
+        result of `simplify`. The full table is not computed. Cannot be combined with `thresholds`.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
         labels that are not Boolean or 0/1.
