@@ -103,8 +103,8 @@ def curve(
         `"skill"` (alert_rate, skill).
     metrics : str, Expr or sequence of these, default ()
         Additional columns: names of metrics, such as `"f1"` or `"mcc"` (see Notes), and named
-        expressions over `tp`, `fp`, `fn` and `tn`. An alias such as `"specificity"` adds a column
-        with that name.
+        expressions over `tp`, `fp`, `fn` and `tn`. Some metrics have several names, such as `"tnr"`
+        and `"specificity"`. The new column has the name that you pass.
     thresholds : sequence of float, default None
         Return only rows at these thresholds and at `inf`, in falling order. The full curve is not
         computed.
