@@ -62,7 +62,8 @@ def outside_unit_problem(
         return None
     low, high = np.fmin.reduce(score), np.fmax.reduce(score)
     where = f", the first in {group(int(outside[0]))}" if group else ""
+    verb = "is" if len(outside) == 1 else "are"
     return (
-        f"{len(outside):,} of {len(score):,} scores are outside [0, 1]{where}; the scores range "
+        f"{len(outside):,} of {len(score):,} scores {verb} outside [0, 1]{where}; the scores range "
         f"from {low:g} to {high:g}"
     )

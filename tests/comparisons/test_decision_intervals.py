@@ -234,7 +234,7 @@ def test_a_score_that_is_no_probability_names_its_model_or_group():
         assert str(caught.value).endswith(
             'Use calibrated probabilities, or kind="cost", which accepts all scores.'
         )
-    with pytest.raises(rf.ScoreError, match=r"^predictions: 1 of 2 scores are outside"):
+    with pytest.raises(rf.ScoreError, match=r"^predictions: 1 of 2 scores is outside"):
         rf.decision_intervals(pl.DataFrame({"y": [1, 0], "s": [3, 0]}), "y", "s")
 
 

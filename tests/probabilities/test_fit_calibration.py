@@ -647,7 +647,7 @@ ERRORS = {
             rf.fit_calibration(FIT, "label", "p", method="logistic"),
         ),
         (
-            "score='p': 1 of 2 scores are outside [0, 1]; the scores range from 0.5 to 1.5.\n"
+            "score='p': 1 of 2 scores is outside [0, 1]; the scores range from 0.5 to 1.5.\n"
             'method="logistic" needs probabilities. method="isotonic" and method="platt" accept '
             "any real score."
         ),
