@@ -44,10 +44,10 @@ def compress(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or table of another package
-        One row per prediction. Rows of pandas, pyarrow, DuckDB, PySpark and other packages that
-        narwhals supports are counted by the package of the table, and only the counts are converted
-        to polars. For tables of these packages, all columns must be given by name. Other tables
-        that export Arrow streams are converted to a polars DataFrame.
+        One row per prediction. For a table of pandas, pyarrow, DuckDB, PySpark or another package
+        that narwhals supports, this package counts equal rows. Only the counts are converted to
+        polars. For these tables, all columns must be given by name. Other tables that export Arrow
+        streams are converted to a polars DataFrame.
     label : str or Expr
         Column or expression with the true class: Boolean values or the numbers 0 and 1. With
         `positive`, values of any type are allowed except List, Array, Struct and Object.
@@ -62,10 +62,11 @@ def compress(
         must be above 2**-1000 and below 2**900 or, with `relative=True`, above 2**-52 and below 1.
         None: scores are not rounded.
     relative : bool, default False
-        If True, the resolution of a score is `resolution` times the largest power of two that is at
-        most the absolute score. For example, `resolution=0.01, relative=True` changes a score by at
-        most 1 % of its value. Use this option for small probabilities and other scores of very
-        different sizes. This option is not available for several scores.
+        If True, the step of the rounding is proportional to the size of the score: it is
+        `resolution` times the absolute score, after both are rounded down to a power of two. For
+        example, `resolution=0.01, relative=True` changes a score by at most 1 % of its value. Use
+        this option for small probabilities and other scores of very different sizes. This option is
+        not available for several scores.
     max_envelope : float, default None
         A number above 0 and below 1. Find the coarsest resolution for which `auc_optimistic -
         auc_pessimistic` is at most this number. Each group has its own resolution. If

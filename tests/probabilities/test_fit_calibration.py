@@ -667,5 +667,5 @@ def test_a_score_outside_the_range_raises_the_same_error_in_a_lazy_plan():
     fit = rf.fit_calibration(FIT, "label", "p", method="beta")
     plan = pl.LazyFrame({"p": [0.5, -1.0]}).roc.apply_calibration("p", fit)
     # The engine may convert the rows in several parts, so the number of scores is not fixed.
-    with pytest.raises(rf.ScoreError, match=r"scores are outside \[0, 1\]"):
+    with pytest.raises(rf.ScoreError, match=r"scores is outside \[0, 1\]"):
         plan.collect()
