@@ -66,9 +66,9 @@ def multiclass_auc(
 ) -> FrameT:
     """Measure the area under the ROC curve over all classes of each group.
 
-    All averages except `"micro"` compare the scores for class i of two rows: one row of class i and
-    one row of another class. The pair counts 1 if the row of class i has the higher score, and 1/2
-    if the scores tie. The averages differ in the weights of the pairs.
+    All averages except `"micro"` compare two rows by their scores for class i: one row of class i
+    and one row of another class. The pair counts 1 if the row of class i has the higher score, and
+    1/2 if the scores tie. The averages differ in the weights of the pairs.
 
     `"micro"` compares pairs of scores for any classes. One score of a pair is the score of a row
     for its true class. The other score is the score of the same or another row for a wrong class.

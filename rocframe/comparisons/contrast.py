@@ -71,7 +71,7 @@ def contrast(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Test in each group whether a contrast of the areas of its models is 0.
+    """Test in each group whether a contrast of the models' areas is 0.
 
     A contrast is a weighted sum of areas with weights that add up to 0. The test is DeLong's
     chi-squared test. Its null hypothesis is that all given contrasts are 0. By default, the null

@@ -72,8 +72,9 @@ def gate(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Test in each group whether a new model is worse than an old model by less than a margin.
+    """Test in each group whether a new model is non-inferior to an old model.
 
+    Non-inferior means that the new model is better, or that it is worse by less than `margin`.
     The null hypothesis of a group is that the new model is worse by the margin or more. A group
     passes if the test rejects this hypothesis after an adjustment for the number of groups. Groups
     that are too small for `min_rows` do not count. The new model passes if all groups that count

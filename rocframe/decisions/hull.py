@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> FrameT:
     """Return the convex hull of each ROC curve, or of several curves together.
 
-    For all costs and prevalences, a vertex of the hull is at least as good as a point below the
-    hull. A point on the line between two neighboring vertices is the expected FPR and TPR of a
+    At any costs and prevalence, the best vertex of the hull is at least as good as any point below
+    the hull. A point on the line between two neighboring vertices is the expected FPR and TPR of a
     random choice between their thresholds (see `mix`).
 
     Parameters

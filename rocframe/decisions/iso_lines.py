@@ -46,7 +46,7 @@ def iso_lines(
     kind: KindName | None = None,
     by: By = None,
 ) -> FrameT:
-    """Return the line of equal expected cost through the row of lowest cost of each curve.
+    """Return a line for each curve: the line of equal expected cost through its cheapest row.
 
     All points of the line have the same expected cost per row. No row of the curve is above the
     line. Such a line is also called an iso-performance line or iso-cost line.
