@@ -105,7 +105,7 @@ def windows(
     window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. If this
     start is later than the earliest time, the start is moved back by `every` until it is not later.
     With `closed="right"` and `closed="none"`, the first window starts before the earliest time. No
-    window starts before the first window, even if a long `period` would let an earlier window
+    window starts before the first window, even if an earlier window with a long `period` would
     contain the first rows. Multiples of days and of units shorter than a day are counted from
     1970-01-01.
 
@@ -116,8 +116,8 @@ def windows(
 
     Identifiers of rows and clusters remain unique within each window. If windows overlap, results
     of different windows depend on each other, because the windows share rows. Do not combine
-    overlapping windows in one result or one test, such as with `average(over="window")`, and do not
-    leave out `window` in `by`, because each row would then count several times.
+    overlapping windows in one result or one test, such as with `average(over="window")`: each row
+    would count several times. For the same reason, do not leave out `window` in `by`.
 
     The number of rows of the result is the number of rows of the table times `period / every`.
     For large tables and overlapping windows, call `compress` before and after `windows`. The second
