@@ -86,8 +86,8 @@ def cost_curve(
           This divisor is the expected cost if all predictions are wrong.
         - `threshold`, `fpr` and `fnr` (Float64) are the values of the row of the curve with this
           cost. If several rows have this cost, the row with the highest threshold is used.
-        - `trivial_cost` (Float64) is the lower one of the costs of two trivial classifiers: one
-          predicts all rows as positive, and one predicts all rows as negative.
+        - `trivial_cost` (Float64) is the cost of the better one of two trivial classifiers: one
+          predicts all rows positive, and one predicts all rows negative.
         - `min_dcf` (Float64) is `expected_cost` divided by `trivial_cost`, the normalized minimum
           detection cost. `min_dcf` is null at the probability costs 0 and 1.
         - `second_cost` (Float64) is the lowest expected cost of all curves except the best one, and

@@ -103,10 +103,11 @@ def h_measure(
 
         - `h_measure` (Float64) is 1 - `expected_loss` / `trivial_loss`. The H measure is between 0
           and 1. With `missing="worst"`, the H measure can be below 0.
-        - `expected_loss` (Float64) is the mean, over the distribution of c, of the loss of the best
-          threshold for each c. The loss per row of a threshold is (1 - π)·c·FPR + π·(1 - c)·FNR.
-        - `trivial_loss` (Float64) is the mean, over the same distribution, of the loss of the
-          better trivial classifier for each c.
+        - `expected_loss` (Float64) is a mean over the distribution of c. For each c, the loss of
+          the best threshold is used. The loss per row of a threshold is (1 - π)·c·FPR +
+          π·(1 - c)·FNR.
+        - `trivial_loss` (Float64) is a mean over the same distribution. For each c, the loss of the
+          better trivial classifier is used.
         - `prior_a` and `prior_b` (Float64) are the parameters of the beta distribution.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but
           not by `weight`.

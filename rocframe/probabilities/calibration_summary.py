@@ -126,7 +126,7 @@ def calibration_summary(
         - `log_loss` is the mean of -log(probability of the outcome), with the natural logarithm.
         - `cllr` is the average of two means of -log2(probability of the outcome): the mean over the
           positives and the mean over the negatives.
-        - `cllr_min` is the lowest Cllr of all increasing functions of the score.
+        - `cllr_min` is the lowest Cllr that an increasing function of the score can have.
 
         Parts of the Brier score by isotonic regression: `brier` = `miscalibration` -
         `discrimination` + `uncertainty`.
@@ -149,9 +149,9 @@ def calibration_summary(
         - `ece` is the mean over the bins of the difference between mean score and event rate,
           weighted by the numbers of rows. `mce` is the largest difference of a bin.
         - `smooth_ece` is the same mean as `ece`, with a kernel instead of bins.
-        - `ici`, `e50`, `e90` and `e_max` are the mean, median, 90th percentile and maximum, over
-          all rows, of the difference between the score and the event rate that a local regression
-          estimates for this score.
+        - For `ici`, `e50`, `e90` and `e_max`, a local regression estimates the event rate at each
+          score. The four columns are the mean, the median, the 90th percentile and the maximum of
+          the difference between score and estimate over all rows.
 
         Logistic recalibration: `calibration_intercept` and `calibration_slope` are the parameters a
         and b of logit(P) = a + b·logit(score), where P is the probability of a positive, fitted by
