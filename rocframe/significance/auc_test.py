@@ -177,9 +177,9 @@ def auc_test(
         class, values are missing with `missing="raise"`, or a weight is negative or not finite. For
         a LazyFrame, errors that depend on its columns or values are raised by `collect`.
     OptionValueError
-        If `null` is not between 0 and 1, `n_perm`, `seed` or `best_of` is not a whole number, or
-        `null`, `weight`, `cluster`, `missing="worst"` or `best_of` is not supported by the method
-        or the alternative.
+        If `null` is not between 0 and 1, or if `n_perm`, `seed` or `best_of` is not a whole number.
+        This error is also raised if the method or the alternative does not support `null`,
+        `weight`, `cluster`, `missing="worst"` or `best_of`.
 
     See Also
     --------
