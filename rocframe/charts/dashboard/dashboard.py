@@ -63,9 +63,9 @@ def dashboard(
 
     The panels show ROC, precision-recall and gain curves, the distribution of the scores of both
     classes, the event rate by score, the confusion matrix, and a row of numbers for each curve. A
-    slider, or the pointer on a curve or on a bin of scores, sets the threshold. For each curve, the
-    numbers belong to the row with the smallest threshold that is at least the threshold of the
-    slider, as in `at`. Above the highest score, no row is predicted positive.
+    slider, or the pointer on a curve or on a bin of scores, sets the threshold. If a curve has no
+    row with this threshold, the row with the next higher threshold is used, as in `at`. Above the
+    highest score, no row is predicted positive.
 
     Another slider sets the prevalence, and a list sets the ratio of the costs of both errors.
     Metrics that combine both classes depend on the prevalence, and expected costs also depend on
