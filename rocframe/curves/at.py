@@ -69,8 +69,8 @@ def at(
         of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
         polars DataFrame.
     threshold : float or sequence of float, default None
-        Return the row with the smallest threshold that is at least this value. The counts of this
-        row are the counts of `score >= threshold`.
+        Return the row with this threshold or, if there is none, with the next higher threshold. The
+        counts of this row are the counts of `score >= threshold`.
     fpr : float or sequence of float, default None
         Return the row with the lowest threshold whose false positive rate is at most this value.
     tpr : float or sequence of float, default None
