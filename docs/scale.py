@@ -107,12 +107,12 @@ def summary(results: pl.DataFrame) -> str:
     read = results.filter(size, pl.col("task") == "read").row(0, named=True)
     return (
         f"The largest file has {largest['rows']:,} rows and {largest['groups']:,} groups in "
-        f"{largest['file_bytes'] / 1e9:.2f} GB. To compress it and to compute curves and bounds "
-        f"took {largest['seconds']:.1f} s ({rate(largest)} million rows per second), with a peak "
-        f"of {largest['peak_bytes'] / 1e9:.2f} GB of memory. To read the columns alone took "
+        f"{largest['file_bytes'] / 1e9:.2f} GB. Compression, curves and bounds together took "
+        f"{largest['seconds']:.1f} s ({rate(largest)} million rows per second), with a peak of "
+        f"{largest['peak_bytes'] / 1e9:.2f} GB of memory. Reading the columns took "
         f"{read['seconds']:.1f} s ({rate(read)} million rows per second). The compressed table "
-        f"has {largest['cells']:,} rows. The two bounds of the AUC of a group differ by at most "
-        f"{largest['width']:.5f}."
+        f"has {largest['cells']:,} rows. In each group, the two bounds of the AUC differ by at "
+        f"most {largest['width']:.5f}."
     )
 
 
