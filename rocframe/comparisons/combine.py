@@ -168,9 +168,9 @@ def combine(
 
     Notes
     -----
-    The rates of two models do not determine the rates of their combination. The decisions of both
-    models on the same rows are needed for the measured rates. The point of a combination can be
-    above the convex hull of the points of both models.
+    The rates of two models do not determine the rates of their combination. To measure the rates of
+    the combination, the decisions of both models on the same rows are needed. The point of a
+    combination can be above the convex hull of the points of both models.
 
     References
     ----------

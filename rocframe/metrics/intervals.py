@@ -290,9 +290,9 @@ def intervals(
     `"discrimination"`, `"ece"`, `"mce"`, `"smooth_ece"`, `"ici"`, `"e50"`, `"e90"`, `"e_max"` and
     `"cllr_min"`. `"ece"` and `"mce"` use ten quantile bins. Most of these measures are at least 0.
     On average, the measure of a resample is larger than the measure of the data, and the measure of
-    the data is larger than the true value. `"bootstrap_basic"` corrects for this bias;
-    `"bootstrap"` does not. If the scores are nearly calibrated, the limits of the calibration
-    errors remain too high.
+    the data is larger than the true value. `"bootstrap"` does not correct for
+    this bias. `"bootstrap_basic"` does, but its limits are still too high for calibration errors of
+    scores that are nearly calibrated.
 
     References
     ----------
