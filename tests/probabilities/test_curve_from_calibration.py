@@ -196,7 +196,7 @@ def test_weights_give_approximate_counts_and_sums_of_weights_exact_ones():
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.curve_from_calibration(table)
     assert str(caught.value) == (
-        "table: n·event_rate is not an integer in 2 bins, the first of which is in the table.\n"
+        "table: n·event_rate is not an integer in 2 bins.\n"
         "If the event rates are weighted, replace n by the sum of weights of each bin. For "
         'approximate counts, use .with_columns(pl.col("n").cast(pl.Float64)).'
     )
