@@ -168,7 +168,7 @@ class RepeatedNameError(RocframeError, ValueError):
     ) -> RepeatedNameError:
         """Return an error that lists the columns of the result, one of which has this name."""
         return cls(
-            f"{argument}={name!r}: the result has a column of this name.\n"
+            f"{argument}={name!r}: the result already has a column of this name.\n"
             f"Columns of the result: {format_list(table, most=30)}.\n{hint}"
         )
 
@@ -199,7 +199,7 @@ class ReservedColumnError(RocframeError, ValueError):
                 "column first."
             )
         return cls(
-            f"{argument}={column!r}: the result has a column of this name.\n"
+            f"{argument}={column!r}: the result already has a column of this name.\n"
             f"Columns of the result: {format_list(table, most=30)}.\n"
             "Rename the group column first, for example with "
             f".rename({{{column!r}: {column + '_group'!r}}})."

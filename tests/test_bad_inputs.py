@@ -838,7 +838,7 @@ def test_a_group_column_named_like_a_column_of_the_table_raises(frame, verb, nam
         with pytest.raises(rf.ReservedColumnError) as caught:
             verb(frame(log(**{name: [1, 1, 2, 2]})), by=name).lazy().collect()
         assert text_of(caught) == (
-            f"by={name!r}: the result has a column of this name.\n"
+            f"by={name!r}: the result already has a column of this name.\n"
             f"Columns of the result: {', '.join(map(repr, names))}.\n"
             "Rename the group column first, for example with "
             f".rename({{{name!r}: '{name}_group'}})."

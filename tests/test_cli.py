@@ -294,7 +294,7 @@ def test_a_user_error_is_one_short_message(capsys, arguments, text):
 def test_a_group_column_with_the_name_of_a_result_column_raises_an_error(capsys):
     LOG.rename({"model": "precision"}).write_parquet("log.parquet")
     assert error_of(capsys, *BASIC, "--by", "precision").startswith(
-        "--by precision: the result has a column of this name.\n"
+        "--by precision: the result already has a column of this name.\n"
     )
 
 

@@ -129,7 +129,7 @@ TEXTS = {
     "a reserved name": (
         rf.ReservedColumnError.compose("tp", ["threshold", "tp"]),
         (
-            "by='tp': the result has a column of this name.\n"
+            "by='tp': the result already has a column of this name.\n"
             "Columns of the result: 'threshold', 'tp'.\n"
             "Rename the group column first, for example with .rename({'tp': 'tp_group'})."
         ),

@@ -416,7 +416,7 @@ WRONG = {
     "a reserved name": (
         lambda rows: rf.auc(rows.rename({"g": "auc"}), "label", "score", by="auc"),
         rf.ReservedColumnError,
-        "by='auc': the result has a column of this name.\n",
+        "by='auc': the result already has a column of this name.\n",
     ),
     "a missing value": (
         lambda rows: rf.curve(rows.with_columns(score=nan), "label", "score").roc.area(),

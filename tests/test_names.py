@@ -347,7 +347,7 @@ def test_a_group_column_with_the_name_of_a_column_raises_an_error(frame, verb, o
         with pytest.raises(rf.ReservedColumnError) as caught:
             verb(like(frame, PREDICTIONS.rename({"g": name})), by=name, **roles).lazy().collect()
         assert str(caught.value).startswith(
-            f"by={name!r}: the result has a column of this name.\nColumns of the result: "
+            f"by={name!r}: the result already has a column of this name.\nColumns of the result: "
         )
 
 
@@ -441,5 +441,5 @@ def test_a_group_column_with_the_name_of_a_new_column_raises_an_error(frame, ver
             with pytest.raises(rf.ReservedColumnError) as caught:
                 verb(like(frame, curves.rename({"g": name})), by).lazy().collect()
             assert str(caught.value).startswith(
-                f"by={name!r}: the result has a column of this name.\n"
+                f"by={name!r}: the result already has a column of this name.\n"
             )

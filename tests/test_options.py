@@ -209,7 +209,7 @@ WRONG = [
     (
         lambda: curve(metrics="fpr"),
         (
-            f"metrics='fpr': the result has a column of this name.\n{TABLE}\n"
+            f"metrics='fpr': the result already has a column of this name.\n{TABLE}\n"
             "Leave out this column, or rename it with .alias()."
         ),
     ),

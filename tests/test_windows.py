@@ -279,7 +279,7 @@ def test_a_filter_of_a_lazy_result_gives_the_same_windows():
             DAYS.rename({"row": "window"}),
             {"time": "day", "every": "1d"},
             (
-                "predictions='window': the result has a column of this name.\n"
+                "predictions='window': the result already has a column of this name.\n"
                 "Columns of the result: 'day', 'window', 'window_end'.\n"
                 "Rename this column first, for example with .rename({'window': 'other'})."
             ),

@@ -143,11 +143,11 @@ def chain(
         (Float64) is the threshold of the model. For decisions, `threshold` is null. `n_pos` and
         `n_neg` (Int64) are numbers of rows, multiplied by `count` but not by `weight`.
 
-        A rate is null if its class has no rows. If the table `threshold` has no threshold for a
-        model in the group, this model is added in one of the last stages. All rates and counts of
-        these stages are null. `note` (String) is null, or the first of these values that applies:
-        `no_rows, no_positives, no_negatives, one_positive, one_negative`, `no_solution` if a
-        threshold is missing, or `unmatched:3` if 3 rows were left out.
+        A rate is null if its class has no rows. If the table given as `threshold=` has no threshold
+        for a model in the group, this model is added in one of the last stages. All rates and
+        counts of these stages are null. `note` (String) is null, or the first of these values that
+        applies: `no_rows, no_positives, no_negatives, one_positive, one_negative`, `no_solution` if
+        a threshold is missing, or `unmatched:3` if 3 rows were left out.
 
     Raises
     ------

@@ -142,9 +142,9 @@ def combine(
         - `n_pos` and `n_neg` (Int64) are numbers of rows, multiplied by `count` but not by
           `weight`.
 
-        A rate is null if its class has no rows. If the table `threshold` has no threshold for a
-        model in the group, all rates and counts are null. `note` (String) is null, or the first of
-        these values that applies: `no_rows, no_positives, no_negatives, one_positive,
+        A rate is null if its class has no rows. If the table given as `threshold=` has no threshold
+        for a model in the group, all rates and counts are null. `note` (String) is null, or the
+        first of these values that applies: `no_rows, no_positives, no_negatives, one_positive,
         one_negative`, `no_solution` if a threshold is missing, or `unmatched:3` if 3 rows were left
         out.
 

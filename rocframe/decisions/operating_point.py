@@ -113,9 +113,9 @@ def operating_point(
     costs : mapping or square matrix, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
         given are 0. With `prior=`, costs of pairs of classes are also allowed: `{("a", "b"): 5}`
-        means that predicting b for a row of class a costs 5. Errors that are not in such a mapping
-        cost 1. A matrix has a row for each true class and a column for each predicted class, in the
-        order of `prior`.
+        means that predicting b for a row of class a costs 5. If costs of pairs are given, all other
+        pairs of different classes cost 1. A matrix has a row for each true class and a column for
+        each predicted class, in the order of `prior`.
     benefits : mapping of str to float, default None
         Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
         not given are 0.

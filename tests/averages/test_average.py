@@ -613,7 +613,7 @@ def test_a_key_with_the_name_of_a_column_of_the_result_raises():
     table = pl.DataFrame({**TABLE, "tpr_sd": "a"})
     with pytest.raises(rf.ReservedColumnError) as caught:
         rf.curve(table, "label", "score", by=["tpr_sd", "fold"]).roc.average()
-    assert str(caught.value).startswith("by='tpr_sd': the result has a column of this")
+    assert str(caught.value).startswith("by='tpr_sd': the result already has a column of this")
 
 
 def test_pooling_curves_at_different_thresholds_raises():

@@ -388,14 +388,14 @@ WRONG = [
     (
         {"metrics": ["tpr", pl.col("tp").alias("tpr_sd")]},
         (
-            "metrics='tpr_sd': the result has a column of this name.\n"
+            "metrics='tpr_sd': the result already has a column of this name.\n"
             "Columns of the result: 'fpr', 'tpr', 'tpr_sd', "
         ),
     ),
     (
         {"metrics": pl.col("tp").alias("note")},
         (
-            "metrics='note': the result has a column of this name.\n"
+            "metrics='note': the result already has a column of this name.\n"
             "Columns of the result: 'fpr', 'note', 'note_sd', 'note_se', 'note_lower', "
             "'note_upper', 'ci_level', 'n_curves', 'threshold_mean', 'threshold_sd'.\n"
             "Leave out this column, or rename it with .alias()."
@@ -404,14 +404,14 @@ WRONG = [
     (
         {"fixed": pl.col("tp").alias("f1_se"), "metrics": "f1"},
         (
-            "fixed='f1_se': the result has a column of this name.\n"
+            "fixed='f1_se': the result already has a column of this name.\n"
             "Columns of the result: 'f1_se', 'f1', "
         ),
     ),
     (
         {"fixed": pl.col("tp").alias("note"), "metrics": "f1"},
         (
-            "fixed='note': the result has a column of this name.\n"
+            "fixed='note': the result already has a column of this name.\n"
             "Columns of the result: 'note', 'f1', "
         ),
     ),

@@ -345,7 +345,7 @@ def test_errors_of_over_name_this_argument(verb):
     table = pl.DataFrame(TABLE).with_columns(note="fold", model="fold")
     with pytest.raises(rf.ReservedColumnError) as caught:
         verb(table, "label", "score", over="note")
-    assert str(caught.value).startswith("over='note': the result has a column of this")
+    assert str(caught.value).startswith("over='note': the result already has a column of this")
     with pytest.raises(rf.ReservedColumnError) as caught:
         verb(table, "label", ["score", "fold"], over=["fold", "model"])
     assert str(caught.value).startswith("over='model': several scores are compared, and the result")

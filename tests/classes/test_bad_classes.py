@@ -105,9 +105,9 @@ BOTH = [
     (WIDE, ("truth", ABC), {"id": ["day", "day"]}, rf.RepeatedNameError,
      "id='day': the name is given more than once.\n"),
     (WIDE.rename({"day": "score"}), ("truth", ABC), {}, rf.RepeatedNameError,
-     "keep='score': the result has a column of this name.\nColumns of the result: "),
+     "keep='score': the result already has a column of this name.\nColumns of the result: "),
     (WIDE.rename({"day": "label"}), ("truth", ABC), {"id": "label"}, rf.RepeatedNameError,
-     "id='label': the result has a column of this name.\n"),
+     "id='label': the result already has a column of this name.\n"),
     (WIDE.rename({"day": "id"}), ("truth", ABC), {}, rf.OptionValueError,
      ("id=None: the result has a column 'id' with row numbers, but the table already has a column "
      "of this name.\n"

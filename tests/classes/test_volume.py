@@ -367,7 +367,7 @@ WRONG = [
      ("score='b': a score is infinite, and sums of scores must be finite.\n"
      "Bound the scores first, for example with pl.col('b').clip(-1000, 1000).")),
     (STAGES.rename({"g": "rule"}), ("stage", "score"), {"classes": LMH, "by": "rule"},
-     rf.ReservedColumnError, "by='rule': the result has a column of this name.\n"),
+     rf.ReservedColumnError, "by='rule': the result already has a column of this name.\n"),
 ]
 # fmt: on
 

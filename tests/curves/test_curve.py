@@ -469,7 +469,7 @@ def test_an_undefined_expression_is_null_not_nan():
 def test_a_metric_with_the_name_of_the_model_column_raises_an_error():
     rows = pl.DataFrame({"label": [1, 0], "a": [2, 1], "b": [1, 2]})
     with pytest.raises(
-        rf.RepeatedNameError, match="metrics='model': the result has a column of this name"
+        rf.RepeatedNameError, match="metrics='model': the result already has a column of this name"
     ):
         rf.curve(rows, "label", ["a", "b"], metrics=[pl.col("tp").alias("model")])
 

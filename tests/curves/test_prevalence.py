@@ -72,7 +72,7 @@ def test_the_metric_prevalence_is_that_column():
 
 
 def test_a_column_with_the_name_prevalence_raises_an_error():
-    expected = "metrics='prevalence': the result has a column of this name."
+    expected = "metrics='prevalence': the result already has a column of this name."
     with pytest.raises(rf.RocframeError, match=expected):
         curves(metrics=(pl.col("tp") * 2).alias("prevalence"))
     named = PREDICTIONS.rename({"fold": "prevalence"})

@@ -334,7 +334,7 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
         "chosen='fold': the column has type Int8.": lambda: rf.repaired_auc(
             CURVES, chosen=found.cast({"fold": pl.Int8})
         ),
-        "predictions='repaired_score': the result has a column of this name.": lambda: (
+        "predictions='repaired_score': the result already has a column of this name.": lambda: (
             TABLE.with_columns(repaired_score=1).roc.repair_scores("score", found)
         ),
         "concavities: a concavity has infinite scores, which cannot be reversed.": lambda: (

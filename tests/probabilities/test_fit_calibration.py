@@ -635,7 +635,7 @@ ERRORS = {
             TEST.select("p", calibrated_score="p"), "p", rf.fit_calibration(FIT, "label", "p")
         ),
         (
-            "predictions='calibrated_score': the result has a column of this name.\n"
+            "predictions='calibrated_score': the result already has a column of this name.\n"
             "Columns of the result: 'p', 'calibrated_score', 'calibrated_score'.\n"
             "Rename or drop this column of the predictions first."
         ),
