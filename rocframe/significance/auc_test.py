@@ -115,9 +115,9 @@ def auc_test(
         a group depend only on the seed and the values of the group columns, not on other groups.
     best_of : int, default None
         Number of models from which the best model was selected, including models that are not in
-        the table. The result then has columns that compare the AUC with the largest AUC of as many
-        models with random scores. Requires `alternative="greater"`, and `"mann_whitney"` or
-        `"permutation"`.
+        the table. The result then has columns that compare the AUC with the largest AUC of the
+        same number of models with random scores. Requires `alternative="greater"`, and
+        `"mann_whitney"` or `"permutation"`.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
