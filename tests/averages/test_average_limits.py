@@ -28,7 +28,7 @@ def log(seed: int = 1, size: int = 200) -> pl.DataFrame:
 
 def test_a_group_column_named_side_raises():
     curves = rf.curve(log(), "label", "score", by=["side", "fold"])
-    with pytest.raises(rf.ReservedColumnError, match=r"^by='side': the result has"):
+    with pytest.raises(rf.ReservedColumnError, match=r"^by='side': the result already has"):
         rf.average(curves, over="fold")
 
 

@@ -408,7 +408,7 @@ def test_several_scores_have_no_relative_resolution():
 
 def test_a_score_with_the_name_of_another_column_raises_an_error():
     frame = pl.DataFrame({"label": [1], "a": [1], "g": [1]})
-    with pytest.raises(rf.RepeatedNameError, match="score='count': the result has a column"):
+    with pytest.raises(rf.RepeatedNameError, match="score='count': the result already has"):
         rf.compress(frame, "label", {"count": "a"})
     with pytest.raises(rf.ReservedColumnError):
         rf.compress(frame.rename({"g": "score"}), "label", "a", by="score")
