@@ -225,6 +225,7 @@ def test_an_option_that_a_drawing_does_not_read_raises(table):
         )
 
 
+@pytest.mark.render
 def test_names_of_group_columns_do_not_change_the_data_of_a_chart(table, chart):
     odd = table.rename({"g": "a\\.b"}, strict=False).roc.chart()
     assert odd.data.values == chart.data.values

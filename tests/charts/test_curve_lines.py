@@ -56,6 +56,7 @@ def shown(kind, tp, fp, totals, top):
         }[kind]
 
 
+@pytest.mark.render
 @pytest.mark.parametrize("log", ["few", "ties", "rare", "perfect", "smooth", "worst first"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_distance_between_line_and_curve_is_invisible(kind, log):

@@ -60,6 +60,7 @@ def chance_lines(part) -> int:
     return own + sum(map(chance_lines, part.values()))
 
 
+@pytest.mark.render
 @every_kind
 def test_layered_charts_draw_the_lines_of_chance_once(curves, kind):
     mean = curves.roc.average(kind=kind, grid=11).roc.chart()

@@ -143,6 +143,7 @@ def test_a_hundred_undefined_groups_do_not_change_ten_thousand_others(method):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

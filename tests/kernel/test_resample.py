@@ -94,11 +94,13 @@ def way(request, monkeypatch):
         monkeypatch.setattr(resample, "BLOCK_ROWS", 2)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("way")
 def test_replicates_that_keep_the_classes_come_from_all_resamples_of_both():
     assert_drawn_from(areas(TIED, 4000), distribution(stratified(oracles.cases(TIED))))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("way")
 def test_replicates_that_mix_the_classes_come_from_all_resamples_that_have_both():
     mixed = ReplicateStatistic(function=AUC.function, depends_on_prevalence=True)
