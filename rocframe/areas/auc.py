@@ -197,12 +197,12 @@ def auc(
     -----
     With `cluster`, Obuchowski's variance is used instead of DeLong's.
 
-    With `alert_rate=(0, u)`, the partial area is Clémençon and Vayatis' local AUC: the integral of
-    1 - FPR over TPR, up to the point of the ROC curve with the alert rate u. For u = 1, the local
-    AUC is the AUC. For random scores, the local AUC is u - u²/2. The local AUC is at most u divided
-    by the prevalence. DeLong's variance is not valid for the local AUC, because the lowest score in
-    the range depends on the data of both classes. Resamples for the local AUC are drawn from both
-    classes together.
+    With `alert_rate=(0, u)`, the partial area is Clémençon and Vayatis' local AUC: 1 - FPR is
+    integrated with respect to TPR, from TPR = 0 to the point of the ROC curve with the alert rate
+    u. For u = 1, the local AUC is the AUC. For random scores, the local AUC is u - u²/2. The local
+    AUC is at most u divided by the prevalence. DeLong's variance is not valid for the local AUC,
+    because the lowest score in the range depends on the data of both classes. Resamples for the
+    local AUC are drawn from both classes together.
 
     Except for the local AUC, each resample has as many rows of each class as the data. With
     `cluster`, each resample consists of as many clusters as the data. The p-quantile of n
