@@ -156,9 +156,10 @@ def combine(
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. This error is also raised if the labels do not determine the positive
-        class, values are missing with `missing="raise"`, a weight is negative or not finite, a
-        decision is not 0 or 1, or a model has no threshold in a mapping or several thresholds in a
-        table. For a LazyFrame, errors that depend on its columns or values are raised by `collect`.
+        class, values are missing with `missing="raise"`, a weight is negative or not finite, or a
+        decision is not 0 or 1. It is also raised if thresholds are given as a mapping that lacks a
+        model, or as a table with several thresholds for the same model. For a LazyFrame, errors
+        that depend on its columns or values are raised by `collect`.
 
     See Also
     --------

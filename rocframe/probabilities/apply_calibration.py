@@ -213,16 +213,14 @@ def _check_fit_keys(fit: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -
 
 def _check_models(fit: pl.DataFrame, by: Sequence[str], models: Sequence[str]) -> None:
     """Raise an error if the fit has no row for a model."""
-    available: list[str] = []
-    if MODEL in by:
-        available = fit.get_column(MODEL).cast(pl.String).drop_nulls().unique().sort().to_list()
+    if MODEL not in by:
+        problem = "fit= has no column 'model', so it has one function for a single score column"
+        hint = "Pass the name of one column as score=, not a list or mapping."
+        raise OptionValueError.compose("score", list(models), problem, hint)
+    available = fit.get_column(MODEL).cast(pl.String).drop_nulls().unique().sort().to_list()
     for model in models:
         if model not in available:
-            found = (
-                f"Its models are: {format_list(available)}."
-                if available
-                else "The table has no column 'model'. Pass one column as score=."
-            )
+            found = f"Its models are: {format_list(available)}."
             raise OptionValueError.compose("score", model, "fit= has no model of this name", found)
 
 

@@ -626,8 +626,8 @@ ERRORS = {
     "no models": (
         lambda: rf.apply_calibration(TEST, ["p"], rf.fit_calibration(FIT, "label", "p")),
         (
-            "score='p': fit= has no model of this name.\n"
-            "The table has no column 'model'. Pass one column as score=."
+            "score=['p']: fit= has no column 'model', so it has one function for a single score "
+            "column.\nPass the name of one column as score=, not a list or mapping."
         ),
     ),
     "repeated column": (
