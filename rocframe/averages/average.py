@@ -29,7 +29,7 @@ from rocframe.inference.notes import counted_note, join_notes
 from rocframe.kernel.resample import stream_keys
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE, kind_of
-from rocframe.options import check_group_column, check_group_columns, public
+from rocframe.options import check_group_column, check_group_columns, check_supported, public
 from rocframe.rates import Settings
 from rocframe.schemas.averages import POOLED_CURVE, mean_columns
 from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
@@ -366,7 +366,10 @@ def average(
 
     def resolve(frame: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         if is_calibration_table(list(schema)):
-            return plan_calibration_average(frame, schema, by, options, of_metrics)
+            subject = "an average of calibration curves"
+            for option, value in of_metrics.items():
+                check_supported(option, value, subject, default=ALL_DEFAULTS[option])
+            return plan_calibration_average(frame, schema, by, options)
         table = curve_layout(schema, by, ())
         curve_kind = kind_of(list(schema), kind)
         for name in options.over:
@@ -420,11 +423,12 @@ def average(
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
+ALL_DEFAULTS = {name: option.default for name, option in signature(average).parameters.items()}
 # The defaults of the options that `parse_average_options` checks.
 DEFAULTS = {
-    name: parameter.default
-    for name, parameter in signature(average).parameters.items()
-    if name in signature(parse_average_options).parameters
+    name: ALL_DEFAULTS[name]
+    for name in signature(parse_average_options).parameters
+    if name in ALL_DEFAULTS
 }
 
 

@@ -43,7 +43,7 @@ from rocframe.schemas.averages import mean_columns, metric_average_columns
 from rocframe.schemas.calibration import CALIBRATION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -56,7 +56,6 @@ Line: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 SCORE, RATE = "score_mean", "event_rate"
 READ_COLUMNS = (SCORE, RATE, "n")
 AVERAGE = metric_average_columns(SCORE, [RATE])
-METRIC_DEFAULTS = {"nearest": False, "beta": 1.0}  # None for all other options of metrics
 
 
 def is_calibration_table(columns: Sequence[str]) -> bool:
@@ -69,15 +68,9 @@ def plan_calibration_average(
     schema: pl.Schema,
     by: By,
     options: AverageOptions,
-    of_metrics: Mapping[str, Any],
 ) -> pl.LazyFrame:
-    """Return the query plan that averages calibration curves at given scores.
-
-    `of_metrics` has the options about metrics of curve tables. They must have their default values.
-    """
+    """Return the query plan that averages calibration curves at given scores."""
     subject = "an average of calibration curves"
-    for option, value in of_metrics.items():
-        check_supported(option, value, subject, default=METRIC_DEFAULTS.get(option))
     if options.method != "vertical":
         hint = 'Use method="vertical".'
         check_supported("method", options.method, subject, noun="value", hint=hint)
