@@ -260,9 +260,9 @@ def compare(
 
     Notes
     -----
-    The tests assume independent rows, or independent clusters, and models that were fitted on other
-    data. The tests do not account for the variation between models that are fitted on different
-    training data.
+    The tests assume that the rows or the clusters are independent, and that the models were fitted
+    on other data. The tests do not account for the variation between models that are fitted on
+    different training data.
 
     For losses, and for the FPR at a fixed TPR, `model_a` is better if `difference` is negative. For
     all other metrics, `model_a` is better if `difference` is positive. `missing="worst"` is not

@@ -178,8 +178,9 @@ def operating_point(
 
     Notes
     -----
-    Each rule compares a quantity of the rows, for example the expected cost. It is compared exactly
-    or after rounding to 12 significant digits, so that rounding errors do not change the choice.
+    Each rule compares a quantity of the rows, for example the expected cost. The values of this
+    quantity are compared exactly, or after rounding to 12 significant digits. Therefore rounding
+    errors do not change the choice.
 
     `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn). c_fp is the cost
     of a false positive minus the cost of a true negative, and c_fn is the cost of a false negative

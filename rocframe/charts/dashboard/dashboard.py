@@ -69,12 +69,12 @@ def dashboard(
 
     Another slider sets the prevalence, and a list sets the ratio of the costs of both errors.
     Metrics that combine both classes depend on the prevalence, and expected costs also depend on
-    the ratio of the costs; counts do not change. In the ROC panel, a ring and a text mark the point
-    with the lowest expected cost of all shown curves, and a line shows where the expected cost is
-    equal to this cost. A click in the legend selects curves; a list selects the curves of one
-    color. The panels of the scores and of the confusion matrix show the first selected curve. If
-    some scores are outside [0, 1], the panel of event rates also shows only the first selected
-    curve, because scores of different scales have no common axis.
+    the ratio of the costs; counts do not change. In the ROC panel, the point with the lowest
+    expected cost of all shown curves has a ring and a label. A line shows all points with this
+    expected cost. A click in the legend selects curves; a list selects the curves of one color. The
+    panels of the scores and of the confusion matrix show the first selected curve. If some scores
+    are outside [0, 1], the panel of event rates also shows only the first selected curve, because
+    scores of different scales have no common axis.
 
     Parameters
     ----------
