@@ -354,8 +354,8 @@ class ScoreError(RocframeError, ValueError):
         """Return an error for widths of ranges of scores that are negative or not finite."""
         return cls(
             f"{column}: the width is negative or not finite in {format_count(rows, 'row')}.\n"
-            "A width must be finite and at least 0; correct these rows, or rename the column if it "
-            "is not that of compress()."
+            "A width must be finite and at least 0. Correct these rows. If compress() did not add "
+            "this column, rename it."
         )
 
     @classmethod

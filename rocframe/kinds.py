@@ -151,7 +151,7 @@ def scale_of(kind: Kind, scale: Scale | None) -> Scale:
         raise OptionValueError.compose(
             "scale",
             scale,
-            f"{kind.title} charts do not have this scale",
+            f"charts of {kind.y} against {kind.x} do not have this scale",
             f"The scale is available for kind={', '.join(map(repr, axes_by_kind))}.",
         )
     return scale

@@ -442,7 +442,7 @@ WRONG = {
         lambda rows: rf.at(rows, fpr=0.1),
         rf.BrokenCurveError,
         (
-            "curves: expected a curve table, but it has no column "
+            "curves: expected a curve table, but the table has no column "
             "'threshold', 'tp', 'fp', 'fn', 'tn'.\n"
         ),
     ),

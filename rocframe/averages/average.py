@@ -110,10 +110,11 @@ def average(
         - `"weighted"`: the vertical mean, with each class weighted by its number of positives.
         - `"micro"`: as `"pooled"`.
     fixed : str or Expr, default None
-        The fixed metric: the means are computed at the values in `grid` of this metric. Pass the
-        name of a metric, such as `"tpr"` or `"accuracy"`, or `"threshold"`, or a named expression
-        over `tp`, `fp`, `fn`, `tn`. By default, an axis of the curve or the threshold, depending on
-        `method`. With `method="pooled"`, the pooled curve is evaluated at these values.
+        Metric that is fixed: the means are computed at given values of this metric, which `grid`
+        contains. Pass the name of a metric, such as `"tpr"` or `"accuracy"`, or `"threshold"`, or a
+        named expression over `tp`, `fp`, `fn`, `tn`. By default, an axis of the curve or the
+        threshold, depending on `method`. With `method="pooled"`, the pooled curve is evaluated at
+        these values.
     metrics : str, Expr or sequence of these, default None
         Metrics to average, instead of the axes of the curve: names of metrics or of the four
         counts, and named expressions over the counts. Expressions may contain `threshold` if the

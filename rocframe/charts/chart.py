@@ -111,10 +111,10 @@ def chart(
       than 40 rows, the 40 rows with the smallest p-values are drawn.
 
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Tables of
-    `power`, `sample_size` and `detectable_difference` become lines: the power, or the detectable
-    difference if a target power was given, against the number of positives, or against another
-    column whose values differ. If a result is undefined, the chart states the reason in the line of
-    the result or below the title. Tables of `contrast` have no chart.
+    `power`, `sample_size` and `detectable_difference` become lines. The y axis shows the power or,
+    if a target power was given, the detectable difference. The x axis shows the number of
+    positives, or another column whose values differ. If a result is undefined, the chart states the
+    reason in the line of the result or below the title. Tables of `contrast` have no chart.
 
     Parameters
     ----------
@@ -340,7 +340,7 @@ def _check_curve(columns: Sequence[str]) -> None:
     drawn = [table for table in TABLES if table.drawing is not None and table is not CURVE]
     functions = dict.fromkeys(name for table in drawn for name in table.functions)
     raise BrokenCurveError.compose(
-        f"chart: expected a curve table, but it has no column {format_list(missing)}",
+        f"chart: expected a curve table, but the table has no column {format_list(missing)}",
         "Compute a curve table with .roc.curve(label, score, by=…), or pass an unchanged table of "
         f"{join_names(list(functions), 'or')}.",
     )

@@ -87,7 +87,7 @@ def curve_layout(
     missing = [name for name in CURVE_COLUMNS if name not in schema]
     if missing:
         raise BrokenCurveError.compose(
-            f"curves: expected a curve table, but it has no column {format_list(missing)}",
+            f"curves: expected a curve table, but the table has no column {format_list(missing)}",
             MAKE_CURVES,
         )
     names = list(schema)

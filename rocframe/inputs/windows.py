@@ -67,11 +67,11 @@ def windows(
         Ends that belong to a window. `"left"`: window <= time < window_end. `"right"`: window <
         time <= window_end. `"both"`: both ends. `"none"`: no end.
     incomplete : {"keep", "drop"}, default "keep"
-        Handling of incomplete windows. The data end with the last step of length `every` that has
-        rows. A window that ends later is incomplete. For example, if each day has a window of 28
-        days, the windows that start on the last 27 days are incomplete. Only overlapping windows
-        can be incomplete. `"drop"` leaves incomplete windows out. If the data are shorter than one
-        window, `"drop"` leaves out all rows with a time.
+        Handling of incomplete windows. Time is divided into steps of the length `every`. The data
+        end with the last step that has rows. A window that ends later is incomplete. For example,
+        if each day has a window of 28 days, the windows that start on the last 27 days are
+        incomplete. Only overlapping windows can be incomplete. `"drop"` leaves incomplete windows
+        out. If the data are shorter than one window, `"drop"` leaves out all rows with a time.
 
     Returns
     -------
@@ -111,8 +111,8 @@ def windows(
 
     If `every` is given in hours or shorter units, and the time zone has clock changes, the starts
     are counted in elapsed time from the first window. The starts after a clock change therefore
-    depend on the first row. If a clock change skips midnight, windows that would start or end at
-    this midnight start or end at the clock change.
+    depend on the first row. A clock change can skip midnight. A window that would start or end at
+    this midnight then starts or ends at the time of the clock change.
 
     Identifiers of rows and clusters remain unique within each window. If windows overlap, results
     of different windows depend on each other, because the windows share rows. Do not combine

@@ -95,8 +95,8 @@ def auc_test(
         - `"mann_whitney"`: the Mann-Whitney test, which is the normal approximation of the
           permutation test.
         - `"permutation"`: a test that permutes the labels of a group.
-        - `"delong"`: a normal test of the difference from `null` divided by DeLong's standard
-          error.
+        - `"delong"`: a normal test. The statistic is the area minus `null`, divided by DeLong's
+          standard error.
         - None: `"delong"` if `null` is not 0.5, and with `weight`, `cluster` or `missing="worst"`;
           otherwise `"mann_whitney"`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"

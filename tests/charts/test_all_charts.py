@@ -280,7 +280,8 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.chart(PREDICTIONS)
     assert str(caught.value) == (
-        "chart: expected a curve table, but it has no column 'threshold', 'tp', 'fp', 'fn', 'tn'.\n"
+        "chart: expected a curve table, but the table has no column "
+        "'threshold', 'tp', 'fp', 'fn', 'tn'.\n"
         "Compute a curve table with .roc.curve(label, score, by=…), or pass an unchanged table of "
         "average, at, operating_point, repaired_auc, transfer, intervals, confusion_matrix, mix, "
         "combine, "

@@ -414,7 +414,7 @@ def test_a_lazy_frame_is_refused(by_model):
 
 def test_a_table_that_is_not_a_curve_raises_an_error(vote):
     with pytest.raises(
-        rf.BrokenCurveError, match=r"^curves: expected a curve table, but it has no column"
+        rf.BrokenCurveError, match=r"^curves: expected a curve table, but the table has no column"
     ):
         rf.dashboard(rf.auc(vote, "label", "score", by="model"))
 

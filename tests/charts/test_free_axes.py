@@ -127,7 +127,7 @@ def test_legend_false_hides_all_legends(options):
         (
             {"x": "alert_rate", "y": "precision", "scale": "log"},
             (
-                "scale='log': Precision against alert rate charts do not have this scale.\n"
+                "scale='log': charts of precision against alert_rate do not have this scale.\n"
                 "The scale is available for kind='roc', 'det', 'gain', 'lift', 'lift_chart'."
             ),
         ),

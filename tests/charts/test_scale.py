@@ -135,11 +135,11 @@ def test_means_lie_on_the_same_axes_as_their_curves():
 def test_the_error_for_an_unsupported_scale_lists_the_kinds_that_support_it(
     table, kind, scale, having
 ):
-    title = {"pr": "Precision-recall", "gain": "Gain"}[kind]
+    axes = {"pr": "precision against recall", "gain": "tpr against alert_rate"}[kind]
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(table, kind=kind, scale=scale)
     assert str(caught.value) == (
-        f"scale={scale!r}: {title} charts do not have this scale.\n"
+        f"scale={scale!r}: charts of {axes} do not have this scale.\n"
         f"The scale is available for kind={having}."
     )
 

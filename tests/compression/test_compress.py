@@ -285,7 +285,7 @@ def test_a_lazy_frame_is_compressed_by_polars_alone():
 
 WRONG_WIDTHS = (
     "score_width: the width is negative or not finite in 1 row.\nA width must be finite and at "
-    "least 0; correct these rows, or rename the column if it is not that of compress()."
+    "least 0. Correct these rows. If compress() did not add this column, rename it."
 )
 TOO_LARGE = (
     "count='n': the counts add up to more than the maximum of Int64.\n"

@@ -389,7 +389,7 @@ def test_curve_with_max_error_equals_simplify(kind, options, by):
         ({"scale": "cubic"}, "scale='cubic': "),
         (
             {"scale": "normal_deviate", "kind": "pr"},
-            "scale='normal_deviate': Precision-recall charts do not have this scale.\n",
+            "scale='normal_deviate': charts of precision against recall do not have this scale.\n",
         ),
         (
             {"scale": "log", "kind": "det"},
