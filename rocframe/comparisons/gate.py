@@ -223,12 +223,12 @@ def gate(
 
     Notes
     -----
-    The test assumes independent rows, or independent clusters, and models that were fitted on other
-    data. The limits of `"newcombe"` and `"newcombe_unpaired"` depend on a normal quantile z. The
-    test determines the smallest z for which a limit of the deterioration is equal to `margin`. If
-    the deterioration is at most `margin`, this is the upper limit, and the p-value is Φ(-z).
-    Otherwise, this is the lower limit, and the p-value is Φ(z). Φ is the distribution function of
-    the standard normal distribution.
+    The test assumes that the rows or the clusters are independent, and that the models were fitted
+    on other data. The limits of `"newcombe"` and `"newcombe_unpaired"` depend on a normal quantile
+    z. The test determines the smallest z for which a limit of the deterioration is equal to
+    `margin`. If the deterioration is at most `margin`, the upper limit is used, and the p-value is
+    Φ(-z). Otherwise, the lower limit is used, and the p-value is Φ(z). Φ is the distribution
+    function of the standard normal distribution.
 
     For losses and average precision, the probability that a bad group passes can be higher than
     1 - `level`. In simulations with `level=0.95` and 20 groups of 100 rows, the new model was worse

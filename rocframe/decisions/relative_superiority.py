@@ -217,8 +217,9 @@ def lc_index(
     most likely value and 0 at both ends of the range. A cost ratio r corresponds to the relative
     cost r / (1 + r). The difference of the indices of two models is between -1 and 1. The
     difference is 1 if the first model has the lowest cost for all cost ratios in the range, and -1
-    if the second model has it. The LC index does not depend on how much the costs of the models
-    differ. For these differences, use `cost_curve` or `relative_superiority`.
+    if the second model has the lowest cost for all of them. The LC index does not depend on how
+    much the costs of the models differ. For these differences, use `cost_curve` or
+    `relative_superiority`.
 
     References
     ----------

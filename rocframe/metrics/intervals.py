@@ -245,8 +245,9 @@ def intervals(
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, no_solution, redrawn`. `redrawn:12`
-        means that 12 resamples had no row of one class and were drawn again, or were omitted
-        because the metric was 0/0 or no row met the constraints.
+        means that 12 resamples were drawn again or omitted. A resample is drawn again if it has no
+        row of one class. A resample is omitted if the metric is 0/0 or if no row meets the
+        constraints.
 
     Raises
     ------
