@@ -237,7 +237,8 @@ def intervals(
         except in two cases:
 
         - If the AUC is 0 or 1, the limits of AUC, Gini and KS are computed by Newcombe's methods,
-          and the limits of EER, average precision and `pr_auc` by Wilson's method.
+          and the limits of EER by Wilson's method. If the AUC is 1, the limits of average precision
+          and `pr_auc` are also computed by Wilson's method.
         - If a proportion or F1 at a given threshold is 0 or 1, and rows have neither weights nor
           clusters, the limits of this metric are computed by Wilson's method.
 
