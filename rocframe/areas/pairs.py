@@ -53,7 +53,8 @@ class Pairs:
 def count_pairs(scan: Scannable, *, squares: bool = False) -> Pairs:
     """Return the numbers of pairs of each group; see `Pairs`.
 
-    With `squares`, they are computed in the same scan, which takes less time than two scans.
+    If `squares` is true, the squares are computed in the same scan, which takes less time than two
+    scans.
     """
     scored_neg = scan.totals.neg - scan.totals.unscored_neg
 

@@ -168,8 +168,8 @@ class StoreArguments:
         Folder in which the predictions are kept in compressed form. Only logs that are new or have
         changed are read, and the tables are computed from the whole store. A changed log replaces
         its earlier rows. The rows of a log that no longer exists are kept. Without LOG, the store
-        is evaluated as it is. All runs need the same options; an option that is not given is that
-        of the first run. --by can name any group columns of the first run.
+        is evaluated as it is. All runs need the same options. If an option is not given, the option
+        of the first run is used. --by can name any group columns of the first run.
     partition_by
         Column with the day of a prediction, which divides the store into folders such as
         day=2026-11-01. Required for --since, --until and --last. Times are converted to dates.
@@ -187,8 +187,8 @@ class StoreArguments:
     until
         Last day to evaluate, which is included.
     last
-        Evaluate the last days up to --until or up to the last day of the store, such as 28d, 4w or
-        3mo; for integers, their number.
+        Length of the window to evaluate, such as 28d, 4w or 3mo; for integers, such as 10. The window
+        ends at --until, or at the last day of the store.
     """
 
     store: Annotated[Path | None, Parameter(metavar="FOLDER")] = None
