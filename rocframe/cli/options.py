@@ -187,8 +187,8 @@ class StoreArguments:
     until
         Last day to evaluate, which is included.
     last
-        Length of the window to evaluate, such as 28d, 4w or 3mo; for integers, such as 10. The window
-        ends at --until, or at the last day of the store.
+        Length of the window to evaluate, such as 28d, 4w or 3mo; for integers, such as 10. The
+        window ends at --until, or at the last day of the store.
     """
 
     store: Annotated[Path | None, Parameter(metavar="FOLDER")] = None
