@@ -83,6 +83,11 @@ MAX_FRACTIONAL_LABELS = 10  # a float label column with more distinct values pro
 CONTEXT_MARKS = ("\n\nResolved plan until failure", "\n\nThis error occurred ")
 
 
+def _state_names(owner: str, names: Sequence[str], noun: str) -> str:
+    """Return a sentence that lists names, such as "The frame has: 'label', 'score'."."""
+    return f"{owner}: {format_list(names, most=30)}." if names else f"{owner} no {noun}s."
+
+
 class RocframeError(Exception):
     """Base class of all errors of rocframe.
 
@@ -129,7 +134,7 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
         names = list(available)
         lines = [
             f"{argument}={column!r}: the frame has no {noun} of this name.",
-            f"The frame has: {format_list(names, most=30) or f'no {noun}s'}.",
+            _state_names("The frame has", names, noun),
         ]
         if argument in {"label", "score"} and CURVE_TABLE.issubset(names):
             lines.append(
@@ -138,6 +143,23 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
             )
         elif guess := get_close_matches(str(column), names, n=1):
             lines.append(f"Did you mean {argument}={guess[0]!r}?")
+        return cls("\n".join(lines if hint is None else [*lines, hint]))
+
+    @classmethod
+    def of_table(
+        cls,
+        argument: str,
+        problem: str,
+        available: Iterable[str],
+        *,
+        owner: str = "The table has",
+        hint: str | None = None,
+    ) -> MissingColumnError:
+        """Return an error for a missing column of a table that is passed as `argument`.
+
+        `owner` is the start of the sentence that lists the columns.
+        """
+        lines = [f"{argument}: {problem}.", _state_names(owner, [*available], "column")]
         return cls("\n".join(lines if hint is None else [*lines, hint]))
 
 
@@ -252,6 +274,11 @@ class ColumnTypeError(RocframeError, TypeError):
         """Return an error that names the type of the column and states what to do."""
         return cls(f"{argument}={column!r}: the column has type {dtype}.\n{hint}")
 
+    @classmethod
+    def of_table(cls, argument: str, column: str, dtype: object, hint: str) -> ColumnTypeError:
+        """Return an error for a column of a table that is passed as `argument`."""
+        return cls(f"{argument}: column {column!r} of the table has type {dtype}.\n{hint}")
+
 
 class AmbiguousCountError(RocframeError, ValueError):
     """The table has a column `count`, and the argument `count` is not given."""
@@ -265,7 +292,7 @@ class AmbiguousCountError(RocframeError, ValueError):
         return cls(
             f"count: the {table} has a column named 'count', which may hold the number of rows "
             "that each row represents.\n"
-            'Pass count="count" if the column holds these numbers, or else count=None.'
+            'If the column holds these numbers, pass count="count". If not, pass count=None.'
         )
 
 
@@ -381,13 +408,13 @@ class ScoreError(RocframeError, ValueError):
             return cls(
                 f"{column}: the compared rows{where} have scores that were rounded to different "
                 "resolutions. This difference alone can change the results.\n"
-                f"Found widths: {found}.\n"
+                f"Widths in column {column!r}: {found}.\n"
                 "Round the scores of all compared rows to the largest width: "
                 f'compress(…, resolution={max(widths)!r}, count="count").'
             )
         return cls(
             f"{column}: the rows{where} have scores that were rounded to different resolutions, so "
-            f"their ranges overlap.\nFound widths: {format_list(widths)}.\n"
+            f"their ranges overlap.\nWidths in column {column!r}: {format_list(widths)}.\n"
             'Round all scores to the largest width: compress(…, count="count").'
         )
 
@@ -421,10 +448,13 @@ class MassError(RocframeError, ValueError):
         )
 
     @classmethod
-    def overflow(cls, argument: str, column: str, limit: str) -> MassError:
-        """Return an error for a sum of weights or counts above a limit."""
+    def overflow(
+        cls, argument: str, column: str, limit: str, *, counted: bool = False
+    ) -> MassError:
+        """Return an error for a sum above a limit; with `counted`, the sum of value times count."""
+        values = f"{argument} times count" if counted else f"the {argument}s"
         return cls(
-            f"{argument}={column!r}: the {argument}s add up to more than {limit}.\n"
+            f"{argument}={column!r}: the sum of {values} is more than {limit}.\n"
             f"Divide all {argument}s by a common factor first. Rates do not change."
         )
 

@@ -149,12 +149,16 @@ def check_keys(
     rows that it is joined with. `noun` is the name of these rows in errors.
     """
     for name in names:
-        for columns in (table, rows):
-            if name not in columns:
-                raise MissingColumnError.compose(argument, name, columns)
+        if name not in table:
+            problem = f"the {noun} have a column {name!r}, but the table does not"
+            raise MissingColumnError.of_table(argument, problem, table)
+        if name not in rows:
+            problem = f"the table has a column {name!r}, but the {noun} do not"
+            owner = f"The {noun} have"
+            raise MissingColumnError.of_table(argument, problem, rows, owner=owner)
         if table[name] != rows[name]:
-            hint = f"The {noun} have {rows[name]}. Cast one of the two columns."
-            raise ColumnTypeError.compose(argument, name, table[name], hint)
+            hint = f"In the {noun}, it has type {rows[name]}. Cast one of the two columns."
+            raise ColumnTypeError.of_table(argument, name, table[name], hint)
 
 
 def join_keys(

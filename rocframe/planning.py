@@ -58,12 +58,13 @@ def power(
         AUC that the null hypothesis assumes, between 0 and 1; for tests of one model only. 0.5 is
         chance.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model, which has the same numbers of positives and negatives. The
-        null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.
+        Assumed area of a second model. `n_pos` and `n_neg` are the numbers of rows of each model.
+        With two models, the null hypothesis is that both areas equal `auc_b`, so that their
+        difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
-        rows, use slightly less than the correlation of their scores within a class. For separate
-        rows, use 0.
+        rows, use slightly less than the correlation of their scores within a class. For models that
+        score different rows, use 0.
     n_pos : int or sequence of int
         Number of positive rows.
     n_neg : int or sequence of int
@@ -186,12 +187,13 @@ def sample_size(
         AUC that the null hypothesis assumes, between 0 and 1; for tests of one model only. 0.5 is
         chance.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model, which has the same numbers of positives and negatives. The
-        null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.
+        Assumed area of a second model. `n_pos` and `n_neg` are the numbers of rows of each model.
+        With two models, the null hypothesis is that both areas equal `auc_b`, so that their
+        difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
-        rows, use slightly less than the correlation of their scores within a class. For separate
-        rows, use 0.
+        rows, use slightly less than the correlation of their scores within a class. For models that
+        score different rows, use 0.
     ratio : float or sequence of float, default 1.0
         Number of negatives per positive.
     power : float or sequence of float, default 0.8
@@ -351,12 +353,13 @@ def detectable_difference(
         AUC that the null hypothesis assumes, between 0 and 1; for tests of one model only. 0.5 is
         chance.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model, which has the same numbers of positives and negatives. The
-        null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.
+        Assumed area of a second model. `n_pos` and `n_neg` are the numbers of rows of each model.
+        With two models, the null hypothesis is that both areas equal `auc_b`, so that their
+        difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
-        rows, use slightly less than the correlation of their scores within a class. For separate
-        rows, use 0.
+        rows, use slightly less than the correlation of their scores within a class. For models that
+        score different rows, use 0.
     n_pos : int or sequence of int
         Number of positive rows.
     n_neg : int or sequence of int
@@ -386,16 +389,16 @@ def detectable_difference(
         alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
         values passed.
 
-        - `auc` (Float64) is the area nearest to `null`, or to `auc_b` for two models, for which the
-          test has the required power. If `alternative` is `"less"`, `auc` is below `null` or
-          `auc_b`, otherwise above.
+        - `auc` (Float64) is the area for which the test has the required power. If there are
+          several such areas, it is the one nearest to `null`, or to `auc_b` for two models. If
+          `alternative` is `"less"`, `auc` is below `null` or `auc_b`, otherwise above.
         - `difference` is `auc` minus `null` or `auc_b`.
         - `power` is the power at `auc`; `target` is the required power.
-        - `se` is the standard error of the estimated difference if the areas are as assumed;
+        - `se` is the standard error of the estimated difference if the true area is `auc`.
           `se_null` is this standard error if the null hypothesis is true.
 
-        If there are too few rows, no area reaches the power: `auc`, `difference`, `power` and the
-        standard errors are null, and `note` is `no_solution`.
+        If there are too few rows, no area reaches the power. `auc`, `difference`, `power` and the
+        standard errors are then null, and `note` is `no_solution`.
 
     Raises
     ------

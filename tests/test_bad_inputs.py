@@ -309,21 +309,21 @@ REFUSED = [
     pytest.param(
         log(w=[1e308] * 4),
         {"weight": "w"},
-        "weight='w': the weights add up to more than 1e+150.\n"
+        "weight='w': the sum of the weights is more than 1e+150.\n"
         "Divide all weights by a common factor first. Rates do not change.",
         id="weights whose sum overflows",
     ),
     pytest.param(
         log(w=[1e200] * 4),
         {"weight": "w"},
-        "weight='w': the weights add up to more than 1e+150.\n"
+        "weight='w': the sum of the weights is more than 1e+150.\n"
         "Divide all weights by a common factor first. Rates do not change.",
         id="weights whose squares overflow",
     ),
     pytest.param(
         log(w=[1e149] * 4, n=[10**9] * 4),
         {"weight": "w", "count": "n"},
-        "weight='w': the weights add up to more than 1e+150, each multiplied by its count.\n"
+        "weight='w': the sum of weight times count is more than 1e+150.\n"
         "Divide all weights by a common factor first. Rates do not change.",
         id="weights whose sum overflows when rows repeat",
     ),
@@ -349,7 +349,7 @@ REFUSED = [
     pytest.param(
         log(n=[2**62] * 4),
         {"count": "n"},
-        "count='n': the counts add up to more than half of the maximum of Int64.\n"
+        "count='n': the sum of the counts is more than half of the maximum of Int64.\n"
         "Divide all counts by a common factor first. Rates do not change.",
         id="counts whose sum overflows",
     ),
@@ -358,7 +358,7 @@ REFUSED = [
         {},
         "count: the frame has a column named 'count', which may hold the number of rows that "
         "each row represents.\n"
-        'Pass count="count" if the column holds these numbers, or else count=None.',
+        'If the column holds these numbers, pass count="count". If not, pass count=None.',
         id="a column that may be a count",
     ),
     pytest.param(

@@ -200,7 +200,7 @@ def test_a_column_named_count_requires_an_option(capsys):
     assert error_of(capsys, *BASIC) == (
         "--count: the log has a column named 'count', which may hold the number of rows that "
         "each row represents.\n"
-        "Pass --count count if the column holds these numbers, or else --no-count."
+        "If the column holds these numbers, pass --count count. If not, pass --no-count."
     )
     assert error_of(capsys, *BASIC, "--count", "count", "--no-count") == (
         "--count and --no-count cannot be combined."
@@ -360,7 +360,7 @@ def test_ctrl_c_has_the_exit_code_130(capsys, monkeypatch):
     monkeypatch.setattr(tasks, "evaluate_logs", interrupted)
     code, out, err = run(capsys, "evaluate", *BASIC, "--out", "out")
     assert (code, out) == (130, "")
-    assert err == "rocframe: interrupted. All files are complete or unchanged.\n"
+    assert err == "rocframe: interrupted. Each output file is complete or unchanged.\n"
 
 
 def test_too_little_memory_is_a_user_error_and_creates_no_folder(capsys, monkeypatch):
@@ -372,7 +372,7 @@ def test_too_little_memory_is_a_user_error_and_creates_no_folder(capsys, monkeyp
     assert (code, out) == (2, "")
     assert err == (
         "rocframe: there is not enough memory for these logs. "
-        "All files are complete or unchanged.\n"
+        "Each output file is complete or unchanged.\n"
         "Evaluate fewer files or groups at a time, or write smaller tables with --max-error.\n"
     )
     assert not Path("new").exists()
@@ -433,7 +433,7 @@ def test_ctrl_c_stops_the_program_and_leaves_no_temporary_file():
     child.send_signal(signal.SIGINT)
     _, err = child.communicate()
     assert (child.returncode, err[-60:]) in [
-        (130, "rocframe: interrupted. All files are complete or unchanged.\n"[-60:]),
+        (130, "rocframe: interrupted. Each output file is complete or unchanged.\n"[-60:]),
         (0, ""),
     ]
     assert not list(Path().glob("out/*.tmp"))

@@ -104,6 +104,16 @@ def test_every_parameter_is_explained_in_the_order_of_the_signature():
                 assert all(re.fullmatch(r".+[.:)]", text) for text in documented(function).values())
 
 
+def test_see_also_has_a_line_for_each_function():
+    with all_cases() as case:
+        for name, function in DOCUMENTED.items():
+            with case(name):
+                lines = re.split(r"\n(?!\s)", sections(function).get("See Also", "").strip())
+                for line in filter(None, lines):
+                    assert re.match(r"[\w.]+( : |$)", line), line
+                    assert line.count(" : ") <= 1, line
+
+
 def test_functions_say_what_they_raise():
     with all_cases() as case:
         for name, function in FUNCTIONS.items():

@@ -160,7 +160,7 @@ TEXTS = {
         (
             "count: the frame has a column named 'count', which may hold the number of rows that "
             "each row represents.\n"
-            'Pass count="count" if the column holds these numbers, or else count=None.'
+            'If the column holds these numbers, pass count="count". If not, pass count=None.'
         ),
     ),
     "labels without a default positive class": (
@@ -204,7 +204,7 @@ TEXTS = {
     "counts too large": (
         rf.MassError.overflow("count", "n", "the maximum of Int64"),
         (
-            "count='n': the counts add up to more than the maximum of Int64.\n"
+            "count='n': the sum of the counts is more than the maximum of Int64.\n"
             "Divide all counts by a common factor first. Rates do not change."
         ),
     ),

@@ -368,7 +368,7 @@ def test_a_frame_without_columns_says_so(frame):
         rf.auc(frame(), "label", "score").lazy().collect()
     assert (
         text_of(caught)
-        == "label='label': the frame has no column of this name.\nThe frame has: no columns."
+        == "label='label': the frame has no column of this name.\nThe frame has no columns."
     )
 
 
@@ -625,7 +625,7 @@ def test_a_column_named_count_must_be_declared(frame):
     assert text_of(caught) == (
         "count: the frame has a column named 'count', which may hold the number of rows that "
         "each row represents.\n"
-        'Pass count="count" if the column holds these numbers, or else count=None.'
+        'If the column holds these numbers, pass count="count". If not, pass count=None.'
     )
     without = rf.auc(rows, "label", "svm", count=None)
     assert_frame_equal(without, rf.auc(like(frame, PREDICTIONS), "label", "svm"))

@@ -318,7 +318,7 @@ def test_a_filter_of_a_lazy_result_gives_the_same_windows():
             {"time": "day", "every": timedelta(microseconds=1500)},
             (
                 'every=datetime.timedelta(microseconds=1500): expected a multiple of "1ms", the '
-                "time unit of the column.\nRound every, or convert the times with "
+                "time unit of the column.\nRound every=, or convert the times with "
                 '.dt.cast_time_unit("ns").'
             ),
         ),

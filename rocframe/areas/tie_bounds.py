@@ -86,8 +86,8 @@ def tie_bounds(
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a metric is unknown, or if a curve lacks rows: it has
-        no row with threshold `inf`, or its last row has true negatives.
+        If the table is not a curve table, if a metric is unknown, or if a curve lacks some of its
+        rows: it has no row with threshold `inf`, or its last row has true negatives.
 
     See Also
     --------

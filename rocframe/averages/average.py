@@ -160,8 +160,8 @@ def average(
         Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
         a group depend only on the seed and the values of the group columns, not on other groups.
     prevalence : float, default None
-        Prevalence, between 0 and 1, at which metrics that depend on the prevalence are computed,
-        such as precision. By default, the prevalence of the table if it was computed with
+        Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
+        computed at this prevalence. By default, the prevalence of the table if it was computed with
         `prevalence=`, else the prevalence of each curve. The counts do not change.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.

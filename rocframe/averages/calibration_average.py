@@ -82,10 +82,10 @@ def plan_calibration_average(
     check_group_columns(keys, schema, ("bin", *READ_COLUMNS))
     for name in READ_COLUMNS:
         if name not in schema:
-            raise MissingColumnError.compose("curves", name, schema)
+            raise MissingColumnError.of_table("curves", f"the table has no column {name!r}", schema)
         if not schema[name].is_numeric():
             hint = "This column must be numeric. Compute the table with .roc.calibration(…)."
-            raise ColumnTypeError.compose("curves", name, schema[name], hint)
+            raise ColumnTypeError.of_table("curves", name, schema[name], hint)
     for name in options.over:
         check_group_column("over", name, keys, schema)
     rest = tuple(name for name in keys if name not in options.over)

@@ -139,7 +139,8 @@ class AverageOptions:
             for argument, metric in [("fixed", fixed), *(("metrics", one) for one in metrics)]:
                 if metric.uses_threshold:
                     problem = (
-                        "the metric contains the threshold, which is undefined between two rows"
+                        "the metric depends on the threshold, and a threshold is undefined between "
+                        "two rows of a curve"
                     )
                     hint = 'Use fixed="threshold" and pass the metric in metrics=.'
                     raise OptionValueError.compose(argument, metric.column, problem, hint)
@@ -265,7 +266,7 @@ def parse_average_options(
     limits = not (classes or pooled or over is None)
     if over is None and (classes or pooled):
         problem = f"method={method!r} combines several curves"
-        hint = 'Pass the key of these curves, such as over="class".'
+        hint = 'Pass the group column of these curves, such as over="class".'
         raise OptionValueError.compose("over", over, problem, hint)
     for option, value, used in (
         ("grid", grid, not pooled),

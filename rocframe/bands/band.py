@@ -95,8 +95,9 @@ def band(
     method : str, default "kolmogorov_smirnov"
         Simultaneous bands:
 
-        - `"kolmogorov_smirnov"`: the curve, shifted in both directions by quantiles of Kolmogorov's
-          distance. This band is valid for all scores and sample sizes.
+        - `"kolmogorov_smirnov"`: two copies of the curve, one shifted up and left and one shifted
+          down and right, by quantiles of Kolmogorov's distance. This band is valid for all scores
+          and sample sizes.
         - `"fixed_width"`: two copies of the curve, one shifted up and left and one shifted down and
           right, until the proportion `level` of the resampled curves lies between the two copies.
         - `"envelope"`: as `"fixed_width"`, with larger shifts where the resampled curves vary more.

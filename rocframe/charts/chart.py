@@ -72,9 +72,9 @@ def chart(
     named `metric`.
 
     Tables of `band` become a line with a band per group. Tables of `at` become points, with a shape
-    for each value. Both can be layered over curves. If several points of a group coincide, their
-    marks have different sizes, so that all marks are visible. With more than eight groups, all
-    marks have the same size.
+    for each condition, such as a value of `fpr=`. Both can be layered over curves. If several
+    points of a group coincide, their marks have different sizes, so that all marks are visible.
+    With more than eight groups, all marks have the same size.
 
     Tables of `calibration` become event rates against scores, and a dashed line of perfect
     calibration:
@@ -88,13 +88,15 @@ def chart(
       `scores`, the bars show the distribution of the scores. Otherwise, there is a bar at the mean
       score of each bin. The length of the bar is proportional to the number of rows of the class:
       `n * event_rate` or `n * (1 - event_rate)`. The longest bars of both classes have the same
-      length. There are no bars with `y_domain`, or if a panel has more than eight curves.
+      length. The bars are not drawn if `y_domain` is given, or if a panel has more than eight
+      curves.
 
     Tables of `combine` become a panel per pair of models. Each operator has a rectangle of all
     possible points, the expected point of independent decisions, and the measured point. Tables of
     `chain` become a line through the stages of each chain.
 
-    Other tables become dot plots with a line per row, in the order of the table:
+    Other tables become dot plots with a line per row, in the order of the table. If a result is
+    undefined, its line states the reason. The dot plots show:
 
     - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the range from
       `auc_pessimistic` to `auc_optimistic`, if the table has these columns. A dashed line shows
@@ -113,8 +115,8 @@ def chart(
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Tables of
     `power`, `sample_size` and `detectable_difference` become lines. The y axis shows the power or,
     if a target power was given, the detectable difference. The x axis shows the number of
-    positives, or another column whose values differ. If a result is undefined, the chart states the
-    reason in the line of the result or below the title. Tables of `contrast` have no chart.
+    positives. If no target power was given and this number does not vary, the x axis shows the
+    number of negatives or the difference. Tables of `contrast` have no chart.
 
     Parameters
     ----------
@@ -142,8 +144,8 @@ def chart(
         half of the range of all thresholds.
 
         With `y="threshold"`, the chart shows the threshold against a metric that only rises or only
-        falls as the threshold is lowered. For `x="rnp"`, the line is the quantile function of the
-        score.
+        falls as the threshold is lowered. With `x="rnp"` (the rate of negative predictions), the
+        line is the quantile function of the score.
     y : str or sequence of str, default None
         Metric or count on the y axis. With `x="threshold"`, several metrics are possible. Each
         metric has a color, or a panel if other groups have colors. The group column of the metrics
@@ -155,10 +157,9 @@ def chart(
         Group column with a color for each of its values; None for one color. By default, `model` if
         that is a group column, else the first group column that `facet` and `detail` do not name. A
         column with more than 12 values has colors only if the values are numbers or times.
-        Otherwise, all lines have the same color, and tooltips show the value. Dot plots then have a
-        line per value.
+        Otherwise, all lines have the same color, and tooltips show the value.
 
-        Dot plots have colors by default only if the column has at most eight values and another
+        By default, a dot plot has colors only if the column has at most eight values and another
         column distinguishes the lines. Comparisons of models have no colors by default.
     facet : str, default None
         Group column with a panel for each of its values.
@@ -203,11 +204,12 @@ def chart(
         - One or several thresholds, which select the same rows as in `at`.
         - A table from `at` or `intervals`. Its group columns determine the curves. If a table from
           `intervals` has the metrics of the axes, bars show the confidence limits of these metrics.
-        - A mapping from up to six names to thresholds or tables. Each name has a shape.
+        - A mapping from names to thresholds or tables, with at most six names. Each name has a
+          shape.
     areas : DataFrame, default None
-        Table of areas whose confidence limits the legend shows in brackets. In charts without
-        colors, the subtitle shows the limits. The areas of the table must be equal to the areas in
-        the legend. The table is one of these:
+        Table of areas and their confidence limits. The legend shows these limits in brackets. In
+        charts without colors, the subtitle shows the limits. The areas of the table must be equal
+        to the areas in the legend. The table is one of these:
 
         - a table from `auc`;
         - a table from `intervals` with the metric `auc` or `average_precision`;
@@ -218,8 +220,9 @@ def chart(
         roc, gain and lift_chart. The text description of the chart states the areas under both
         curves.
     lines : bool, default False
-        Draw a thin line for each threshold of a cost curve: the expected cost of this threshold for
-        all costs of errors. The cost curve is the lower envelope of these lines.
+        Draw a thin line for each threshold of a cost curve. The line is the expected cost of this
+        threshold as a function of the probability cost on the x axis. The cost curve is the lower
+        envelope of these lines.
     scores : DataFrame, default None
         For tables of `calibration`: the curve table of the same predictions. The bars above and
         below the chart then show the distribution of the scores. There is a bar for each distinct
@@ -264,11 +267,12 @@ def chart(
         If an option is not available for this kind of curve or table, or if marked points do not
         belong to the curves.
     RocframeError
-        If there is no chart for the table, or if a curve lacks rows: it has no row with threshold
-        `inf`, or its last row has true negatives. To draw a part of a curve, use `x_domain` or
-        `y_domain`. Other missing rows raise no error, and the curve is then wrong. For example, the
-        rows below the lowest score of a negative contain only positives. If these rows are missing,
-        the curve is drawn as if these positives had no scores.
+        If there is no chart for the table, or if a curve lacks some of its rows: it has no row with
+        threshold `inf`, or its last row has true negatives. To draw a part of a curve, use
+        `x_domain` or `y_domain`. Other missing rows raise no error, and the curve is then wrong.
+        For example, the last rows of a curve can have lower thresholds than the scores of all
+        negatives. Without these rows, the curve ends below a true positive rate of 1, as if the
+        scores of some positives were missing.
 
     Examples
     --------

@@ -167,7 +167,9 @@ def _check_overlay(option: str, value: object, inputs: OverlayInput) -> None:
     check_supported(
         option,
         None if value is False else value,
-        f"kind={kind.name!r}" if kind.name != FREE else f"x={kind.x!r}, y={kind.y!r}",
+        f"kind={kind.name!r}"
+        if kind.name != FREE
+        else f"a chart with x={kind.x!r} and y={kind.y!r}",
         supported=kind.name in kinds,
         hint=f"Use kind={' or '.join(map(repr, kinds))}, or leave the option out.",
     )
@@ -482,7 +484,9 @@ def marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
         return rows.select(pl.Series(CURVE_INDEX, curve, pl.Int64), THRESHOLD, *CONFUSION)
     for name in (*curves.keys.columns, THRESHOLD, *CONFUSION):
         if name not in points.columns:
-            raise MissingColumnError.compose("mark", name, points.columns)
+            raise MissingColumnError.of_table(
+                "mark", f"the table has no column {name!r}", points.columns
+            )
     points = points.drop_nulls(CONFUSION)
     row, curve = match_rows("mark", "points", points, curves.keys, curves.keys.columns)
     matched = points.select(THRESHOLD, *CONFUSION)[row].with_columns(

@@ -58,7 +58,7 @@ def class_metrics(
         For `"expected_cost"`: costs of pairs of classes. In `{("a", "b"): 5}`, 5 is the cost of
         predicting b if the class is a. Errors that are not in the mapping cost 1. A matrix has a
         row for each true class and a column for each predicted class, in the order of `prior`. A
-        mapping with the costs of a `tp`, `fp`, `fn` and `tn` is used for all classes.
+        mapping with the keys `tp`, `fp`, `fn` and `tn` has the same costs for all classes.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     by : str or sequence of str, default None

@@ -313,8 +313,8 @@ def typed_classes(
     raise OptionValueError.compose(
         argument,
         plain,
-        f"labels of {label!r} have type {dtype}{categories}, and some of these classes are not "
-        "values of this type",
+        f"some of these classes are not values of type {dtype}{categories}, the type of the labels "
+        f"in column {label!r}",
         "Name each class by its label, such as scores={0: 'p0', 1: 'p1'} for labels 0 and 1.",
     )
 

@@ -16,7 +16,7 @@ from rocframe.kernel import exact
 from rocframe.kernel.groups import run_starts
 from rocframe.options import NOT_GIVEN, public
 from rocframe.schemas.classes import VOLUME
-from rocframe.text import format_list
+from rocframe.text import format_list, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -65,8 +65,9 @@ def volume(
     1/6 if all three scores are tied.
 
     With a score for each class, `rule` is `"sum"`. There are six ways to assign the three rows to
-    the three classes. The assignment with the largest sum of scores is chosen. The sum contains the
-    score of each row for the class that is assigned to the row. A triple counts 1/k if the correct
+    the three classes. The assignment with the largest sum of scores is chosen. The sum has three
+    terms: for each of the three rows, the score of the row for the class to which it is assigned.
+    A triple counts 1/k if the correct
     assignment is one of k assignments with the largest sum. If the scores are logarithms of
     probabilities, the assignment with the largest sum is the most likely one, for any class
     frequencies.
@@ -102,7 +103,8 @@ def volume(
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, count or any score is null or NaN. `"raise"`: an error.
         `"drop"`: the rows are left out, and counted in the column `n_missing`. `"worst"`: only
-        scores may be missing. No triple with a row without a score is correct.
+        scores may be missing. If a row has no score, all triples with this row count as
+        incorrect.
 
     Returns
     -------
@@ -117,7 +119,8 @@ def volume(
         - `rule` (String) is `order` or `sum`.
         - `n_first, n_second, n_third` (Int64) count the rows of the classes in the order of
           `classes` or `scores`.
-        - `n_missing` (Int64) counts the rows without a label or a score.
+        - `n_missing` (Int64) counts the rows whose label, count or any score is null or NaN. With
+          `missing="worst"`, these rows are also counted in their class.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           absent_class, single_row, zero_variance`.
 
@@ -399,9 +402,10 @@ def _sum_triples(
             raise OptionValueError.compose(
                 "scores",
                 list(names),
-                f"a score for each class requires comparing {pairs} pairs of rows in a group with "
-                f"{', '.join(str(len(rows.n_rows)) for rows in classes)} distinct rows per class, "
-                f"and the limit is {MAX_SUM_PAIRS}",
+                "a group has "
+                f"{join_names([str(len(rows.n_rows)) for rows in classes], 'and')} distinct rows "
+                f"in the three classes. To count the triples, {pairs} pairs of rows must be "
+                f"compared, and the limit is {MAX_SUM_PAIRS}",
                 "Draw fewer rows of each class first, or round the scores to get fewer distinct "
                 "rows.",
             )

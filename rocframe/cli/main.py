@@ -60,11 +60,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(with_options(str(error)))
     except MemoryError:
         return _fail(
-            "there is not enough memory for these logs. All files are complete or unchanged.\n"
-            "Evaluate fewer files or groups at a time, or write smaller tables with --max-error."
+            "there is not enough memory for these logs. Each output file is complete or "
+            "unchanged.\nEvaluate fewer files or groups at a time, or write smaller tables with "
+            "--max-error."
         )
     except KeyboardInterrupt:
-        print("rocframe: interrupted. All files are complete or unchanged.", file=sys.stderr)
+        print("rocframe: interrupted. Each output file is complete or unchanged.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         _discard_output()

@@ -280,7 +280,7 @@ class ReleaseOptions(LogOptions):
         Largest acceptable deterioration of the metric, such as 0.005.
     id
         Column that identifies a row in both logs. With this option, the test is paired. Without it,
-        the two logs are compared as different rows, which needs many more rows. Repeat the option
+        the rows are not paired, and the test needs many more rows. Repeat the option
         for several columns.
     metric
         Metric of the models. brier and log_loss need probabilities. average_precision needs --id.

@@ -317,7 +317,7 @@ def _gate_summary(table: pl.DataFrame, options: ReleaseOptions) -> str:
     test = table["test"][0]
     reason = ""
     if test.endswith("_unpaired") and options.method is None:
-        reason = " The logs are compared as different rows, because --id is not given."
+        reason = " The rows of the two logs are not paired, because --id is not given."
     lines.append(f"Test: {test}, level {options.level:g}, adjustment {options.adjust}.{reason}")
     return "\n".join(lines)
 
@@ -348,7 +348,7 @@ def _check_count_option(logs: Logs, options: LogOptions) -> None:
         raise AmbiguousCountError(
             "--count: the log has a column named 'count', which may hold the number of rows that "
             "each row represents.\n"
-            "Pass --count count if the column holds these numbers, or else --no-count."
+            "If the column holds these numbers, pass --count count. If not, pass --no-count."
         )
 
 

@@ -91,9 +91,10 @@ def chain(
         How the decisions of the models are joined.
     threshold : float, mapping or DataFrame, default None
         Threshold of each model: one number for all models, a mapping from models to numbers, or a
-        table of `operating_point` or `at` with the columns `between` and `threshold`. If the table
-        also has group columns, each group has its own thresholds. By default, the scores are
-        decisions: Boolean, or 1 for a positive and 0 for a negative prediction.
+        table of `operating_point` or `at`. The table has the column that `between` names and the
+        column `threshold`. If the table also has group columns, each group has its own thresholds.
+        Without thresholds, the scores must be decisions: Boolean, or 1 for a positive and 0 for a
+        negative prediction.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
@@ -153,7 +154,8 @@ def chain(
     ------
     PairingError
         If rows cannot be paired: `id` is not given for a long table, an id is null or is repeated
-        within a model and group, an id does not occur in all models, or an id has different labels.
+        within a model and group, or an id has different labels. With `unmatched="raise"`, this
+        error is also raised if an id does not occur in all models.
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. This error is also raised if the labels do not determine the positive

@@ -85,9 +85,10 @@ def combine(
         columns, a polars selector, or a mapping from model names to columns.
     threshold : float, mapping or DataFrame, default None
         Threshold of each model: one number for all models, a mapping from models to numbers, or a
-        table of `operating_point` or `at` with the columns `between` and `threshold`. If the table
-        also has group columns, each group has its own thresholds. By default, the scores are
-        decisions: Boolean, or 1 for a positive and 0 for a negative prediction.
+        table of `operating_point` or `at`. The table has the column that `between` names and the
+        column `threshold`. If the table also has group columns, each group has its own thresholds.
+        Without thresholds, the scores must be decisions: Boolean, or 1 for a positive and 0 for a
+        negative prediction.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
@@ -98,8 +99,8 @@ def combine(
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
         their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the row of the other model for this instance is also left out. This row
-        is counted in `note`, and does not raise an error.
+        model is left out, the row of the other model for this instance is also left out. The row of
+        the other model is counted in `note`, and never raises an error.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
         labels that are not Boolean or 0/1.
@@ -138,7 +139,8 @@ def combine(
 
         - `fpr_a`, `tpr_a`, `fpr_b` and `tpr_b` (Float64) are the rates of both models on the rows
           that both scored.
-        - `threshold_a` and `threshold_b` (Float64) are the thresholds, and null for decisions.
+        - `threshold_a` and `threshold_b` (Float64) are the thresholds of the two models. They are
+          null if the models have decisions instead of scores.
         - `n_pos` and `n_neg` (Int64) are numbers of rows, multiplied by `count` but not by
           `weight`.
 
@@ -152,7 +154,8 @@ def combine(
     ------
     PairingError
         If rows cannot be paired: `id` is not given for a long table, an id is null or is repeated
-        within a model and group, an id does not occur in all models, or an id has different labels.
+        within a model and group, or an id has different labels. With `unmatched="raise"`, this
+        error is also raised if an id does not occur in all models.
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. This error is also raised if the labels do not determine the positive

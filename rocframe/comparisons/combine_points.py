@@ -61,9 +61,10 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
         The columns of `combine`, with two rows per group and pair of models. The columns `fpr`,
         `tpr`, `tp`, `fp`, `fn`, `tn`, `n_pos` and `n_neg` are null.
 
-        A rate is null if the rate of one of the models is undefined. `note` (String) is null, or
-        `no_positives` if the true positive rates are undefined, `no_negatives` if the false
-        positive rates are undefined, and `no_solution` if both rates are undefined.
+        A rate is null if the rate of one of the models is undefined. `note` (String) is
+        `no_positives` if only the true positive rate is undefined, `no_negatives` if only the false
+        positive rate is undefined, and `no_solution` if both rates are undefined. Otherwise, `note`
+        is null.
 
     Raises
     ------
@@ -146,10 +147,10 @@ def _rates_of_points(schema: pl.Schema) -> dict[str, pl.Expr]:
         }
     for rate in RATE_NAMES:
         if rate not in schema:
-            raise MissingColumnError.compose("table", rate, schema)
+            raise MissingColumnError.of_table("table", f"the table has no column {rate!r}", schema)
         if not schema[rate].is_numeric():
             hint = "Rates must be numbers. Cast the column first."
-            raise ColumnTypeError.compose("table", rate, schema[rate], hint)
+            raise ColumnTypeError.of_table("table", rate, schema[rate], hint)
     return {rate: column(rate).cast(pl.Float64).fill_nan(None) for rate in RATE_NAMES}
 
 

@@ -93,8 +93,9 @@ def compare(
     """Compare the AUC, or another metric, of each pair of models in each group.
 
     The test is paired if the models scored the same rows. A paired test has more power than a
-    comparison of the confidence intervals of the two models. In a long table, `id` identifies the
-    rows of one instance. If each model has a score column, `id` is not needed.
+    comparison of the confidence intervals of the two models. In a long table, which has a row for
+    each instance and model, `id` identifies the rows of the same instance. If each model has a
+    score column, `id` is not needed.
 
     Parameters
     ----------
@@ -120,22 +121,22 @@ def compare(
         the value of the baseline minus the value of the other model. None: all pairs of models are
         compared.
     metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
-        Metric of the models. `"auc"`: the AUC; with `fpr` or `tpr`, a partial area or a rate.
+        Metric of the models. `"auc"`: the AUC. If `fpr` or `tpr` is a range, the metric is the
+        partial area. If `fpr` or `tpr` is a number, the metric is the other rate at this number.
         `"average_precision"`: the average precision. `"brier"` and `"log_loss"`: the mean of a
         loss, for which scores must be probabilities.
     method : str, optional
         Test of the difference. By default `"delong"` for areas, `"t_test"` for losses and
         `"bootstrap"` for average precision.
 
-        - `"delong"`, for areas: a normal test with DeLong's variance of the difference on the same
-          rows.
+        - `"delong"`, for areas of models that scored the same rows: a z test with DeLong's variance
+          of the difference.
         - `"delong_unpaired"`, for areas of models that scored different rows: a t test with Welch's
           degrees of freedom.
         - `"t_test"`, for losses: a paired t test of the losses of the rows.
         - `"t_test_unpaired"`, for losses of models that scored different rows: Welch's t test.
-        - `"bootstrap"`, for all metrics: a normal test with the variance over resamples. Both
-          models have the same resamples. For areas and rates, the resamples are stratified by
-          class.
+        - `"bootstrap"`, for all metrics: a z test with the variance over resamples. Both models
+          have the same resamples. For areas and rates, the resamples are stratified by class.
         - `"permutation"`, for areas: a permutation test. In each permutation, the two ranks of a
           row are exchanged between the models with probability 1/2.
         - `"venkatraman"`: a test of the complete curves with the same permutations. Curves can
@@ -172,8 +173,8 @@ def compare(
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
         their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the row of the other model for this instance is also left out. This row
-        is counted in `note`, and does not raise an error.
+        model is left out, the row of the other model for this instance is also left out. The row of
+        the other model is counted in `note`, and never raises an error.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     n_perm : int, default 2000
@@ -223,16 +224,16 @@ def compare(
         `"permutation"`, `statistic` is `difference`. For `"venkatraman"`, `statistic` is the
         absolute difference of the numbers of errors of the two models, summed over all ranks. `df`
         is the number of degrees of freedom of a t test, and null for all other methods. The limits
-        and `se` are null for both permutation tests.
+        and `se` are null for `"permutation"` and `"venkatraman"`.
 
         For the other methods, the limits, `se` and `p_value` are null if a class has fewer than two
         rows or clusters, or if the variance of the difference is 0. For the t tests of losses, two
-        rows or clusters of any class are enough. There is one exception: if both the variance and
-        the difference are 0, `p_value` is 1 for a two-sided test, 1/2 for a one-sided test, and 0
-        for a test with a positive `margin`. The columns from `difference` to `auc_b` are Float64.
+        rows or clusters of any class are enough. If both the variance and the difference are 0,
+        `p_value` is not null. It is 1 for a two-sided test, 1/2 for a one-sided test, and 0 for a
+        test with a positive `margin`. The columns from `difference` to `auc_b` are Float64.
 
-        - `n_paired` (Int64) is the number of rows that both models scored, and null for unpaired
-          rows.
+        - `n_paired` (Int64) is the number of rows that both models scored. It is null for unpaired
+          tests.
         - `ci_level` (Float64) is `level`, and null for tests without limits.
         - `test` (String) is `method`, with `_exact` appended if all permutations were used.
 
@@ -244,7 +245,8 @@ def compare(
     ------
     PairingError
         If rows cannot be paired: `id` is not given for a long table, an id is null or is repeated
-        within a model and group, an id does not occur in all models, or an id has different labels.
+        within a model and group, or an id has different labels. With `unmatched="raise"`, this
+        error is also raised if an id does not occur in all models.
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. This error is also raised if the labels do not determine the positive

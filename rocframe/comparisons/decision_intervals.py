@@ -94,9 +94,9 @@ def decision_intervals(
     to the curve of another model at the same point. All models of a group are evaluated on the same
     resamples, so that the intervals of differences account for the correlation of the models.
 
-    Several models are passed as several score columns, or as the rows of a long table with `id`. If
-    there is one score column and no `id`, each group has one model, and the column `between` can be
-    a group column.
+    Several models are passed as several score columns, or as the rows of a long table with `id`.
+    With one score column and without `id`, each group has one model. If the table then has the
+    column that `between` names, this column must be in `by`.
 
     Parameters
     ----------
@@ -111,8 +111,9 @@ def decision_intervals(
         number is allowed, and scores are never transformed. For several models, pass a list of
         columns, a polars selector, or a mapping from model names to columns.
     kind : {"decision", "cost"}, default "decision"
-        Kind of curve. `"decision"`: the net benefit at probability thresholds, for scores in
-        [0, 1]. `"cost"`: the lowest expected cost for each probability cost, for all scores.
+        Kind of curve. `"decision"`: the net benefit at probability thresholds; the scores must be
+        in [0, 1]. `"cost"`: the lowest expected cost at each probability cost (see `cost_curve`),
+        for scores of any range.
     grid : float or sequence of float, default None
         Points of the curves. For decision curves, probability thresholds of at least 0 and below 1;
         by default, 0, 0.01, …, 0.99. For cost curves, probability costs from 0 to 1; by default, 0,
@@ -173,10 +174,10 @@ def decision_intervals(
     DataFrame or LazyFrame
         `*by`, (`model`,) `probability_threshold, net_benefit, lower, upper, difference,
         difference_lower, difference_upper, se, difference_se, treat_all, n_pos, n_neg, ci_level,
-        ci_method, note`; one row per group, model and point, sorted by group and model, with rising
-        points. For cost curves, `probability_cost, expected_cost` and `trivial_cost` are in the
-        place of `probability_threshold, net_benefit` and `treat_all`. There is a column `model` if
-        there are several score columns, or if `id` is given.
+        ci_method, note`; one row per group, model and point, sorted in this order. For cost curves,
+        `probability_cost, expected_cost` and `trivial_cost` are in the place of
+        `probability_threshold, net_benefit` and `treat_all`. There is a column `model` if there are
+        several score columns, or if `id` is given.
 
         `net_benefit`, `treat_all`, `expected_cost` and `trivial_cost` are defined in
         `decision_curve` and `cost_curve`.
@@ -199,7 +200,8 @@ def decision_intervals(
     ------
     PairingError
         If rows cannot be paired: `id` is not given for a long table, an id is null or is repeated
-        within a model and group, an id does not occur in all models, or an id has different labels.
+        within a model and group, or an id has different labels. With `unmatched="raise"`, this
+        error is also raised if an id does not occur in all models.
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. This error is also raised if a score is outside [0, 1] for decision

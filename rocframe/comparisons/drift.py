@@ -152,13 +152,13 @@ def drift(
         `lower` and `upper` are the limits of `auc`, as in the result of the function `auc`.
         `difference` is `auc` - `reference_auc`, between -1 and 1. `difference_lower` and
         `difference_upper` are the limits of the difference, and `se` is the standard error of the
-        difference. `p_adjusted` is adjusted for the number of tests; the limits are not adjusted.
-        `statistic` is `difference` divided by `se`, and `df` is the number of degrees of freedom of
-        its t distribution. These columns are Float64.
+        difference. `p_value` is the p-value of the test, and `p_adjusted` is this value adjusted
+        for the number of tests; the limits are not adjusted. `statistic` is `difference` divided by
+        `se`, and `df` is the number of degrees of freedom of its t distribution.
 
         `reference` is the reference window, with the dtype of `over`, and null if the reference is
         a table. `reference_auc`, `reference_lower` and `reference_upper` are the AUC of the
-        reference and its limits.
+        reference and its limits. All these columns except `reference` are Float64.
 
         `difference`, its limits, `se`, the p-values, `statistic` and `df` are null in these cases:
 
@@ -193,8 +193,9 @@ def drift(
     ColumnTypeError
         If a group column has another dtype in the table `reference`.
     ScoreError
-        If `compress` has rounded the compared scores of a group to different resolutions. The
-        scores of a table `reference` are compared with the scores of all windows.
+        If `compress` has rounded some of the compared scores of a group to one resolution and
+        others to another resolution. The scores of a table `reference` are compared with the scores
+        of all windows.
 
     See Also
     --------
@@ -206,11 +207,11 @@ def drift(
     -----
     The test assumes that the rows of different windows are independent. This is not the case if the
     same users occur in several windows, or if windows share rows. Windows that overlap are
-    therefore not tested against each other. With `windows(closed="both")`, rows at the end of a
-    window are also in the next window; the test then ignores that these windows share rows. The
-    test is conservative for shared rows: they make the difference of the two areas smaller, so that
-    the p-values are too large and the intervals too wide. Rows with a null in `over` are one
-    window, which is never the reference of `"first"` and `"previous"`.
+    therefore not tested against each other. With `windows(closed="both")`, rows exactly at the end
+    of a window are also in the next window. Such windows are tested, and the test treats the shared
+    rows as independent. If windows share rows, the true variance of the difference is smaller than
+    the variance in the test. The p-values are then too large, and the intervals too wide. Rows with
+    a null in `over` are one window, which is never the reference of `"first"` and `"previous"`.
 
     With `reference="first"` or a given window, all tests depend on the estimate of the same
     reference. A reference with few rows has a wide interval, and tests against this reference have
@@ -218,9 +219,9 @@ def drift(
     rows of the reference as a table. Leave these rows out of `predictions`, because the test
     assumes that both tables have different rows.
 
-    With `adjust="holm"`, the probability that any window of an unchanged group has `p_adjusted`
-    below 0.05 is at most about 0.05. If the table is evaluated again each day, the number of tests
-    grows, so that `p_adjusted` of a past window can increase.
+    If the AUC of a group does not change, the probability that at least one of its windows has
+    `p_adjusted` below 0.05 with `adjust="holm"` is at most about 0.05. If the table is evaluated
+    again each day, the number of tests grows, so that `p_adjusted` of a past window can increase.
 
     References
     ----------
@@ -359,8 +360,13 @@ def _reference_rows(
             continue
         if name not in found:
             hint = "Compress the reference in the same way as the predictions."
-            raise MissingColumnError.compose(
-                "reference", name, found, hint=hint if name == roles.count else None
+            problem = f"the predictions have a column {name!r}, but the reference does not"
+            raise MissingColumnError.of_table(
+                "reference",
+                problem,
+                found,
+                owner="The reference has",
+                hint=hint if name == roles.count else None,
             )
     check_keys("reference", found, schema, [name for name in by if name in schema])
     if roles.count is NOT_GIVEN and "count" in found:

@@ -274,7 +274,7 @@ def _check_no_overlap(windows: TimeWindows, has_time: NDArray[np.bool_], over: s
     same_group = windows.group[first] == windows.group[second]
     if (same_group & windows.overlap(first, second)).any():
         problem = "the windows overlap, so that they share rows and are not independent"
-        hint = "Use windows(…, period=None), or drift, which compares windows that do not overlap."
+        hint = "Use windows(…, period=None), or use drift, which accepts overlapping windows."
         raise OptionValueError.compose("over", over, problem, hint)
 
 

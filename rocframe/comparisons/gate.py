@@ -131,8 +131,8 @@ def gate(
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
         their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the row of the other model for this instance is also left out. This row
-        is counted in `note`, and does not raise an error.
+        model is left out, the row of the other model for this instance is also left out. The row of
+        the other model is counted in `note`, and never raises an error.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
@@ -189,8 +189,8 @@ def gate(
         - `auc_old` and `auc_new` are the metrics of the two models. For other metrics, the columns
           are named `average_precision_old` and `average_precision_new`, and so on.
 
-        `n_paired` (Int64) is the number of rows that both models scored, and null for unpaired
-        rows. `ci_level` (Float64) is `level`, which must be above 0.5, and `test` (String) is
+        `n_paired` (Int64) is the number of rows that both models scored. It is null for unpaired
+        tests. `ci_level` (Float64) is `level`, which must be above 0.5, and `test` (String) is
         `method`.
 
         `note` (String) is null, or the first of these values that applies:

@@ -450,8 +450,8 @@ def _match_instances(
                 options.id,
                 f"model {model!r} has {format_count(int(repeated.sum()), 'row')} whose id occurs "
                 f"more than once in a group, such as the id {', '.join(map(repr, example))}",
-                "An id occurs once per model and group. Add the column that distinguishes these "
-                "rows to id= or by=.",
+                "An id may occur only once per model and group. Add the column that distinguishes "
+                "these rows to id= or by=.",
             )
     if aligned:
         return (parts[0], np.array(rows)) if parts else (named, np.zeros((0, 0), np.int64))

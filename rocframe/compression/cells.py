@@ -108,7 +108,7 @@ class Cells:
             raise OptionValueError.compose(
                 "relative",
                 True,
-                "several scores are given, but a row has only one score_width",
+                "several score columns are given, but the column score_width has one width per row",
                 "Use resolution= without relative=, or compress each score separately.",
             )
         options = {"resolution": rounding.resolution, "relative": rounding.relative}

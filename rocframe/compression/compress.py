@@ -38,8 +38,9 @@ def compress(
     """Merge predictions with equal label and score into one row with a count.
 
     The result is a smaller table of predictions. With `count="count"`, functions return the same
-    results for this table as for the original rows. Without `resolution`, no information about the
-    scores is lost. With `resolution`, scores are rounded down, so that the table becomes small.
+    results for this table as for the original rows. Without `resolution` and `max_envelope`, no
+    information about the scores is lost. With one of these options, scores are rounded down, so
+    that the table becomes small.
 
     Parameters
     ----------
@@ -117,8 +118,8 @@ def compress(
 
     See Also
     --------
-    tie_bounds : The range of AUC, KS and other metrics before scores were rounded.
-    windows : Combines compressed days to longer windows of time.
+    tie_bounds : Bounds for the AUC, KS and other metrics of the scores before rounding.
+    windows : Combine compressed days into longer time windows.
 
     Notes
     -----
@@ -132,15 +133,15 @@ def compress(
 
     Tables of several days or sites are combined by concatenation: `compress(pl.concat(tables),
     "label", "score", count="count")` is equal to the compressed table of all rows. If the tables
-    have different resolutions, the scores of a group are rounded to the widest ranges of the group.
-    Other functions raise an error for a group with different resolutions.
+    have different resolutions, all scores of a group are rounded to the coarsest resolution in the
+    group. Other functions raise an error for a group with different resolutions.
 
     A LazyFrame is compressed by the streaming engine, so memory is needed for the result but not
-    for the input. For results of more than about 100,000 rows, this requires a larger hash table
-    than the default of polars. Therefore, for a LazyFrame, this function sets the environment
-    variable `POLARS_MAX_HOT_TABLE_SIZE` to 4194304, if the variable is not set. DuckDB and Spark
-    compress their tables in SQL, so the tables need not fit into memory. Nothing has to be
-    installed on the nodes of a Spark cluster.
+    for the input. If the result has more than about 100,000 rows, polars must use a larger hash
+    table than by default to save this memory. Therefore, for a LazyFrame, this function sets the
+    environment variable `POLARS_MAX_HOT_TABLE_SIZE` to 4194304, if the variable is not set. DuckDB
+    and Spark compress their tables in SQL, so the tables need not fit into memory. Nothing has to
+    be installed on the nodes of a Spark cluster.
 
     Examples
     --------

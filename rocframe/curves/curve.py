@@ -78,8 +78,8 @@ def curve(
 
     Each row of the result has the confusion matrix of one threshold: predictions with `score >=
     threshold` are predicted positive. Tied scores share a row. The first row of a group has the
-    threshold `inf`, and no prediction is predicted positive. If there are scores of `inf`, the
-    second row also has the threshold `inf`, and these scores are predicted positive.
+    threshold `inf`. In this row, no prediction is predicted positive. If there are scores of `inf`,
+    the second row also has the threshold `inf`, and these scores are predicted positive.
 
     Parameters
     ----------
@@ -118,13 +118,13 @@ def curve(
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     benefit : str or Expr, default None
-        Column or expression with the benefit of predicting a positive row as positive, finite and
-        >= 0. Values of negatives are not used. See Notes. By default, 1 if `cost` is given. Cannot
-        be combined with `weight`.
+        Column or expression with the benefit of predicting a positive row as positive. Benefits
+        must be finite and >= 0. Values of negatives are not used. See Notes. By default, 1 if
+        `cost` is given. Cannot be combined with `weight`.
     cost : str or Expr, default None
-        Column or expression with the cost of predicting a negative row as positive, finite and >=
-        0. Values of positives are not used. See Notes. By default, 1 if `benefit` is given. Cannot
-        be combined with `weight`.
+        Column or expression with the cost of predicting a negative row as positive. Costs must be
+        finite and >= 0. Values of positives are not used. See Notes. By default, 1 if `benefit` is
+        given. Cannot be combined with `weight`.
     count : str, Expr or None, optional
         Column or expression with the number of identical rows that a row represents. The results
         are the same as if the row were repeated that many times. If the table has a column named
@@ -137,8 +137,9 @@ def curve(
         without a score counts as a false negative, and a negative without a score as a false
         positive.
     prevalence : float, default None
-        Prevalence, between 0 and 1, at which metrics that depend on the prevalence are computed,
-        such as precision. By default, the prevalence of the data. The counts do not change.
+        Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
+        computed at this prevalence. By default, the prevalence of the data. The counts do not
+        change.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
@@ -148,9 +149,10 @@ def curve(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and distinct score, and one more row per group above all scores, sorted by
-        group and falling threshold. The columns are `*by`, (`model`,) `threshold, tp, fp, fn, tn`,
-        the two rates, then `metrics`. With the option `prevalence`, the column `prevalence`
+        One row per group and distinct score, and one more row per group with an infinite threshold.
+        The rows are sorted by group and falling threshold. The columns are `*by`, (`model`,)
+        `threshold, tp, fp, fn, tn`, the two rates, then `metrics`. With `thresholds` or
+        `max_error`, there are fewer rows. With the option `prevalence`, the column `prevalence`
         (Float64, the same in all rows) is left of the rates. Functions that read the table compute
         areas, averages, points and charts at the prevalence in this column. With `max_error`, the
         last columns are `error, area_change`.
@@ -191,9 +193,10 @@ def curve(
 
     With `benefit` and `cost`, the curve is the result of Fawcett's (2004) algorithm 6: `tp` and
     `fn` are sums of benefits instead of numbers of positives, and `fp` and `tn` are sums of costs
-    instead of numbers of negatives. `tpr` is then the share of the total benefit, and `fpr` the
-    share of the total cost. A row that is predicted negative has no benefit and no cost. The result
-    is the same as if positives were weighted by their benefit and negatives by their cost.
+    instead of numbers of negatives. `tpr` is then the benefit of the true positives divided by the
+    benefit of all positives. `fpr` is the cost of the false positives divided by the cost of all
+    negatives. Only a row that is predicted positive gains its benefit or causes its cost. The
+    result is the same as if positives were weighted by their benefit and negatives by their cost.
 
     References
     ----------

@@ -98,8 +98,8 @@ def simplify(
     ------
     RocframeError
         If an option is invalid, if the table is not a curve table or already has a column `error`
-        or `area_change`, or if a curve lacks rows: it has no row with threshold `inf`, or its last
-        row has true negatives.
+        or `area_change`, or if a curve lacks some of its rows: it has no row with threshold `inf`,
+        or its last row has true negatives.
 
     Notes
     -----
@@ -218,7 +218,9 @@ def _check_keep_table(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> Non
     """Raise an error if operating points lack a threshold or a group column of the curves."""
     check_keys("keep", points.schema, keys, keys, noun="curves")
     if THRESHOLD not in points.columns:
-        raise MissingColumnError.compose("keep", THRESHOLD, points.columns)
+        raise MissingColumnError.of_table(
+            "keep", f"the table has no column {THRESHOLD!r}", points.columns
+        )
 
 
 def _mark_keep(

@@ -96,7 +96,7 @@ def curve_layout(
     check_group_columns(keys, schema, (*CURVE_COLUMNS, *new_columns))
     for name in (*CURVE_COLUMNS, *([PREVALENCE] if has_prevalence(names) else [])):
         if not schema[name].is_numeric():
-            raise ColumnTypeError.compose(
+            raise ColumnTypeError.of_table(
                 "curves", name, schema[name], f"This column must be numeric. {MAKE_CURVES}"
             )
     row = {name: schema[name] for name in names[first:]}
@@ -218,7 +218,7 @@ def read_prevalence(values: pl.Series) -> float | None:
         different = values.unique().sort()
         given = ", ".join("null" if value is None else f"{value:g}" for value in different[:5])
         raise BrokenCurveError.compose(
-            "curves: the column 'prevalence' right of 'tn' is not the same in all rows: "
+            "curves: the column 'prevalence' to the right of 'tn' has several values: "
             f"{given}{', …' if len(different) > 5 else ''}",
             "A column 'prevalence' in this position contains the option prevalence= of "
             ".roc.curve(…), one number for the whole table. Evaluate tables with different "

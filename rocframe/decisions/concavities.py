@@ -88,7 +88,8 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks rows, or if an option is invalid.
+        If the table is not a curve table or a curve lacks some of its rows, or if an option is
+        invalid.
 
     See Also
     --------

@@ -110,7 +110,7 @@ def confusion_matrix(
 
     See Also
     --------
-    curve : Curves of three rows: all negative, the decisions, and all positive.
+    curve : The curve of decisions, with three rows.
     expand_counts : Predictions from given confusion matrices.
     at : The confusion matrix of scores at a threshold.
 
@@ -252,10 +252,12 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
         check_group_columns(keys, schema, tuple(EXPANDED))
         for name in CONFUSION:
             if name not in schema:
-                raise MissingColumnError.compose("table", name, schema)
+                raise MissingColumnError.of_table(
+                    "table", f"the table has no column {name!r}", schema
+                )
             if not schema[name].is_integer():
                 hint = "Counts must be integers. Cast the column first."
-                raise ColumnTypeError.compose("table", name, schema[name], hint)
+                raise ColumnTypeError.of_table("table", name, schema[name], hint)
         values = {"label": [True, False, True, False], "decision": [True, True, False, False]}
         lists = [pl.lit(pl.Series([cells])).first().alias(name) for name, cells in values.items()]
         counts = pl.concat_list(column(name).cast(pl.Int64) for name in CONFUSION)

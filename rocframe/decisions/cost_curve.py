@@ -49,10 +49,10 @@ def cost_curve(
 ) -> FrameT:
     """Return the cost curve of each group: the lowest expected cost for each ratio of costs.
 
-    Each row of a curve table is a classifier, which predicts `score >= threshold` as positive. Its
-    expected cost is a straight line over the column `probability_cost` of the result. The result is
-    the lower envelope of these lines: the expected cost if the best threshold is used for each
-    ratio of costs.
+    Each row of a curve table is a classifier, which predicts `score >= threshold` as positive. The
+    expected cost of a classifier is a linear function of `probability_cost`, a column of the
+    result. The result is the lower envelope of these lines: the expected cost if the best threshold
+    is used for each ratio of costs.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ def cost_curve(
     -------
     DataFrame or LazyFrame
         One row per group and value of the grid, in rising order: `*by, probability_cost,
-        expected_cost, threshold, fpr, fnr, trivial_cost, min_dcf, note`. With `across`,
-        `second_cost` and `cost_difference` are left of `note`, and the column `across` is the last
-        column.
+        expected_cost, threshold, fpr, fnr, trivial_cost, min_dcf, note`. With `across`, the result
+        also has the columns `second_cost` and `cost_difference`, directly before `note`. The column
+        that `across` names is the last column.
 
         - `probability_cost` (Float64) is π·c_fn / (π·c_fn + (1 - π)·c_fp), where π is the
           prevalence, and c_fn and c_fp are the costs of a false negative and of a false positive.
@@ -103,8 +103,8 @@ def cost_curve(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks rows, if `across` is not a group column,
-        or if the grid is invalid.
+        If the table is not a curve table or a curve lacks some of its rows, if `across` is not a
+        group column, or if the grid is invalid.
 
     See Also
     --------

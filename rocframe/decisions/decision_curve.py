@@ -67,15 +67,16 @@ def decision_curve(
     DataFrame or LazyFrame
         One row per group and probability threshold, in rising order: `*by, probability_threshold,
         net_benefit, treat_all, treat_none, standardized_net_benefit, interventions_avoided, note`.
-        In the formulas, π is the prevalence and p is the probability threshold. All values
-        (Float64) are per row:
+        In the formulas, π is the prevalence and p is the probability threshold. A net benefit is an
+        average over all predictions. All values are Float64:
 
         - `net_benefit`: π·TPR - (1 - π)·FPR·p / (1 - p).
         - `treat_all`: the net benefit of treating all rows, π - (1 - π)·p / (1 - p).
         - `treat_none`: the net benefit of treating no rows, 0.
         - `standardized_net_benefit`: `net_benefit` / π.
-        - `interventions_avoided`: (`net_benefit` - `treat_all`)·(1 - p) / p. This is the number of
-          untreated negatives minus (1 - p) / p times the number of untreated positives.
+        - `interventions_avoided`: (`net_benefit` - `treat_all`)·(1 - p) / p. This is the share of
+          untreated negatives minus (1 - p) / p times the share of untreated positives, both as
+          shares of all predictions.
 
         Values are null if the group has no rows. If the group has no positives,
         `standardized_net_benefit` is null. If `prevalence` is given and the group lacks a class,
@@ -86,9 +87,9 @@ def decision_curve(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks rows, if a score is outside [0, 1], if
-        the last rows of a curve are missing and one of the thresholds needs these rows, or if an
-        option is invalid.
+        If the table is not a curve table, if a score is outside [0, 1], or if an option is invalid.
+        This error is also raised if a curve has no row with threshold `inf`, or if its last rows
+        are missing and one of the thresholds needs these rows.
 
     See Also
     --------
@@ -98,9 +99,9 @@ def decision_curve(
 
     Notes
     -----
-    If the scores are calibrated, p is the best threshold for the costs that p determines. If the
-    scores are not calibrated, another threshold can have a higher net benefit at the same costs:
-    see `operating_point`.
+    The probability threshold p determines the costs. If the scores are calibrated, no other score
+    threshold has a higher expected net benefit at these costs. If they are not calibrated, another
+    score threshold can have a higher net benefit: see `operating_point`.
 
     References
     ----------

@@ -82,8 +82,8 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks rows, or if `across` is not a group
-        column.
+        If the table is not a curve table or a curve lacks some of its rows, or if `across` is not a
+        group column.
 
     See Also
     --------

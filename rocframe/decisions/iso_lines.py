@@ -90,9 +90,9 @@ def iso_lines(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks rows, if an option is invalid, if an
-        error costs less than a correct prediction, or if lines of equal cost are not straight for
-        this kind.
+        If the table is not a curve table or a curve lacks some of its rows, if an option is
+        invalid, if an error costs less than a correct prediction, or if lines of equal cost are not
+        straight for this kind.
 
     See Also
     --------

@@ -105,7 +105,7 @@ def mix(
     ------
     RocframeError
         If none or several of the three rates are given, if a value is out of range, if the table is
-        not a curve table or a curve lacks rows, or if `across` is not a group column.
+        not a curve table or a curve lacks some of its rows, or if `across` is not a group column.
 
     See Also
     --------
@@ -293,25 +293,27 @@ def draw_decisions(
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed.
     points : DataFrame
-        A table of `mix`, or of `at` with `interpolate=True`, with one row per group. The columns
-        left of `at` are group columns of the predictions.
+        A table of `mix`, or of `at` with `interpolate=True`, with one row per group. The columns to
+        the left of the column `at` are group columns, which the predictions must also have.
     id : str or Expr
         Column or expression that identifies the case of a row, such as a customer. The draw depends
         only on the seed and on the text of this value. All rows of a case therefore have the same
         draw.
     seed : int
-        Seed of the random draw, an integer >= 0. Another seed draws other cases.
+        Seed of the random draw, an integer >= 0. With another seed, other cases are drawn.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The predictions with a last column `decision` (Boolean). A random proportion `mix` of the
-        cases is decided by `score >= threshold_below`, all others by `score >= threshold_above`.
+        The predictions with a last column `decision` (Boolean). Each case is drawn with the
+        probability `mix`. The decision of a drawn case is `score >= threshold_below`, and the
+        decision of all other cases is `score >= threshold_above`. These names are columns of
+        `points`.
 
-        If the points are those of `mix(across="model")`, the predictions have a column `model` with
-        one row per case and model. A case is decided by one model; `decision` is null in the rows
-        of the other models. `decision` is also null if the score or the identifier is missing, and
-        in groups without a point.
+        If the points are a table of `mix(across="model")`, the predictions must have a column
+        `model`, and one row per case and model. A case is decided by one model; `decision` is null
+        in the rows of the other models. `decision` is also null if the score or the identifier is
+        missing, and in groups without a point.
 
     Raises
     ------

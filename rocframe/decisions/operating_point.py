@@ -167,9 +167,9 @@ def operating_point(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks rows, if a rule or a metric is unknown,
-        if an option is invalid, missing or unused, if an error costs less than a correct
-        prediction, or if `"bayes"` is applied to scores outside [0, 1].
+        If the table is not a curve table or a curve lacks some of its rows, if a rule or a metric
+        is unknown, if an option is invalid, missing or unused, if an error costs less than a
+        correct prediction, or if `"bayes"` is applied to scores outside [0, 1].
 
     See Also
     --------

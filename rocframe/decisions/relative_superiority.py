@@ -93,8 +93,8 @@ def relative_superiority(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks rows, if `across` is not a group
-        column, or if the prevalence is invalid.
+        If the table is not a curve table or a curve lacks some of its rows, if `across` is not a
+        group column, or if the prevalence is invalid.
 
     See Also
     --------
@@ -203,8 +203,8 @@ def lc_index(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks rows, if `across` is not a group
-        column, or if the cost ratios or the prevalence are invalid.
+        If the table is not a curve table or a curve lacks some of its rows, if `across` is not a
+        group column, or if the cost ratios or the prevalence are invalid.
 
     See Also
     --------

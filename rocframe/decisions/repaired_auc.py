@@ -99,8 +99,8 @@ def repaired_auc(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks rows, if `over` is not a group column, if
-        a concavity has infinite scores, or if an option is invalid or unused.
+        If the table is not a curve table or a curve lacks some of its rows, if `over` is not a
+        group column, if a concavity has infinite scores, or if an option is invalid or unused.
 
     See Also
     --------

@@ -60,7 +60,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks rows.
+        If the table is not a curve table or a curve lacks some of its rows.
 
     See Also
     --------

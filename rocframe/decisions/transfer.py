@@ -134,9 +134,9 @@ def transfer(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks rows, if `over` is not a group column, if
-        `chosen` has several thresholds for a curve or lacks a rule, or if an option is invalid or
-        unused.
+        If the table is not a curve table or a curve lacks some of its rows, if `over` is not a
+        group column, if `chosen` has several thresholds for a curve or lacks a rule, or if an
+        option is invalid or unused.
 
     See Also
     --------
@@ -385,7 +385,7 @@ def _check_chosen(chosen: object, options: RuleOptions) -> None:
     available = chosen.get_column("rule").unique().sort().to_list()
     for name in options.rules:
         if name not in available and chosen.height:
-            problem = "the table chosen= has no threshold of this rule"
+            problem = "the table passed as chosen= has no threshold for this rule"
             given = ", ".join(map(repr, available))
             raise OptionValueError.compose("rule", name, problem, f"Its rules are: {given}.")
     keys = [*_chosen_keys(chosen), "rule"]

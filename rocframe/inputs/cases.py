@@ -81,7 +81,7 @@ def read_cases(
     if weight is not None and count is not None and not (weight * count).sum() <= MAX_TOTAL_WEIGHT:
         argument = next(name for name in ("weight", "benefit", "cost") if name in columns)
         raise MassError.overflow(
-            argument, bound.names[argument], f"{MAX_TOTAL_WEIGHT:g}, each multiplied by its count"
+            argument, bound.names[argument], f"{MAX_TOTAL_WEIGHT:g}", counted=True
         )
     worst = bound.roles.missing == "worst"
 

@@ -68,10 +68,11 @@ def windows(
         time <= window_end. `"both"`: both ends. `"none"`: no end.
     incomplete : {"keep", "drop"}, default "keep"
         Handling of incomplete windows. Time is divided into steps of the length `every`. The data
-        end with the last step that has rows. A window that ends later is incomplete. For example,
-        if each day has a window of 28 days, the windows that start on the last 27 days are
-        incomplete. Only overlapping windows can be incomplete. `"drop"` leaves incomplete windows
-        out. If the data are shorter than one window, `"drop"` leaves out all rows with a time.
+        end at the end of the last step that contains rows. A window that ends later than the data
+        is incomplete. For example, if each day has a window of 28 days, the windows that start on
+        the last 27 days are incomplete. Only overlapping windows can be incomplete. `"drop"` leaves
+        incomplete windows out. If the data are shorter than one window, `"drop"` leaves out all
+        rows with a time.
 
     Returns
     -------
@@ -119,7 +120,7 @@ def windows(
     overlapping windows in one result or one test, such as with `average(over="window")`: each row
     would count several times. For the same reason, do not leave out `window` in `by`.
 
-    The number of rows of the result is the number of rows of the table times `period / every`.
+    The result has about `period / every` times as many rows as the table.
     For large tables and overlapping windows, call `compress` before and after `windows`. The second
     call adds up the counts of equal scores in each window.
 
@@ -299,7 +300,7 @@ def parse_length(
             valid, expected = False, f"a length of at most {MAX_YEARS} years"
         elif nanoseconds % NANOSECONDS[unit]:
             valid, expected = False, f'a multiple of "1{unit}", the time unit of the column'
-            hint = f'Round {argument}, or convert the times with .dt.cast_time_unit("ns").'
+            hint = f'Round {argument}=, or convert the times with .dt.cast_time_unit("ns").'
     if valid and not negative and (text.startswith("-") or not re.search("[1-9]", text)):
         valid, expected = False, "a length above 0"
     if not valid:

@@ -207,7 +207,7 @@ class LogPart:
         hive = bool(self.hive_keys) and any(name not in self.schema for name in columns)
         repeated = [name for name in self.hive_keys if self.hive_keys.count(name) > 1]
         if hive and repeated:
-            problem = f"two folders of its path have the key {repeated[0]!r}"
+            problem = f"two folders in the path of this file have the key {repeated[0]!r}"
             raise LogError.compose(files[0], problem, "Rename one of the folders.")
         scan = pl.scan_parquet if self.format == "Parquet" else pl.scan_ipc
         dtypes = {name: pl.String() for name in self.hive_keys if name in text}
@@ -365,7 +365,9 @@ def _missing_column(part: LogPart, name: str, option: str, schema: Iterable[str]
         repeated = " ".join(f"{option} {name}" for name in names)
         hint += f"\nRepeat the option for several columns: {repeated}."
     elif part.has_key(name):
-        hint += "\nThe names of folders are columns of Parquet and Arrow files only."
+        hint += (
+            "\nNames of folders, such as day=1, become columns only for Parquet and Arrow files."
+        )
     elif guess:
         hint += f"\nDid you mean {option} {guess[0]}?"
     return LogError.compose(part.files[0], f"the file has no column {name!r} for {option}", hint)

@@ -118,7 +118,10 @@ def check_method(
     if ci not in {"wilson", "clopper_pearson"}:
         return
     if is_estimated:
-        problem = f"with {axis}= the threshold is estimated, which this method does not account for"
+        problem = (
+            f"with {axis}= the threshold is estimated from the data, and this method requires a "
+            "given threshold"
+        )
         raise OptionValueError.compose("ci", ci, problem, hint)
     for metric_name, metric in metrics.items():
         if isinstance(metric, Statistic) or metric.count_ratio is None:

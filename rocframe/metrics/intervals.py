@@ -198,8 +198,9 @@ def intervals(
         without a score counts as a false negative, and a negative without a score as a false
         positive.
     prevalence : float, default None
-        Prevalence, between 0 and 1, at which metrics that depend on the prevalence are computed,
-        such as precision. By default, the prevalence of the data. The counts do not change.
+        Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
+        computed at this prevalence. By default, the prevalence of the data. The counts do not
+        change.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None

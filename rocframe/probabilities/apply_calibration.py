@@ -207,7 +207,9 @@ def _check_fit_keys(fit: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -
     """Raise an error if a group column of the fit is missing, or has another dtype."""
     if MODEL in keys and MODEL not in schema:
         hint = "For several columns of scores, use score=[…], as in fit_calibration."
-        raise MissingColumnError.compose("fit", MODEL, schema, hint=hint)
+        problem = f"the table has a column {MODEL!r}, but the predictions do not"
+        owner = "The predictions have"
+        raise MissingColumnError.of_table("fit", problem, schema, owner=owner, hint=hint)
     check_keys("fit", fit.schema, schema, keys)
 
 

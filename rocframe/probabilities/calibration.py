@@ -137,7 +137,8 @@ def calibration(
         `loess`, whose default span is 0.75.
     bandwidth : float, default None
         For `"kernel"`: the standard deviation of the normal kernel. By default, the smooth
-        calibration error of the group (Błasiok and Nakkiran 2023), but at least 0.001.
+        calibration error of the group (Błasiok and Nakkiran 2023), or 0.001 if this error is
+        smaller.
     consistency : bool, default False
         If True, the result also has two consistency limits. If the scores are calibrated, the event
         rate is between these limits with the probability `level`.
@@ -197,10 +198,10 @@ def calibration(
         computed on the assumption that each row is positive with a probability equal to its score.
 
         A bin without rows has `n` = 0, and null scores, event rate and limits. If a group has no
-        rows and `empty_bins` is False, the result has one row for the group, with bin 0 and null
-        values. A kernel estimate is null at points without rows nearby. Bootstrap limits are null
-        if all resamples have the same event rate. There is one exception: in quantile and uniform
-        bins without weights and clusters, an event rate of 0 or 1 has Wilson's limits, and
+        rows and `empty_bins` is False, the result has one such row for the group, with `bin` 0. A
+        kernel estimate is null at points without rows nearby. Bootstrap limits are null if all
+        resamples have the same event rate. There is one exception: quantile and uniform bins with
+        an event rate of 0 or 1, without weights and clusters, have Wilson's limits instead. Their
         `ci_method` is `wilson`.
 
         `note` (String) is null, or the first of these values that applies:
@@ -209,8 +210,8 @@ def calibration(
         - `no_positives`, `no_negatives`, `one_positive` or `one_negative`: a class of the group has
           no row or one row.
         - `zero_variance`: all resamples have the same event rate.
-        - `redrawn:12`: 12 resamples were omitted because they had no rows in the bin, or were drawn
-          again because all their rows had the same class.
+        - `redrawn:12`: 12 resamples were not used. A resample without rows in the bin is omitted. A
+          resample whose rows all have the same class is drawn again.
 
         `method` (String) is the argument `method`.
 
@@ -237,12 +238,12 @@ def calibration(
     scores are between `score_min` and `score_max`. Resamples therefore use the bins of the data,
     instead of new quantiles.
 
-    The limits of an isotonic level are for the isotonic regression at `score_mean`. Each resample
-    has its own isotonic regression. Between two neighboring scores of the resample, the event rate
-    is interpolated linearly. At scores where the true event rate rises, bootstrap limits of an
-    isotonic regression can miss the confidence `level`, even with many rows (Sen, Banerjee and
-    Woodroofe 2010). In simulations, the limits at `level=0.95` contained the true event rate for 92
-    to 98 % of the isotonic levels.
+    With `method="isotonic"`, the limits are for the value of the isotonic regression at
+    `score_mean`. Each resample has its own isotonic regression. Between two neighboring scores of
+    the resample, the event rate is interpolated linearly. At scores where the true event rate
+    rises, bootstrap limits of an isotonic regression can miss the confidence `level`, even with
+    many rows (Sen, Banerjee and Woodroofe 2010). In simulations, the limits at `level=0.95`
+    contained the true event rate for 92 to 98 % of the isotonic levels.
 
     The limits of a smooth curve describe the random error of the estimate, and not its bias. The
     bias is large where the true curve bends within the span or the bandwidth. The default bandwidth

@@ -126,7 +126,8 @@ def calibration_summary(
         - `log_loss` is the mean of -log(probability of the outcome), with the natural logarithm.
         - `cllr` is the average of two means of -log2(probability of the outcome): the mean over the
           positives and the mean over the negatives.
-        - `cllr_min` is the lowest Cllr that an increasing function of the score can have.
+        - `cllr_min` is the lowest Cllr that is possible if the scores are replaced by an increasing
+          function of the scores.
 
         Parts of the Brier score by isotonic regression: `brier` = `miscalibration` -
         `discrimination` + `uncertainty`.
@@ -154,9 +155,9 @@ def calibration_summary(
           the difference between score and estimate over all rows.
 
         Logistic recalibration: `calibration_intercept` and `calibration_slope` are the parameters a
-        and b of logit(P) = a + b·logit(score), where P is the probability of a positive, fitted by
-        maximum likelihood. Calibrated scores have a = 0 and b = 1. `calibration_in_the_large` is
-        the estimate of a with b = 1.
+        and b of logit(P) = a + b·logit(score), where P is the probability of a positive. They are
+        fitted by maximum likelihood. Calibrated scores have a = 0 and b = 1.
+        `calibration_in_the_large` is the estimate of a with b = 1.
 
         Tests of calibration: `spiegelhalter_z` has a standard normal distribution for calibrated
         scores, and `hosmer_lemeshow` has a chi-squared distribution with `hosmer_lemeshow_df`

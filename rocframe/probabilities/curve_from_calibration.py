@@ -92,9 +92,9 @@ def curve_from_calibration(
         Additional columns: names of metrics, such as `"accuracy"`, and named expressions over
         `threshold`, `tp`, `fp`, `fn`, `tn` and the two rates. `curve` lists the names.
     density : str, default None
-        Column with the density of the scores at each grid point `score_mean`, at least 0. Each row
-        of the table is then a grid point instead of a bin, such as a row of `calibration` with
-        `method="loess"` or `method="kernel"`.
+        Column with the density of the scores at each grid point `score_mean`. Densities must not be
+        negative. Each row of the table is then a grid point instead of a bin, such as a row of
+        `calibration` with `method="loess"` or `method="kernel"`.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
@@ -106,19 +106,20 @@ def curve_from_calibration(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and bin with rows, and one row per group above all bins, sorted by group
-        and falling threshold: `*by, threshold, tp, fp, fn, tn`, the two rates, then `metrics`. This
-        is a curve table, which `area`, `at`, `operating_point`, `hull`, `chart` and all other
-        functions on curves accept.
+        One row per group and bin with `n` > 0, or per group and grid point, and one more row per
+        group with the threshold `inf`. The rows are sorted by group and falling threshold. The
+        columns are `*by, threshold, tp, fp, fn, tn`, the two rates, then `metrics`. This is a curve
+        table, which `area`, `at`, `operating_point`, `hull`, `chart` and all other functions on
+        curves accept.
 
         `threshold` (Float64) is `score_min` of the bin, so that `score >= threshold` selects the
         rows of this bin and of all higher bins. `tp, fp, fn, tn` are the counts at this threshold:
         Int64 if `n` is an integer column, and Float64 if `n` is a float column. With `density`, the
-        thresholds are the grid points `score_mean`, and the counts (Float64) are integrals of the
-        density above and below the threshold: shares of all rows if the density has the integral 1.
+        thresholds are the grid points `score_mean`, and the counts (Float64) are the integrals in
+        Notes. They are shares of all rows if the density has the integral 1.
 
-        A bin with `n` = 0 has no row. A group without rows has only the row with threshold `inf`. A
-        rate is null if its denominator is 0.
+        A group without rows has only the row with threshold `inf`. A rate is null if its
+        denominator is 0.
 
     Raises
     ------
@@ -149,14 +150,14 @@ def curve_from_calibration(
 
     For bins, q is `n` divided by the number of all predictions. The scores of a bin are treated as
     ties. Each row of the result is also a row of the curve that `curve` computes from the
-    predictions, and the result is a straight line between its rows. If each bin has one score, both
-    curves have the same area. Otherwise, the area is that of the predictions with binned scores. If
-    the bins are isotonic levels, the result is the convex hull of the curve of the predictions.
-    With `density`, integrals are computed with the trapezoidal rule, and the density is 0 outside
-    the grid.
+    predictions. Between these rows, the result is a straight line. If each bin has one score, both
+    curves have the same area. Otherwise, the area of the result is the AUC of the predictions after
+    all scores of a bin are replaced by one score. With bins of `calibration(method="isotonic")`,
+    the result is the convex hull of the curve of the predictions. With `density`, integrals are
+    computed with the trapezoidal rule, and the density is 0 outside the grid.
 
     If the calibration table was computed with weights, its event rates are weighted, but `n` is the
-    number of rows. The product of the two is then not an integer. Convert `n` to Float64 first:
+    number of rows. Then n·event_rate is usually not an integer. Convert `n` to Float64 first:
     `table.with_columns(pl.col("n").cast(pl.Float64))`. The counts are approximate. To get exact
     sums of weights, replace `n` by the sum of weights of each bin.
 
@@ -274,20 +275,22 @@ def calibration_layout(
     name of one of the `new_columns` of the result.
     """
     if by is None and "bin" not in schema:
-        raise MissingColumnError.compose("table", "bin", schema, hint=MAKE_BINS)
+        raise MissingColumnError.of_table(
+            "table", "the table has no column 'bin'", schema, hint=MAKE_BINS
+        )
     names = list(schema)
     keys = names[: names.index("bin")] if by is None else list(parse_names(by))
     check_group_columns(keys, schema, new_columns)
     threshold, mass = ("score_min", "n") if density is None else ("score_mean", density)
+    if density is not None and density not in schema:
+        raise MissingColumnError.compose("density", density, schema)
     for name in (threshold, "event_rate", mass):
-        argument = "density" if name == density else "table"
         if name not in schema:
-            if name == density:
-                raise MissingColumnError.compose(argument, name, schema)
-            raise MissingColumnError.compose("table", name, schema, hint=MAKE_BINS)
+            problem = f"the table has no column {name!r}"
+            raise MissingColumnError.of_table("table", problem, schema, hint=MAKE_BINS)
         if not schema[name].is_numeric():
             hint = f"This column must be numeric. {MAKE_BINS}"
-            raise ColumnTypeError.compose(argument, name, schema[name], hint)
+            raise ColumnTypeError.of_table("table", name, schema[name], hint)
     return CalibrationLayout(
         keys=group_dtypes(keys, schema),
         columns=private_names((threshold, "event_rate", mass), keys),

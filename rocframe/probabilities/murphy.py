@@ -106,8 +106,8 @@ def murphy_curve(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks rows, if a score is outside [0, 1], if a
-        curve ends before its lowest score, or if an option is invalid.
+        If the table is not a curve table or a curve lacks some of its rows, if a score is outside
+        [0, 1], if a curve ends before its lowest score, or if an option is invalid.
 
     See Also
     --------

@@ -95,8 +95,8 @@ def auc_test(
         - `"mann_whitney"`: the Mann-Whitney test, which is the normal approximation of the
           permutation test.
         - `"permutation"`: a test that permutes the labels of a group.
-        - `"delong"`: a normal test. The statistic is the area minus `null`, divided by DeLong's
-          standard error.
+        - `"delong"`: a z test. The statistic is the area minus `null`, divided by DeLong's standard
+          error.
         - None: `"delong"` if `null` is not 0.5, and with `weight`, `cluster` or `missing="worst"`;
           otherwise `"mann_whitney"`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
@@ -344,8 +344,8 @@ class AucTestOptions:
             best_of,
             f"method={method!r}",
             supported=method != "delong",
-            hint='Use method="mann_whitney" or method="permutation", which do not support null=, '
-            'weight=, cluster= and missing="worst".',
+            hint='Use method="mann_whitney" or method="permutation". These methods do not support '
+            'null=, weight=, cluster= or missing="worst".',
         )
         check_supported(
             "best_of",

@@ -429,12 +429,12 @@ WRONG = [
     (
         {"fixed": "fpr", "metrics": "net_benefit"},
         (
-            "metrics='net_benefit': the metric contains the threshold, which is "
-            "undefined between two rows.\n"
+            "metrics='net_benefit': the metric depends on the threshold, and a threshold is "
+            "undefined between two rows of a curve.\n"
             'Use fixed="threshold" and pass the metric in metrics=.'
         ),
     ),
-    ({"fixed": "net_benefit"}, "fixed='net_benefit': the metric contains the threshold, which is"),
+    ({"fixed": "net_benefit"}, "fixed='net_benefit': the metric depends on the threshold, and"),
     (
         {"fixed": "accuracy", "grid": [0.5, 5]},
         (
@@ -553,7 +553,7 @@ def test_without_a_key_each_curve_has_its_own_values():
             {"method": "micro"},
             (
                 "over=None: method='micro' combines several curves.\n"
-                'Pass the key of these curves, such as over="class".'
+                'Pass the group column of these curves, such as over="class".'
             ),
         ),
         (

@@ -120,7 +120,8 @@ def test_legend_false_hides_all_legends(options):
         (
             {"x": "alert_rate", "y": "precision", "hull": True},
             (
-                "hull=True: x='alert_rate', y='precision' does not support this option.\n"
+                "hull=True: a chart with x='alert_rate' and y='precision' does not support this "
+                "option.\n"
                 "Use kind='roc' or 'gain' or 'lift_chart', or leave the option out."
             ),
         ),

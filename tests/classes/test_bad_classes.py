@@ -79,17 +79,18 @@ BOTH = [
     (WIDE, ("truth", cs.date()), {}, rf.OptionValueError, "scores="),
     (WIDE, ("truth", [pl.all() * 2]), {}, rf.OptionValueError, "scores="),
     (WIDE, ("truth", {1: "a", 2: "b"}), {}, rf.OptionValueError,
-     ("scores=[1, 2]: labels of 'truth' have type String, and some of these classes are not values "
-     "of this type.\n"
+     ("scores=[1, 2]: some of these classes are not values of type String, the type of the labels "
+     "in column 'truth'.\n"
      + BY_LABEL)),
     (WIDE, ("bits", ABC), {}, rf.OptionValueError,
-     "scores=['a', 'b', 'c']: labels of 'bits' have type Int64, and some of these"),
+     "scores=['a', 'b', 'c']: some of these classes are not values of type Int64, "),
     (WIDE.with_columns(pl.col("bits").cast(pl.Int8)), ("bits", {0: "a", 300: "b"}), {},
-     rf.OptionValueError, "scores=[0, 300]: labels of 'bits' have type Int8, and some of these"),
+     rf.OptionValueError,
+     "scores=[0, 300]: some of these classes are not values of type Int8, "),
     (WIDE.with_columns(pl.col("truth").cast(pl.Enum(ABC))), ("truth", {"a": "a", "x": "b"}), {},
-     rf.OptionValueError, "scores=['a', 'x']: labels of 'truth' have type Enum"),
+     rf.OptionValueError, "scores=['a', 'x']: some of these classes are not values of type Enum("),
     (WIDE, ("truth", {"a": "a", None: "b"}), {}, rf.OptionValueError,
-     "scores=['a', None]: labels of 'truth' have type String, and some of these"),
+     "scores=['a', None]: some of these classes are not values of type String, "),
     (WIDE, ("truth", "a"), {}, rf.OptionValueError,
      ("scores='a': expected a score for each class, but this is one column of type Float64.\n"
      f"{GIVE}\nIf each row is one instance and one class, pass the name of the column with the "

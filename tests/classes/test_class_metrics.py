@@ -273,7 +273,7 @@ def test_class_metrics_needs_a_class_key_shares_and_new_names():
             lambda: rf.class_metrics(table.drop("class").head(3), "npv", prior=PRIOR),
             (
                 "prior='class': the frame has no group column of this name.\n"
-                "The frame has: no group columns.\n"
+                "The frame has no group columns.\n"
                 'Compute the curves with by=["class"] to use prior=.'
             ),
         ),

@@ -393,7 +393,8 @@ def test_too_many_distinct_rows_raise_before_counting():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.volume(table, "truth", ABC)
     assert str(caught.value) == (
-        "scores=['a', 'b', 'c']: a score for each class requires comparing 18000000 pairs of rows "
-        "in a group with 3000, 3000, 3000 distinct rows per class, and the limit is 16777216.\n"
+        "scores=['a', 'b', 'c']: a group has 3000, 3000 and 3000 distinct rows in the three "
+        "classes. To count the triples, 18000000 pairs of rows must be compared, and the limit is "
+        "16777216.\n"
         "Draw fewer rows of each class first, or round the scores to get fewer distinct rows."
     )

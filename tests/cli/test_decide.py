@@ -245,5 +245,5 @@ def test_compressed_logs_of_different_resolutions_are_an_error(capsys):
         assert cli.main([command, *arguments]) == 2
         error = capsys.readouterr().err
         assert "score_width: the rows have scores that were rounded to different" in error
-        assert "Found widths: 0.0, 0.5.\n" in error
+        assert "Widths in column 'score_width': 0.0, 0.5.\n" in error
     decide(capsys, *options, "--by", "day")

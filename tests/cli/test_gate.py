@@ -95,8 +95,8 @@ def test_logs_without_an_id_are_compared_as_different_rows(capsys):
     assert code == 1
     assert out.count("not shown to be non-inferior\n") == 3
     assert out.endswith(
-        "Test: newcombe_unpaired, level 0.95, adjustment holm. The logs are compared as different "
-        "rows, because --id is not given.\n"
+        "Test: newcombe_unpaired, level 0.95, adjustment holm. The rows of the two logs are not "
+        "paired, because --id is not given.\n"
     )
     assert gate(capsys, "old.parquet", "new.parquet", *BASIC, "--margin=0.2")[0] == 2
     wide = [option if option != "0.03" else "0.3" for option in BASIC]
@@ -149,8 +149,8 @@ def test_the_error_for_a_repeated_id_names_the_options_of_the_command(capsys):
     assert error_of(capsys, "old.parquet", "twice.parquet", *PAIRED) == (
         "--id id: model 'new' has 2 rows whose id occurs more than once in a group, such as the "
         "id 0.\n"
-        "An id occurs once per model and group. Add the column that distinguishes these rows to "
-        "--id or --by."
+        "An id may occur only once per model and group. Add the column that distinguishes these "
+        "rows to --id or --by."
     )
 
 
@@ -173,7 +173,7 @@ def test_logs_compressed_to_different_resolutions_are_an_error(capsys, old_resol
     assert text.startswith(
         "score_width: the compared rows have scores that were rounded to different"
     )
-    assert f"Found widths: new: 0.5; old: {old_resolution or 0.0}.\n" in text
+    assert f"Widths in column 'score_width': new: 0.5; old: {old_resolution or 0.0}.\n" in text
     log("old").pipe(rf.compress, "label", "score", resolution=0.5).write_parquet("old.parquet")
     assert gate(capsys, "old.parquet", "new.parquet", *options)[0] == 0
 

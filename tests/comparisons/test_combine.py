@@ -273,8 +273,8 @@ INVALID = {
         MODELS,
         {"threshold": pl.DataFrame({"model": [1, 2], "threshold": [0.5, 0.2]})},
         (
-            "threshold='model': the column has type Int64.\n"
-            "The predictions have String. Cast one of the two columns."
+            "threshold: column 'model' of the table has type Int64.\n"
+            "In the predictions, it has type String. Cast one of the two columns."
         ),
     ),
 }

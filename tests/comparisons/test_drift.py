@@ -292,7 +292,8 @@ def test_windows_and_references_of_different_resolutions_raise_an_error():
     message = (
         "score_width: the compared rows{} have scores that were rounded to different resolutions. "
         "This difference alone can change the results.\n"
-        "Found widths: {}.\nRound the scores of all compared rows to the largest width: "
+        "Widths in column 'score_width': {}.\nRound the scores of all compared rows to the "
+        "largest width: "
         'compress(…, resolution={}, count="count").'
     )
     mixed = pl.concat([fine, coarse])
@@ -327,14 +328,14 @@ def test_a_reference_of_counts_needs_the_argument_count():
         rf.drift(LOG, "label", "score", over="day", reference=counts)
     assert str(ambiguous.value) == (
         "count: the reference has a column named 'count', which may hold the number of rows that "
-        'each row represents.\nPass count="count" if the column holds these numbers, or else '
+        'each row represents.\nIf the column holds these numbers, pass count="count". If not, pass '
         'count=None.\nFor count="count", compress the predictions in the same way as the reference.'
     )
     with pytest.raises(rf.MissingColumnError) as error:
         rf.drift(counts, "label", "score", over="day", count="count", reference=LOG)
     assert str(error.value) == (
-        "reference='count': the frame has no column of this name.\n"
-        "The frame has: 'day', 'segment', 'label', 'score'.\n"
+        "reference: the predictions have a column 'count', but the reference does not.\n"
+        "The reference has: 'day', 'segment', 'label', 'score'.\n"
         "Compress the reference in the same way as the predictions."
     )
 
@@ -371,8 +372,8 @@ def test_a_reference_of_counts_needs_the_argument_count():
         (
             {"over": "day", "by": "segment", "reference": LOG.drop("segment")},
             (
-                "reference='segment': the frame has no column of this name.\n"
-                "The frame has: 'day', 'label', 'score'."
+                "reference: the predictions have a column 'segment', but the reference does not.\n"
+                "The reference has: 'day', 'label', 'score'."
             ),
         ),
         (
@@ -382,8 +383,8 @@ def test_a_reference_of_counts_needs_the_argument_count():
                 "reference": LOG.cast({"segment": pl.Categorical}),
             },
             (
-                "reference='segment': the column has type Categorical.\n"
-                "The predictions have String. Cast one of the two columns."
+                "reference: column 'segment' of the table has type Categorical.\n"
+                "In the predictions, it has type String. Cast one of the two columns."
             ),
         ),
         (

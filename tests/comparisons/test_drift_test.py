@@ -147,7 +147,7 @@ def test_windows_that_overlap_raise_an_error():
         rf.drift_test(table, "label", "score")
     assert str(error.value) == (
         "over='window': the windows overlap, so that they share rows and are not independent.\n"
-        "Use windows(…, period=None), or drift, which compares windows that do not overlap."
+        "Use windows(…, period=None), or use drift, which accepts overlapping windows."
     )
     apart = table.filter(pl.col("window") != MONDAY + timedelta(weeks=1)).filter(
         pl.col("window") < MONDAY + timedelta(weeks=3)

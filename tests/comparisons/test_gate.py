@@ -199,7 +199,7 @@ def test_models_with_scores_of_different_resolutions_are_an_error(old_resolution
         assert str(error.value) == (
             "score_width: the compared rows of group g=0 have scores that were rounded to "
             "different resolutions. This difference alone can change the results.\n"
-            f"Found widths: new: 0.5; old: {old_resolution or 0.0}.\n"
+            f"Widths in column 'score_width': new: 0.5; old: {old_resolution or 0.0}.\n"
             "Round the scores of all compared rows to the largest width: "
             'compress(…, resolution=0.5, count="count").'
         )

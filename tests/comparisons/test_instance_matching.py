@@ -200,8 +200,8 @@ def test_a_model_without_any_row_in_a_group_is_no_error():
 # Rows that cannot be paired
 
 ONCE = (
-    "An id occurs once per model and group. Add the column that distinguishes these rows to id= or "
-    "by=."
+    "An id may occur only once per model and group. Add the column that distinguishes these rows "
+    "to id= or by=."
 )
 MATCHED = 'Pass unmatched="drop" to leave these rows out and count them, or add the missing rows.'
 

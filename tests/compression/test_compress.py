@@ -130,7 +130,7 @@ def test_parts_with_different_resolutions_are_rounded_to_the_widest_cells_of_eac
         rf.auc(pl.concat([fine, coarse]), "label", "score", by="g", count="count", missing="drop")
     assert str(error.value) == (
         "score_width: the rows of group g='a' have scores that were rounded to different "
-        "resolutions, so their ranges overlap.\nFound widths: 0.0078125, 0.5.\n"
+        "resolutions, so their ranges overlap.\nWidths in column 'score_width': 0.0078125, 0.5.\n"
         'Round all scores to the largest width: compress(…, count="count").'
     )
 
@@ -288,7 +288,7 @@ WRONG_WIDTHS = (
     "least 0. Correct these rows. If compress() did not add this column, rename it."
 )
 TOO_LARGE = (
-    "count='n': the counts add up to more than the maximum of Int64.\n"
+    "count='n': the sum of the counts is more than the maximum of Int64.\n"
     "Divide all counts by a common factor first. Rates do not change."
 )
 BAD = {
@@ -401,7 +401,8 @@ def test_several_scores_have_no_relative_resolution():
     with pytest.raises(rf.RocframeError) as caught:
         rf.compress(frame, "label", ["a", "b"], resolution=0.1, relative=True)
     assert str(caught.value) == (
-        "relative=True: several scores are given, but a row has only one score_width.\n"
+        "relative=True: several score columns are given, but the column score_width has one width "
+        "per row.\n"
         "Use resolution= without relative=, or compress each score separately."
     )
 

@@ -173,8 +173,8 @@ NOT_MONOTONE = (
             {"benefit": [1e149] * 5, "n": [10**9] * 5},
             {"benefit": "benefit", "count": "n"},
             (
-                "benefit='benefit': the benefits add up to more than 1e+150, each multiplied by "
-                "its count.\nDivide all benefits by a common factor first. Rates do not change."
+                "benefit='benefit': the sum of benefit times count is more than 1e+150.\n"
+                "Divide all benefits by a common factor first. Rates do not change."
             ),
         ),
     ],

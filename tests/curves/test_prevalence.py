@@ -96,7 +96,7 @@ def test_a_prevalence_that_is_not_constant_is_refused(verb):
     with pytest.raises(rf.BrokenCurveError) as error:
         verb(table)
     assert str(error.value) == (
-        "curves: the column 'prevalence' right of 'tn' is not the same in all rows: 0.05, 0.25.\n"
+        "curves: the column 'prevalence' to the right of 'tn' has several values: 0.05, 0.25.\n"
         "A column 'prevalence' in this position contains the option prevalence= of .roc.curve(…), "
         "one number for the whole table. Evaluate tables with different prevalences separately. If "
         "the column is a metric, move it to the right of the rates."
@@ -105,7 +105,7 @@ def test_a_prevalence_that_is_not_constant_is_refused(verb):
 
 def test_a_prevalence_that_is_null_in_some_rows_is_refused():
     partly = curves().with_columns(prevalence=pl.when(pl.col("tp") > 0).then("prevalence"))
-    with pytest.raises(rf.BrokenCurveError, match=r"not the same in all rows: null, 0\.05\."):
+    with pytest.raises(rf.BrokenCurveError, match=r"has several values: null, 0\.05\."):
         partly.roc.area()
 
 

@@ -411,7 +411,7 @@ def test_curve_with_max_error_equals_simplify(kind, options, by):
                 "points, but this is a polars LazyFrame."
             ),
         ),
-        ({"keep": pl.DataFrame({"value": [1.0]})}, "keep='threshold': the frame has no column"),
+        ({"keep": pl.DataFrame({"value": [1.0]})}, "keep: the table has no column 'threshold'"),
     ],
     ids=lambda value: None if isinstance(value, str) else "-".join(value),
 )

@@ -325,13 +325,13 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
         "over='part': the frame has no group column of this name.": lambda: rf.repaired_auc(
             CURVES, over="part"
         ),
-        "concavities='model': the frame has no column": lambda: TABLE.drop(
-            "model"
-        ).roc.repair_scores("score", found),
-        "concavities='fold': the column has type Int8.": lambda: TABLE.roc.repair_scores(
+        "concavities: the table has a column 'model', but the predictions do not": lambda: (
+            TABLE.drop("model").roc.repair_scores("score", found)
+        ),
+        "concavities: column 'fold' of the table has type Int8.": lambda: TABLE.roc.repair_scores(
             "score", found.cast({"fold": pl.Int8})
         ),
-        "chosen='fold': the column has type Int8.": lambda: rf.repaired_auc(
+        "chosen: column 'fold' of the table has type Int8.": lambda: rf.repaired_auc(
             CURVES, chosen=found.cast({"fold": pl.Int8})
         ),
         "predictions='repaired_score': the result already has a column of this name.": lambda: (

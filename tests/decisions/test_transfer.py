@@ -194,7 +194,10 @@ ERRORS = {
         "costs": COSTS,
     },
     "chosen: expected a table of operating_point, but this is an int.": {"chosen": 3},
-    "rule='f1': the table chosen= has no threshold of this rule.\nIts rules are: 'youden'.": {
+    (
+        "rule='f1': the table passed as chosen= has no threshold for this rule.\n"
+        "Its rules are: 'youden'."
+    ): {
         "rule": "f1",
         "chosen": rf.operating_point(CURVES),
     },

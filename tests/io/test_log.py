@@ -109,7 +109,7 @@ def test_two_folders_of_a_path_with_the_same_key_are_an_error():
     save("day=1/day=2/a.parquet")
     assert read(".")[0].height == 2
     assert message(".", required={**REQUIRED, "day": "--by"}) == (
-        "day=1/day=2/a.parquet: two folders of its path have the key 'day'.\n"
+        "day=1/day=2/a.parquet: two folders in the path of this file have the key 'day'.\n"
         "Rename one of the folders."
     )
 
@@ -119,7 +119,7 @@ def test_folders_of_csv_files_are_no_columns():
     assert message(".", required={**REQUIRED, "day": "--by"}) == (
         "day=1/a.csv: the file has no column 'day' for --by.\n"
         "Columns: 'label', 'score', 'note'.\n"
-        "The names of folders are columns of Parquet and Arrow files only."
+        "Names of folders, such as day=1, become columns only for Parquet and Arrow files."
     )
 
 

@@ -695,8 +695,8 @@ WRONG = [
     (
         {"metrics": "tpr", "fpr": 0.1, "ci": "wilson"},
         (
-            "ci='wilson': with fpr= the threshold is estimated, which this method does not account "
-            "for.\n"
+            "ci='wilson': with fpr= the threshold is estimated from the data, and this method "
+            "requires a given threshold.\n"
             'Use ci="bootstrap", or pass threshold=.'
         ),
     ),

@@ -152,7 +152,10 @@ def test_a_chart_names_the_metric_and_the_rule():
     assert "tpr by a rule" in str(rf.chart(table).to_dict())
 
 
-ESTIMATED = "with rule= the threshold is estimated, which this method does not account for."
+ESTIMATED = (
+    "with rule= the threshold is estimated from the data, and this method requires a given "
+    "threshold."
+)
 ERRORS = {
     "ci='bootstrap_bca': with rule= the threshold is estimated, so the acceleration constant is "
     'unknown.\nUse ci="bootstrap", or pass threshold=.': {"ci": "bootstrap_bca"},

@@ -296,14 +296,14 @@ def test_missing_columns_raise_an_error_that_says_how_to_compute_them(frame):
         with pytest.raises(rf.MissingColumnError) as caught:
             rf.curve_from_calibration(frame(table)).lazy().collect()
         first, *_, last = text_of(caught).splitlines()
-        assert first == f"table={name!r}: the frame has no column of this name."
+        assert first == f"table: the table has no column {name!r}."
         assert last == ADVICE
     with pytest.raises(rf.MissingColumnError, match=r"^density='q': the frame has no column"):
         rf.curve_from_calibration(frame(BINS), density="q").lazy().collect()
     with pytest.raises(rf.ColumnTypeError) as caught:
         rf.curve_from_calibration(frame(BINS | {"n": list("abc")})).lazy().collect()
     assert text_of(caught) == (
-        f"table='n': the column has type String.\nThis column must be numeric. {ADVICE}"
+        f"table: column 'n' of the table has type String.\nThis column must be numeric. {ADVICE}"
     )
     with pytest.raises(rf.OptionValueError, match=r"^density=1: expected text"):
         rf.curve_from_calibration(frame(BINS), density=1)

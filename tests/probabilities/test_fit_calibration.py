@@ -594,15 +594,15 @@ ERRORS = {
             TEST.drop("group"), "p", rf.fit_calibration(FIT, "label", "p", by="group")
         ),
         (
-            "fit='group': the frame has no column of this name.\n"
-            "The frame has: 'fold', 'label', 'p', 'score', 'weight'."
+            "fit: the table has a column 'group', but the predictions do not.\n"
+            "The predictions have: 'fold', 'label', 'p', 'score', 'weight'."
         ),
     ),
     "model column": (
         lambda: rf.apply_calibration(TEST, "p", rf.fit_calibration(FIT, "label", ["p", "score"])),
         (
-            "fit='model': the frame has no column of this name.\n"
-            "The frame has: 'group', 'fold', 'label', 'p', 'score', 'weight'.\n"
+            "fit: the table has a column 'model', but the predictions do not.\n"
+            "The predictions have: 'group', 'fold', 'label', 'p', 'score', 'weight'.\n"
             "For several columns of scores, use score=[…], as in fit_calibration."
         ),
     ),
@@ -613,8 +613,8 @@ ERRORS = {
             rf.fit_calibration(FIT, "label", "p", over="fold"),
         ),
         (
-            "fit='fold': the column has type Int64.\n"
-            "The predictions have String. Cast one of the two columns."
+            "fit: column 'fold' of the table has type Int64.\n"
+            "In the predictions, it has type String. Cast one of the two columns."
         ),
     ),
     "no such model": (

@@ -147,8 +147,8 @@ def test_the_other_columns_do_not_depend_on_best_of():
             {"best_of": 40, "null": 0.7, **GREATER},
             (
                 "best_of=40: method='delong' does not support this option.\n"
-                'Use method="mann_whitney" or method="permutation", which do not support null=, '
-                'weight=, cluster= and missing="worst".'
+                'Use method="mann_whitney" or method="permutation". These methods do not '
+                'support null=, weight=, cluster= or missing="worst".'
             ),
         ),
         (

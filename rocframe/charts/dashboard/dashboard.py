@@ -62,19 +62,19 @@ def dashboard(
     """Draw linked panels of curves, scores and a confusion matrix at one movable threshold.
 
     The panels show ROC, precision-recall and gain curves, the distribution of the scores of both
-    classes, the event rate by score, the confusion matrix, and a row of numbers for each curve. A
-    slider, or the pointer on a curve or on a bin of scores, sets the threshold. If a curve has no
-    row with this threshold, the row with the next higher threshold is used, as in `at`. Above the
-    highest score, no row is predicted positive.
+    classes, the event rate by score, the confusion matrix, and a row of numbers for each curve. The
+    threshold is set with a slider, or by moving the pointer to a curve or to a bin of scores. If a
+    curve has no row with this threshold, the row with the next higher threshold is used, as in
+    `at`. At a threshold above the highest score, no prediction is predicted positive.
 
     Another slider sets the prevalence, and a list sets the ratio of the costs of both errors.
     Metrics that combine both classes depend on the prevalence, and expected costs also depend on
-    the ratio of the costs; counts do not change. In the ROC panel, the point with the lowest
-    expected cost of all shown curves has a ring and a label. A line shows all points with this
-    expected cost. A click in the legend selects curves; a list selects the curves of one color. The
-    panels of the scores and of the confusion matrix show the first selected curve. If some scores
-    are outside [0, 1], the panel of event rates also shows only the first selected curve, because
-    scores of different scales have no common axis.
+    the ratio of the costs; counts do not change. In the ROC panel, a ring and a label mark the
+    point with the lowest expected cost among the points of all shown curves. A line shows all
+    points with this expected cost. A click in the legend selects curves; a list selects the curves
+    of one color. The panels of the scores and of the confusion matrix show the first selected
+    curve. If some scores are outside [0, 1], the panel of event rates also shows only the first
+    selected curve, because scores of different scales have no common axis.
 
     Parameters
     ----------
@@ -87,8 +87,9 @@ def dashboard(
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     color : str or None, optional
-        Group column with a color for each of its values and a legend that selects curves; None for
-        one color. By default, `model` if it is a group column, else the first group column.
+        Group column that determines the colors: each of its values has a color. A legend of these
+        values selects curves. None: all curves have the same color. By default, `model` if it is a
+        group column, else the first group column.
     threshold : float, default None
         Initial threshold. By default, the threshold at which the values of `tpr - fpr` of the
         curves differ most. For one curve, the default is the threshold with the largest
@@ -115,10 +116,11 @@ def dashboard(
         An Altair chart, about 850 pixels wide. The browser computes all numbers from rows of the
         curves. The chart contains about 2,880 rows at most, divided equally between the curves; the
         subtitle states how many rows are omitted. At a threshold between two of these rows, the row
-        with the higher threshold is used. Bins of scores count all rows. Net benefit uses the odds
-        of the threshold of the slider. Net benefit is undefined for thresholds outside [0, 1), and
-        not shown for curves with scores outside [0, 1]. Curves without positives or without
-        negatives are not drawn; the subtitle lists them.
+        with the higher threshold is used. The numbers in the bins of scores also include the
+        omitted rows. Net benefit is computed with the odds p / (1 - p), where p is the threshold of
+        the slider. Net benefit is undefined for thresholds outside [0, 1), and not shown for curves
+        with scores outside [0, 1]. Curves without positives or without negatives are not drawn; the
+        subtitle lists them.
 
     Raises
     ------
@@ -129,9 +131,9 @@ def dashboard(
     OptionValueError
         If a number is outside its range, or the table has more than 12 curves.
     RocframeError
-        If the table is not a curve table, or if a curve lacks rows: it has no row with threshold
-        `inf`, or its last row has true negatives. Other missing rows raise no error, and the
-        numbers are then wrong.
+        If the table is not a curve table, or if a curve lacks some of its rows: it has no row with
+        threshold `inf`, or its last row has true negatives. Other missing rows raise no error, and
+        the numbers are then wrong.
 
     Examples
     --------
