@@ -124,7 +124,7 @@ class EvaluationOptions(LogOptions):
         lowest cost of each model. Repeat the option, or separate several costs by commas. Costs
         that are not given are 0.
     prevalence
-        Prevalence, between 0 and 1, at which costs are computed. By default, the
+        Prevalence, between 0 and 1. Costs are computed at this prevalence. By default, the
         prevalence of each group.
     title
         Title of the page.
@@ -280,8 +280,8 @@ class ReleaseOptions(LogOptions):
         Largest acceptable deterioration of the metric, such as 0.005.
     id
         Column that identifies a row in both logs. With this option, the test is paired. Without it,
-        the rows are not paired, and the test needs many more rows. Repeat the option
-        for several columns.
+        the rows are not paired, and the test needs many more rows. Repeat the option for several
+        columns.
     metric
         Metric of the models. brier and log_loss need probabilities. average_precision needs --id.
     method

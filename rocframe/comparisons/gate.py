@@ -190,8 +190,7 @@ def gate(
           are named `average_precision_old` and `average_precision_new`, and so on.
 
         `n_paired` (Int64) is the number of rows that both models scored. It is null for unpaired
-        tests. `ci_level` (Float64) is `level`, which must be above 0.5, and `test` (String) is
-        `method`.
+        tests. `ci_level` (Float64) is `level`, and `test` (String) is `method`.
 
         `note` (String) is null, or the first of these values that applies:
 
@@ -223,12 +222,13 @@ def gate(
 
     Notes
     -----
-    The test assumes that the rows or the clusters are independent, and that the models were fitted
-    on other data. The limits of `"newcombe"` and `"newcombe_unpaired"` depend on a normal quantile
-    z. The test determines the smallest z for which a limit of the deterioration is equal to
-    `margin`. If the deterioration is at most `margin`, the upper limit is used, and the p-value is
-    Φ(-z). Otherwise, the lower limit is used, and the p-value is Φ(z). Φ is the distribution
-    function of the standard normal distribution.
+    `level` must be above 0.5. With a lower level, a group could pass without evidence of
+    non-inferiority. The test assumes that the rows or the clusters are independent, and that the
+    models were fitted on other data. The limits of `"newcombe"` and `"newcombe_unpaired"` depend on
+    a normal quantile z. The test determines the smallest z for which a limit of the deterioration
+    is equal to `margin`. If the deterioration is at most `margin`, the upper limit is used, and the
+    p-value is Φ(-z). Otherwise, the lower limit is used, and the p-value is Φ(z). Φ is the
+    distribution function of the standard normal distribution.
 
     For losses and average precision, the probability that a bad group passes can be higher than
     1 - `level`. In simulations with `level=0.95` and 20 groups of 100 rows, the new model was worse

@@ -158,7 +158,8 @@ def intervals(
         Method of the interval.
 
         - `"bootstrap_bca"`: quantiles of the resamples, corrected for bias and skewness; not
-          available at given rates and for measures without influence values (see Notes).
+          available for points of a given rate or rule, nor for measures without influence values
+          (see Notes).
         - `"bootstrap"`: quantiles of the resamples.
         - `"bootstrap_basic"`: quantiles of the resamples, reflected at the estimate: 2·`estimate` -
           quantile.
@@ -168,8 +169,8 @@ def intervals(
           `"precision"`, at given thresholds.
         - None: no interval.
 
-        The default is `"bootstrap_supremum"` for `"ks"`, `"bootstrap"` for metrics at given rates,
-        `"bootstrap_basic"` for measures of probabilities without influence values, and
+        The default is `"bootstrap_supremum"` for `"ks"`, `"bootstrap"` for points of a given rate
+        or rule, `"bootstrap_basic"` for measures of probabilities without influence values, and
         `"bootstrap_bca"` for all other metrics.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
@@ -293,9 +294,9 @@ def intervals(
     `"discrimination"`, `"ece"`, `"mce"`, `"smooth_ece"`, `"ici"`, `"e50"`, `"e90"`, `"e_max"` and
     `"cllr_min"`. `"ece"` and `"mce"` use ten quantile bins. Most of these measures are at least 0.
     On average, the measure of a resample is larger than the measure of the data, and the measure of
-    the data is larger than the true value. `"bootstrap"` does not correct for
-    this bias. `"bootstrap_basic"` does, but its limits are still too high for calibration errors of
-    scores that are nearly calibrated.
+    the data is larger than the true value. `"bootstrap"` does not correct for this bias.
+    `"bootstrap_basic"` does, but its limits are still too high for calibration errors of scores
+    that are nearly calibrated.
 
     References
     ----------
