@@ -112,25 +112,35 @@ def drift_test(
         lower, upper, se, between_sd, cochran_q, df, mean_auc, n_windows, n_pos, n_neg, n_missing,
         ci_level, note`; one row per group, sorted by group.
 
-        `homogeneity_p` is the p-value of Cochran's test, `cochran_q` is its statistic, and `df`
-        (Int64) is the number of degrees of freedom. `trend_p` is the p-value of the trend. `slope`
-        is the change of the AUC per day for dates and times, and per unit for integers. The trend
-        is linear in the logit of the AUC, so `slope` is valid at the mean AUC. `lower` and `upper`
-        are the limits of `slope`, and `se` is the standard error of `slope`. `between_sd` is the
-        standard deviation of the AUC between windows, without the sampling error. `between_sd` is 0
-        if the areas differ less than expected by chance. `mean_auc` is the weighted mean of the
-        areas. These columns are Float64, except `df`.
+        - `homogeneity_p` (Float64) is the p-value of Cochran's test, `cochran_q` (Float64) is the
+          statistic of this test, and `df` (Int64) is the number of degrees of freedom.
+        - `trend_p` (Float64) is the p-value of the trend.
+        - `homogeneity_p_adjusted` and `trend_p_adjusted` (Float64) are the adjusted p-values.
+        - `slope` (Float64) is the change of the AUC per day for dates and times, and per unit for
+          integers. The trend is linear in the logit of the AUC, so `slope` is valid at the mean
+          AUC.
+        - `lower` and `upper` (Float64) are the limits of `slope`, and `se` (Float64) is the
+          standard error of `slope`.
+        - `between_sd` (Float64) is the standard deviation of the AUC between windows, without the
+          sampling error. `between_sd` is 0 if the areas differ less than expected by chance.
+        - `mean_auc` (Float64) is the weighted mean of the areas, and null if `n_windows` is 0.
+        - `n_windows` (Int64) is the number of windows in the tests. Windows that lack a class, have
+          one row of a class, or have an AUC of 0 or 1 are left out.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows of all windows.
+        - `ci_level` (Float64) is `level`.
 
-        Windows that lack a class, have one row of a class, or have an AUC of 0 or 1 are left out of
-        the tests. `n_windows` (Int64) is the number of the remaining windows. If `n_windows` is
-        below 2, `homogeneity_p`, `homogeneity_p_adjusted`, `cochran_q`, `df` and `between_sd` are
-        null. `trend_p`, `trend_p_adjusted`, `slope`, `lower`, `upper` and `se` are null if
-        `n_windows` is below 3, if the dtype of `over` is not an integer, Date or Datetime, or if
-        all logits are exactly on a line. `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers
-        of rows of all windows. `ci_level` (Float64) is `level`. `note` (String) has up to two
-        parts, and is null if neither applies. The first part is the first of these values that
-        applies to the group: `no_rows, no_positives, no_negatives`. The second part is the number
-        and the keys of the windows that are left out, such as `left_out:1 (2026-01-05)`.
+        If `n_windows` is below 2, `homogeneity_p`, `homogeneity_p_adjusted`, `cochran_q`, `df` and
+        `between_sd` are null. `trend_p`, `trend_p_adjusted`, `slope`, `lower`, `upper` and `se` are
+        null in these cases:
+
+        - `n_windows` is below 3.
+        - The dtype of `over` is not an integer, Date or Datetime.
+        - All logits are exactly on a line.
+
+        `note` (String) has up to two parts, and is null if neither applies. The first part is the
+        first of these values that applies to the group: `no_rows, no_positives, no_negatives`. The
+        second part is the number and the values of `over` of the windows that are left out, such as
+        `left_out:1 (2026-01-05)`.
 
     Raises
     ------

@@ -207,8 +207,8 @@ def gate(
     ------
     PairingError
         If no group counts for the decision, or rows cannot be paired: `id` is not given for a long
-        table, an id is null or is repeated within a model and group, an id does not occur in all
-        models, or an id has different labels.
+        table, an id is null or is repeated within a model and group, or an id has different labels.
+        With `unmatched="raise"`, this error is also raised if an id does not occur in all models.
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
         option is invalid. This error is also raised if the labels do not determine the positive

@@ -118,10 +118,10 @@ def at(
 
         With `interpolate=True`, the counts are Float64 and the threshold is null. Rates and metrics
         are computed from the interpolated counts. If the table was computed with `prevalence=`,
-        they are computed at that prevalence. The column of a metric is computed only if the column
-        has the name of the metric, and if the metric was computed with default options. All other
-        columns are null, for example user-defined metrics, `expected_cost`, `net_benefit`, and
-        `f_beta` with a `beta` other than 1.
+        they are computed at that prevalence. A metric is computed only if its column has the name
+        of the metric, and if it was computed with default options in the table. All other columns
+        are null, for example user-defined metrics, `expected_cost`, `net_benefit`, and `f_beta`
+        with a `beta` other than 1.
 
         The last columns are `threshold_above, threshold_below, mix` (Float64). The first two
         columns are the higher and the lower threshold of the two rows around the point. `mix` is in

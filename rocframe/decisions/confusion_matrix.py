@@ -197,7 +197,8 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     """Return predictions whose confusion matrices are the rows of a table.
 
     Pass the result, with `count="count"`, to any function of predictions that has this argument.
-    Curves of the result have three rows: all negative, the decisions, and all positive.
+    Curves of the result have three rows: all rows predicted negative, the decisions, and all rows
+    predicted positive.
 
     Parameters
     ----------

@@ -307,8 +307,8 @@ def draw_decisions(
     DataFrame or LazyFrame
         The predictions with a last column `decision` (Boolean). Each case is drawn with the
         probability `mix`. The decision of a drawn case is `score >= threshold_below`, and the
-        decision of all other cases is `score >= threshold_above`. These names are columns of
-        `points`.
+        decision of all other cases is `score >= threshold_above`. `mix`, `threshold_below` and
+        `threshold_above` are columns of `points`.
 
         If the points are a table of `mix(across="model")`, the predictions must have a column
         `model`, and one row per case and model. A case is decided by one model; `decision` is null

@@ -58,7 +58,7 @@ def relative_superiority(
     across : str
         Group column whose curves are compared, such as `"model"`.
     prevalence : float, default None
-        Prevalence, between 0 and 1, that is used to convert costs to probability costs. By default,
+        Prevalence, between 0 and 1, for the conversion of costs to probability costs. By default,
         the prevalence of the table if it was computed with `prevalence=`, else the prevalence of
         all compared curves together.
     by : str or sequence of str, default None
@@ -177,7 +177,7 @@ def lc_index(
         The lowest, the most likely and the highest ratio of the cost of a false positive to the
         cost of a false negative. Ratios are at least 0 and can be infinite.
     prevalence : float, default None
-        Prevalence, between 0 and 1, that is used to convert costs to probability costs. By default,
+        Prevalence, between 0 and 1, for the conversion of costs to probability costs. By default,
         the prevalence of the table if it was computed with `prevalence=`, else the prevalence of
         all compared curves together.
     by : str or sequence of str, default None

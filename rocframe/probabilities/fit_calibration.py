@@ -131,8 +131,9 @@ def fit_calibration(
         returns one row per group and knot, with rising scores. All other methods return one row per
         group. `write` and `read` store the table.
 
-        - `score` and `probability` (Float64) are a knot of the isotonic regression: the lowest or
-          the highest score with this probability. For all other methods, both columns are null.
+        - `score` and `probability` (Float64) are the coordinates of a knot of the isotonic
+          regression. `score` is the lowest or the highest score with this probability. For all
+          other methods, both columns are null.
         - `intercept`, `slope` and `slope_complement` (Float64) are the parameters c, a and b. The
           slopes are >= 0, and at least one of them is > 0. For `"isotonic"`, all three are null.
           `slope_complement` is null for all methods except `"beta"`. The intercept of

@@ -122,8 +122,8 @@ def report(
         given are 0. The page then starts with a recommendation for each group: the threshold of
         lowest expected cost and its effect. Without costs, the page recommends no threshold.
     prevalence : float, default None
-        Prevalence, between 0 and 1, at which the costs and the effect of the recommended thresholds
-        are computed. By default, the prevalence of each group.
+        Prevalence, between 0 and 1. The costs and the effect of the recommended thresholds are
+        computed at this prevalence. By default, the prevalence of each group.
     seed : int, default None
         Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
         a group depend only on the seed and the values of the group columns, not on other groups.
