@@ -58,9 +58,9 @@ def power(
         AUC that the null hypothesis assumes, between 0 and 1; for tests of one model only. 0.5 is
         chance.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model. `n_pos` and `n_neg` are the numbers of rows of each model.
-        With two models, the null hypothesis is that both areas equal `auc_b`, so that their
-        difference is 0.
+        Assumed area of a second model. Each of the two models has `n_pos` positives and `n_neg`
+        negatives. With two models, the null hypothesis is that both areas equal `auc_b`, so that
+        their difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
         rows, use slightly less than the correlation of their scores within a class. For models that
@@ -187,9 +187,9 @@ def sample_size(
         AUC that the null hypothesis assumes, between 0 and 1; for tests of one model only. 0.5 is
         chance.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model. `n_pos` and `n_neg` are the numbers of rows of each model.
-        With two models, the null hypothesis is that both areas equal `auc_b`, so that their
-        difference is 0.
+        Assumed area of a second model. Each of the two models has `n_pos` positives and `n_neg`
+        negatives. With two models, the null hypothesis is that both areas equal `auc_b`, so that
+        their difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
         rows, use slightly less than the correlation of their scores within a class. For models that
@@ -353,9 +353,9 @@ def detectable_difference(
         AUC that the null hypothesis assumes, between 0 and 1; for tests of one model only. 0.5 is
         chance.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model. `n_pos` and `n_neg` are the numbers of rows of each model.
-        With two models, the null hypothesis is that both areas equal `auc_b`, so that their
-        difference is 0.
+        Assumed area of a second model. Each of the two models has `n_pos` positives and `n_neg`
+        negatives. With two models, the null hypothesis is that both areas equal `auc_b`, so that
+        their difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
         rows, use slightly less than the correlation of their scores within a class. For models that

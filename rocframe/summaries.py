@@ -69,10 +69,9 @@ def summary(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
-        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
-        without a score counts as a false negative, and a negative without a score as a false
-        positive.
+        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
+        threshold, a positive without a score counts as a false negative, and a negative without a
+        score as a false positive.
 
     Returns
     -------
@@ -94,8 +93,8 @@ def summary(
         - `brier` is the mean squared error of the scores, and `log_loss` is the mean of
           -log(probability of the true class), with the natural logarithm.
         - `prevalence` is the share of positives.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but
-          not by `weight`.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
+          of rows with a missing value, multiplied by `count` but not by `weight`.
 
         All statistics are null if the group has no rows.
 

@@ -109,7 +109,7 @@ def area(
     ------
     RocframeError
         If the table is not a curve table, or if a curve lacks some of its rows: it has no row with
-        threshold `inf`, or its last row has true negatives.
+        threshold `inf`, or its row with the lowest threshold has true negatives.
     OptionValueError
         If `by`, `kind` or `alert_rate` is given with averaged curves, or if `alert_rate` is not a
         range from 0 to a share of at most 1.
@@ -124,7 +124,7 @@ def area(
     gain curve is `lift_area` / m.
 
     If a curve ends at a TPR below 1, as with unscored positives (`missing="worst"`),
-    `average_precision` and `pr_auc` are areas up to the recall of the last row.
+    `average_precision` and `pr_auc` are areas up to the highest recall of the curve.
 
     References
     ----------

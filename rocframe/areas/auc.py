@@ -156,10 +156,9 @@ def auc(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
-        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
-        without a score counts as a false negative, and a negative without a score as a false
-        positive.
+        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
+        threshold, a positive without a score counts as a false negative, and a negative without a
+        score as a false positive.
 
     Returns
     -------
@@ -169,7 +168,8 @@ def auc(
         or `alert_rate`, the areas are named `partial_auc, partial_auc_pessimistic,
         partial_auc_optimistic`. Areas and limits are Float64 in [0, 1]; with `standardize`, areas
         and limits can be below 0 for a model worse than chance. `n_pos`, `n_neg` and `n_missing`
-        (Int64) are numbers of rows, multiplied by `count` but not by `weight`.
+        (Int64) are the numbers of positives, of negatives, and of rows with a missing value,
+        multiplied by `count` but not by `weight`.
 
         Areas, the standard error `se` and the limits are null if there are no positives or no
         negatives. `se` and the limits are also null in two other cases:

@@ -210,8 +210,9 @@ def average(
         For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column
         `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves,
         note`. The pooled curve includes the rows of curves without positives or without negatives;
-        `mean_auc` excludes these curves. A curve whose last row still has true negatives lacks its
-        rows with lower thresholds. Both areas are then null, and `note` contains `lacks_rows`.
+        `mean_auc` excludes these curves. If the row with the lowest threshold of a curve has true
+        negatives, rows with lower thresholds are missing. Both areas are then null, and `note`
+        contains `lacks_rows`.
 
     Raises
     ------
@@ -253,9 +254,9 @@ def average(
     The p-quantile of n bootstrap means in increasing order is the mean at position p·(n + 1),
     counted from 1 and interpolated linearly.
 
-    A curve whose last row still has true negatives lacks its rows with lower thresholds, because of
-    a filter or of `curve(thresholds=...)`. The curve has no value at points that need these rows.
-    Metrics that both rise and fall, such as accuracy, need all rows.
+    If the row with the lowest threshold of a curve has true negatives, rows with lower thresholds
+    are missing, because of a filter or of `curve(thresholds=...)`. The curve has no value at points
+    that need these rows. Metrics that both rise and fall, such as accuracy, need all rows.
 
     A curve with unscored positives (`missing="worst"`) ends at a TPR below 1. The curve has no
     value at a higher TPR.
@@ -266,8 +267,9 @@ def average(
     no value above its last point. Options about metrics are not supported.
 
     `"threshold"` and `"pooled"` require curves with a row for each distinct score. A curve from
-    `curve(thresholds=...)` lacks rows. Missing rows are detected if the last row of the curve has
-    true negatives, or if two neighboring rows of a curve without weights have the same counts.
+    `curve(thresholds=...)` lacks rows. Missing rows are detected if the row with the lowest
+    threshold has true negatives, or if two neighboring rows of a curve without weights have the
+    same counts.
 
     - If missing rows are detected, the curve has values only at its own thresholds. The curve can
       be pooled only with curves that have the same thresholds.

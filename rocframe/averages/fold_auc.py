@@ -108,10 +108,9 @@ def fold_auc(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
-        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
-        without a score counts as a false negative, and a negative without a score as a false
-        positive.
+        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
+        threshold, a positive without a score counts as a false negative, and a negative without a
+        score as a false positive.
 
     Returns
     -------
@@ -127,7 +126,8 @@ def fold_auc(
           values of the FPR.
         - `pooled_auc` is the AUC of all rows of the group.
         - `n_curves` (Int64) is the number of folds with both classes.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) count the rows of all folds.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
+          of rows with a missing value, in all folds together.
         - `ci_method` and `note` are String, all other columns Float64.
         - `note` is null, or the first of these values that applies: `no_rows, no_positives,
           no_negatives, one_positive, one_negative, zero_variance`. If folds are excluded, their

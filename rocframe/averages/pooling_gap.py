@@ -76,10 +76,9 @@ def pooling_gap(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
-        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
-        without a score counts as a false negative, and a negative without a score as a false
-        positive.
+        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
+        threshold, a positive without a score counts as a false negative, and a negative without a
+        score as a false positive.
 
     Returns
     -------
@@ -101,7 +100,8 @@ def pooling_gap(
         - `worst_auc` is the AUC of these pairs, and `worst_gap` is their contribution to
           `gap_between`.
         - `n_curves` (Int64) is the number of folds with both classes.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) count all rows.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
+          of rows with a missing value, in all folds together.
         - `note` (String) is as in `fold_auc`.
 
         An AUC is null if there are no pairs of its type.

@@ -268,11 +268,11 @@ def chart(
         belong to the curves.
     RocframeError
         If there is no chart for the table, or if a curve lacks some of its rows: it has no row with
-        threshold `inf`, or its last row has true negatives. To draw a part of a curve, use
-        `x_domain` or `y_domain`. Other missing rows raise no error, and the curve is then wrong.
-        For example, the last rows of a curve can have lower thresholds than the scores of all
-        negatives. Without these rows, the curve ends below a true positive rate of 1, as if the
-        scores of some positives were missing.
+        threshold `inf`, or its row with the lowest threshold has true negatives. To draw a part of
+        a curve, use `x_domain` or `y_domain`. Other missing rows raise no error, and the curve is
+        then wrong. For example, if all rows with thresholds below the lowest score of a negative
+        are missing, the curve ends below a true positive rate of 1, as if the scores of some
+        positives were missing.
 
     Examples
     --------

@@ -110,10 +110,9 @@ def auc_covariance(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
-        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
-        without a score counts as a false negative, and a negative without a score as a false
-        positive.
+        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
+        threshold, a positive without a score counts as a false negative, and a negative without a
+        score as a false positive.
 
     Returns
     -------
@@ -131,9 +130,10 @@ def auc_covariance(
         These columns are Float64. `covariance` and `correlation` are null if a class has fewer than
         two rows or clusters. The correlation is also null if the variance of an area is 0.
 
-        `n_pos` and `n_neg` (Int64) are the numbers of rows that all models scored. `note` (String)
-        is null, or the first of these values that applies: `no_rows, no_positives, no_negatives,
-        one_positive, one_negative, zero_variance`, or `unmatched:3` if 3 rows were left out.
+        `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives that all models
+        scored. `note` (String) is null, or the first of these values that applies: `no_rows,
+        no_positives, no_negatives, one_positive, one_negative, zero_variance`, or `unmatched:3` if
+        3 rows were left out.
 
     Raises
     ------

@@ -113,10 +113,9 @@ def combine(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
-        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
-        without a score counts as a false negative, and a negative without a score as a false
-        positive.
+        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
+        threshold, a positive without a score counts as a false negative, and a negative without a
+        score as a false positive.
 
     Returns
     -------
@@ -141,8 +140,8 @@ def combine(
           that both scored.
         - `threshold_a` and `threshold_b` (Float64) are the thresholds of the two models. They are
           null if the models have decisions instead of scores.
-        - `n_pos` and `n_neg` (Int64) are numbers of rows, multiplied by `count` but not by
-          `weight`.
+        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives, multiplied by
+          `count` but not by `weight`.
 
         A rate is null if its class has no rows. If the table given as `threshold=` has no threshold
         for a model in the group, all rates and counts are null. `note` (String) is null, or the

@@ -164,10 +164,9 @@ def decision_intervals(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
-        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
-        without a score counts as a false negative, and a negative without a score as a false
-        positive.
+        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
+        threshold, a positive without a score counts as a false negative, and a negative without a
+        score as a false positive.
 
     Returns
     -------
@@ -185,7 +184,8 @@ def decision_intervals(
         - `difference` is the value of the model minus the value of the baseline. The model is
           better than the baseline if the difference of net benefits is positive, or the difference
           of costs is negative. `difference` is null for the baseline and without a baseline.
-        - `n_pos` and `n_neg` (Int64) are the numbers of rows that all models of the group scored.
+        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives that all models of
+          the group scored.
         - `ci_method` (String) is the method of `lower` and `upper`.
 
         All other numbers are Float64.

@@ -136,10 +136,9 @@ def drift(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
-        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
-        without a score counts as a false negative, and a negative without a score as a false
-        positive.
+        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
+        threshold, a positive without a score counts as a false negative, and a negative without a
+        score as a false positive.
 
     Returns
     -------
@@ -173,11 +172,12 @@ def drift(
         - The variance of the difference is 0. If the difference is then also 0, `p_value` is not
           null: it is 1 for a two-sided test and 1/2 for a one-sided test.
 
-        `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows of the window. `ci_level`
-        (Float64) is `level`. `ci_method` (String) is the method of `lower` and `upper`, and `test`
-        (String) is `"delong_unpaired"`. `note` (String) is null, or the first of these values that
-        applies: `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance,
-        shared_rows`. `shared_rows` means that the window overlaps the reference.
+        `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and of
+        rows with a missing value in the window. `ci_level` (Float64) is `level`. `ci_method`
+        (String) is the method of `lower` and `upper`, and `test` (String) is `"delong_unpaired"`.
+        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, zero_variance, shared_rows`. `shared_rows` means
+        that the window overlaps the reference.
 
     Raises
     ------

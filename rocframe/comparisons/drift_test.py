@@ -100,10 +100,9 @@ def drift_test(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
-        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
-        without a score counts as a false negative, and a negative without a score as a false
-        positive.
+        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
+        threshold, a positive without a score counts as a false negative, and a negative without a
+        score as a false positive.
 
     Returns
     -------
@@ -126,7 +125,8 @@ def drift_test(
         - `mean_auc` (Float64) is the weighted mean of the areas, and null if `n_windows` is 0.
         - `n_windows` (Int64) is the number of windows in the tests. Windows that lack a class, have
           one row of a class, or have an AUC of 0 or 1 are left out.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of rows of all windows.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
+          of rows with a missing value, in all windows together.
         - `ci_level` (Float64) is `level`.
 
         If `n_windows` is below 2, `homogeneity_p`, `homogeneity_p_adjusted`, `cochran_q`, `df` and

@@ -124,10 +124,9 @@ def hull_shares(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
-        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
-        without a score counts as a false negative, and a negative without a score as a false
-        positive.
+        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
+        threshold, a positive without a score counts as a false negative, and a negative without a
+        score as a false positive.
 
     Returns
     -------
@@ -141,7 +140,8 @@ def hull_shares(
           data, without resampling; null if a class has no rows. Thresholds at which none or all of
           the scored rows are predicted positive are not counted, because they are vertices for all
           models. A vertex of several models is counted for each of these models.
-        - `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of rows and of resamples.
+        - `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of positives, of negatives, and of
+          resamples.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           no_positives, no_negatives, one_positive, one_negative, redrawn, unmatched`. `redrawn:12`
           means that 12 resamples had no row of one class and were drawn again. `unmatched:3` means

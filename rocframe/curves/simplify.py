@@ -99,7 +99,7 @@ def simplify(
     RocframeError
         If an option is invalid, if the table is not a curve table or already has a column `error`
         or `area_change`, or if a curve lacks some of its rows: it has no row with threshold `inf`,
-        or its last row has true negatives.
+        or its row with the lowest threshold has true negatives.
 
     Notes
     -----

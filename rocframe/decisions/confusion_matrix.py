@@ -73,10 +73,9 @@ def confusion_matrix(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
-        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
-        without a score counts as a false negative, and a negative without a score as a false
-        positive.
+        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
+        threshold, a positive without a score counts as a false negative, and a negative without a
+        score as a false positive.
 
     Returns
     -------
@@ -92,8 +91,8 @@ def confusion_matrix(
         - `negated_fpr` and `negated_tpr` (Float64) are the rates of the negated classifier,
           1 - `fpr` and 1 - `tpr`.
         - `tp, fp, fn, tn` are Int64, or Float64 if rows are weighted.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but
-          not by `weight`.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
+          of rows with a missing value, multiplied by `count` but not by `weight`.
 
         A rate is null if its class has no rows; `auc` and `below_chance` are then null too. `note`
         (String) is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or

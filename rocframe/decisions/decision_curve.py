@@ -74,9 +74,9 @@ def decision_curve(
         - `treat_all`: the net benefit of treating all rows, π - (1 - π)·p / (1 - p).
         - `treat_none`: the net benefit of treating no rows, 0.
         - `standardized_net_benefit`: `net_benefit` / π.
-        - `interventions_avoided`: (`net_benefit` - `treat_all`)·(1 - p) / p. This is the share of
-          untreated negatives minus (1 - p) / p times the share of untreated positives, both as
-          shares of all predictions.
+        - `interventions_avoided`: (`net_benefit` - `treat_all`)·(1 - p) / p. This is (1 - π)·TNR -
+          π·FNR·(1 - p) / p: untreated negatives are an advantage, and untreated positives are a
+          disadvantage.
 
         Values are null if the group has no rows. If the group has no positives,
         `standardized_net_benefit` is null. If `prevalence` is given and the group lacks a class,
@@ -88,8 +88,8 @@ def decision_curve(
     ------
     RocframeError
         If the table is not a curve table, if a score is outside [0, 1], or if an option is invalid.
-        This error is also raised if a curve has no row with threshold `inf`, or if its last rows
-        are missing and one of the thresholds needs these rows.
+        This error is also raised if a curve has no row with threshold `inf`, or if rows with low
+        thresholds are missing and a value of `thresholds` needs these rows.
 
     See Also
     --------
@@ -99,9 +99,10 @@ def decision_curve(
 
     Notes
     -----
-    The probability threshold p determines the costs. If the scores are calibrated, no other score
-    threshold has a higher expected net benefit at these costs. If they are not calibrated, another
-    score threshold can have a higher net benefit: see `operating_point`.
+    The probability threshold p determines the costs, and rows with `score >= p` are treated. If the
+    scores are calibrated, p is the best threshold of the scores for these costs. If the scores are
+    not calibrated, another threshold of the scores can have a higher net benefit: see
+    `operating_point`.
 
     References
     ----------

@@ -90,10 +90,9 @@ def h_measure(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
-        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
-        without a score counts as a false negative, and a negative without a score as a false
-        positive.
+        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
+        threshold, a positive without a score counts as a false negative, and a negative without a
+        score as a false positive.
 
     Returns
     -------
@@ -109,12 +108,12 @@ def h_measure(
         - `trivial_loss` (Float64) is a mean over the same distribution. For each c, the loss of the
           better trivial classifier is used.
         - `prior_a` and `prior_b` (Float64) are the parameters of the beta distribution.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but
-          not by `weight`.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
+          of rows with a missing value, multiplied by `count` but not by `weight`.
 
-        The H measure and the losses are null if there are no positives or no negatives. Parameters
-        that depend on the prevalence are then null too. `note` (String) is null or `no_rows`,
-        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+        The H measure and the losses are null if there are no positives or no negatives. `prior_a`
+        and `prior_b` are then also null if they depend on the prevalence. `note` (String) is null
+        or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
     Raises
     ------
@@ -131,10 +130,10 @@ def h_measure(
 
     Notes
     -----
-    For each c, a vertex of the convex hull of the ROC curve has the lowest loss. The integrals
-    between the vertices are incomplete beta functions. In contrast to the R package hmeasure,
-    scores are never reversed, and a row is predicted positive if its score is at least the
-    threshold.
+    For each c, a vertex of the convex hull of the ROC curve has the lowest loss. A vertex is the
+    best one in a range of c. The integral of its loss over this range is computed with incomplete
+    beta functions. In contrast to the R package hmeasure, scores are never reversed, and a row is
+    predicted positive if its score is at least the threshold.
 
     References
     ----------

@@ -85,15 +85,16 @@ def iso_lines(
         - `n_optima` (Int64) is the number of rows with the lowest cost. If several rows have the
           lowest cost, the row with the highest threshold is returned.
 
-        If a curve lacks a class, `n_optima` is 0 and the other columns are null. `note` (String) is
-        null, `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+        `note` (String) is null, `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
+        `one_negative`. If a curve lacks a class, `n_optima` is 0, and all columns from `slope` to
+        the two axes are null.
 
     Raises
     ------
     RocframeError
         If the table is not a curve table or a curve lacks some of its rows, if an option is
-        invalid, if an error costs less than a correct prediction, or if lines of equal cost are not
-        straight for this kind.
+        invalid, if an error costs less than a correct prediction, or if the table has another kind
+        of curve than the three values of `kind`.
 
     See Also
     --------
@@ -111,8 +112,9 @@ def iso_lines(
     - n·c_fp / (c_fp + c_fn) in a lift chart of n rows. With equal costs, the line therefore rises
       by n / 2 true positives over the width of the chart.
 
-    In the formulas for gain and lift charts, π must be the prevalence at which the alert rates of
-    the table were computed.
+    The formulas for gain and lift charts are valid if π is also the prevalence at which the alert
+    rates of the table were computed. Otherwise, the slope is computed from the slope in the ROC
+    chart.
 
     References
     ----------

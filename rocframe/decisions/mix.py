@@ -93,9 +93,9 @@ def mix(
         `note` (String).
 
         To obtain the point, predict `score >= threshold_below` for a random proportion `mix`
-        (between 0 and 1) of the cases, and `score >= threshold_above` for the other cases. The
-        rates and counts are expected values. If a vertex of the hull has the given rate, `mix` is 0
-        and both thresholds are the threshold of the vertex.
+        (between 0 and 1) of the rows, and `score >= threshold_above` for the other rows. The rates
+        and counts are expected values. If a vertex of the hull has the given rate, `mix` is 0 and
+        both thresholds are the threshold of the vertex.
 
         The values are null if the curve lacks a class, or if no point of the hull has the rate.
         `note` is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive`, `one_negative`

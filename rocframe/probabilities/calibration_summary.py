@@ -163,9 +163,9 @@ def calibration_summary(
         scores, and `hosmer_lemeshow` has a chi-squared distribution with `hosmer_lemeshow_df`
         degrees of freedom. `spiegelhalter_p` (two-sided) and `hosmer_lemeshow_p` are the p-values.
 
-        `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but not
-        by `weight`. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
-        `one_positive` or `one_negative`.
+        `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and of
+        rows with a missing value, multiplied by `count` but not by `weight`. `note` (String) is
+        null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
         All statistics are null if the group has no rows. `brier_skill`, `cllr`, `cllr_min` and the
         logistic parameters are null if there are no positives or no negatives.

@@ -133,10 +133,9 @@ def auc_test(
         ignore it.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out. The column `n_missing`, if the result has one, is the
-        number of these rows. `"worst"`: only scores may be missing. At every threshold, a positive
-        without a score counts as a false negative, and a negative without a score as a false
-        positive.
+        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
+        threshold, a positive without a score counts as a false negative, and a negative without a
+        score as a false positive.
 
     Returns
     -------
@@ -148,8 +147,8 @@ def auc_test(
         - `statistic` (Float64) is `auc - null` divided by `se`.
         - `se` (Float64) is DeLong's standard error for `"delong"`. For the other methods, `se` is
           the standard deviation of the AUC over all permutations of the labels.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but
-          not by `weight`.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
+          of rows with a missing value, multiplied by `count` but not by `weight`.
         - `test` (String) is the name of the method, or `permutation_exact` if all permutations were
           used.
 
