@@ -393,7 +393,8 @@ def detectable_difference(
           several such areas, it is the one nearest to `null`, or to `auc_b` for two models. If
           `alternative` is `"less"`, `auc` is below `null` or `auc_b`, otherwise above.
         - `difference` is `auc` minus `null` or `auc_b`.
-        - `power` is the power at `auc`; `target` is the required power.
+        - `target` is the required power, and `power` is the power at `auc`. Both are equal except
+          for rounding errors.
         - `se` is the standard error of the estimated difference if the true area is `auc`.
           `se_null` is this standard error if the null hypothesis is true.
 

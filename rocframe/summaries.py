@@ -94,7 +94,8 @@ def summary(
           -log(probability of the true class), with the natural logarithm.
         - `prevalence` is the share of positives.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value, multiplied by `count` but not by `weight`.
+          of rows with a missing value. A row counts `count` times; `weight` has no effect on these
+          numbers.
 
         All statistics are null if the group has no rows.
 

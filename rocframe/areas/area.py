@@ -75,7 +75,7 @@ def area(
     alert_rate : (float, float), default None
         Range of the alert rate, the share of rows that are predicted positive. The range must start
         at 0: `(0, 0.01)` is the 1 % of the rows with the highest scores. For all kinds, the result
-        is the partial area of `auc` with the same option.
+        is the partial area that the function `auc` returns for the same range.
 
     Returns
     -------

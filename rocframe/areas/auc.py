@@ -111,9 +111,9 @@ def auc(
         FPR over this range.
     alert_rate : (float, float), default None
         Range of the alert rate, the share of rows that are predicted positive. The range must start
-        at 0: `(0, 0.01)` is the 1 % of the rows with the highest scores. The partial area is the
-        probability that a random positive is among these rows and has a higher score than a random
-        negative; a tie counts 1/2. See Notes.
+        at 0: `(0, 0.01)` is the 1 % of the rows with the highest scores. With `(0, u)`, the partial
+        area is the probability that a random positive is among the share u of the rows with the
+        highest scores, and has a higher score than a random negative; a tie counts 1/2. See Notes.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
@@ -168,8 +168,8 @@ def auc(
         or `alert_rate`, the areas are named `partial_auc, partial_auc_pessimistic,
         partial_auc_optimistic`. Areas and limits are Float64 in [0, 1]; with `standardize`, areas
         and limits can be below 0 for a model worse than chance. `n_pos`, `n_neg` and `n_missing`
-        (Int64) are the numbers of positives, of negatives, and of rows with a missing value,
-        multiplied by `count` but not by `weight`.
+        (Int64) are the numbers of positives, of negatives, and of rows with a missing value. A row
+        counts `count` times; `weight` has no effect on these numbers.
 
         Areas, the standard error `se` and the limits are null if there are no positives or no
         negatives. `se` and the limits are also null in two other cases:
@@ -183,7 +183,8 @@ def auc(
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, redrawn`. `redrawn:12` means that
-        12 resamples of clusters had no row of one class and were drawn again.
+        12 resamples had no row of one class and were drawn again. This is possible with `cluster`
+        and with `alert_rate`.
 
     Raises
     ------
@@ -204,9 +205,9 @@ def auc(
     because the lowest score in the range depends on the data of both classes. Resamples for the
     local AUC are drawn from both classes together.
 
-    Except for the local AUC, each resample has as many rows of each class as the data. With
-    `cluster`, each resample consists of as many clusters as the data. The p-quantile of n
-    replicates in increasing order is the replicate at position p·(n + 1), counted from 1 and
+    Each resample has as many rows of each class as the data or, for the local AUC, as many rows in
+    total. With `cluster`, each resample consists of as many clusters as the data. The p-quantile of
+    n replicates in increasing order is the replicate at position p·(n + 1), counted from 1 and
     interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the placement values of
     the rows. The placement value of a row is the share of rows of the other class that are ranked
     correctly relative to this row.

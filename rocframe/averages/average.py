@@ -102,9 +102,10 @@ def average(
           only falls with the threshold.
         - `"threshold"`: the means of x and y at given thresholds, from the counts of
           `score >= threshold` of each curve.
-        - `"pooled"`: one curve from the rows of all curves.
+        - `"pooled"`: one curve from the predictions of all curves together.
 
-        The methods for curves of classes compute no confidence limits:
+        These methods are for curves of one class against all others (see `one_vs_rest`). They
+        compute no confidence limits:
 
         - `"macro"`: the vertical mean with equal weights.
         - `"weighted"`: the vertical mean, with each class weighted by its number of positives.
@@ -180,9 +181,9 @@ def average(
         The group columns without `over`; `side` (String, `left` or `right`) if there are two rows
         per value; the two axes; for each averaged axis, columns with its name and the suffixes
         `_sd`, `_se`, `_lower` and `_upper`; then `ci_level, n_curves, threshold_mean, threshold_sd,
-        note`. All columns are Float64, except `n_curves` (Int64, the number of curves that have a
-        value at this point) and `note` (String). Rows are sorted by group, then by rising value of
-        the fixed metric or by falling threshold.
+        note`. The axes and all columns right of them are Float64, except `n_curves` (Int64, the
+        number of curves that reach this point) and `note` (String). Rows are sorted by group, then
+        by rising value of the fixed metric or by falling threshold.
 
         `threshold_mean` is the mean of one threshold per curve. For a fixed `fpr` or `alert_rate`,
         the threshold of a curve is the lowest threshold whose rate does not exceed the value. For a
@@ -201,8 +202,8 @@ def average(
         - `left_out:1 (7)`: one curve, with the value 7 of `over`, lacks a class and is excluded.
         - `lacks_rows:1 (3)`: one curve, with the value 3 of `over`, lacks rows and has no value at
           this point.
-        - `fewer:precision (3)`: at this point, only three curves, fewer than `n_curves`, have a
-          precision.
+        - `fewer:precision (3)`: the precision is undefined for some of the `n_curves` curves. Its
+          mean is over the other 3 curves.
 
         For tables of `calibration`, the fixed axis is `score_mean` and the averaged axis is
         `event_rate`. `threshold_mean` is equal to `score_mean`.
@@ -254,9 +255,10 @@ def average(
     The p-quantile of n bootstrap means in increasing order is the mean at position p·(n + 1),
     counted from 1 and interpolated linearly.
 
-    If the row with the lowest threshold of a curve has true negatives, rows with lower thresholds
-    are missing, because of a filter or of `curve(thresholds=...)`. The curve has no value at points
-    that need these rows. Metrics that both rise and fall, such as accuracy, need all rows.
+    At the lowest threshold of a complete curve, all rows are predicted positive, so there are no
+    true negatives. If there are true negatives, rows with lower thresholds are missing, because of
+    a filter or of `curve(thresholds=...)`. The curve has no value at points that need these rows.
+    Metrics that both rise and fall, such as accuracy, need all rows.
 
     A curve with unscored positives (`missing="worst"`) ends at a TPR below 1. The curve has no
     value at a higher TPR.
@@ -269,7 +271,7 @@ def average(
     `"threshold"` and `"pooled"` require curves with a row for each distinct score. A curve from
     `curve(thresholds=...)` lacks rows. Missing rows are detected if the row with the lowest
     threshold has true negatives, or if two neighboring rows of a curve without weights have the
-    same counts.
+    same counts, so that one of their thresholds is not a score.
 
     - If missing rows are detected, the curve has values only at its own thresholds. The curve can
       be pooled only with curves that have the same thresholds.

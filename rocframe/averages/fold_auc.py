@@ -128,7 +128,7 @@ def fold_auc(
         - `n_curves` (Int64) is the number of folds with both classes.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
           of rows with a missing value, in all folds together.
-        - `ci_method` and `note` are String, all other columns Float64.
+        - `ci_method` and `note` are String. The columns whose types are not stated are Float64.
         - `note` is null, or the first of these values that applies: `no_rows, no_positives,
           no_negatives, one_positive, one_negative, zero_variance`. If folds are excluded, their
           number and names follow: `left_out:1 (3)` means that one fold is excluded, the fold 3.

@@ -68,8 +68,8 @@ def chart(
     with bars in both directions if both axes were averaged. A legend below the chart states the
     confidence level. The chart of an average can be layered over the chart of the single curves:
     `curves.roc.chart(detail="fold") + mean.roc.chart()`. For averages of several metrics, each
-    metric has a color, or a panel if other groups have colors. The group column of the metrics is
-    named `metric`.
+    metric has a color, or a panel if other groups have colors. In `color` and `facet`, the name of
+    the metrics is `"metric"`.
 
     Tables of `band` become a line with a band per group. Tables of `at` become points, with a shape
     for each condition, such as a value of `fpr=`. Both can be layered over curves. If several
@@ -87,9 +87,9 @@ def chart(
     - Bars above and below the chart show the scores of the positives and of the negatives. With
       `scores`, the bars show the distribution of the scores. Otherwise, there is a bar at the mean
       score of each bin. The length of the bar is proportional to the number of rows of the class:
-      `n * event_rate` or `n * (1 - event_rate)`. The longest bars of both classes have the same
-      length. The bars are not drawn if `y_domain` is given, or if a panel has more than eight
-      curves.
+      `n * event_rate` or `n * (1 - event_rate)`. Each class has its own scale, so that the longest
+      bars of both classes have the same length. The bars are not drawn if `y_domain` is given, or
+      if a panel has more than eight curves.
 
     Tables of `combine` become a panel per pair of models. Each operator has a rectangle of all
     possible points, the expected point of independent decisions, and the measured point. Tables of
@@ -148,11 +148,10 @@ def chart(
         line is the quantile function of the score.
     y : str or sequence of str, default None
         Metric or count on the y axis. With `x="threshold"`, several metrics are possible. Each
-        metric has a color, or a panel if other groups have colors. The group column of the metrics
-        is named `metric`.
-        For tables of `decision_intervals`, `y="difference"` draws the differences to the baseline.
-        For tables of `murphy_curve`, `y` is `"elementary_score"` (the default), `"miscalibration"`
-        or `"discrimination"`.
+        metric has a color, or a panel if other groups have colors. In `color` and `facet`, the name
+        of the metrics is `"metric"`. For tables of `decision_intervals`, `y="difference"` draws the
+        differences to the baseline. For tables of `murphy_curve`, `y` is `"elementary_score"` (the
+        default), `"miscalibration"` or `"discrimination"`.
     color : str or None, optional
         Group column with a color for each of its values; None for one color. By default, `model` if
         that is a group column, else the first group column that `facet` and `detail` do not name. A
@@ -221,8 +220,8 @@ def chart(
         curves.
     lines : bool, default False
         Draw a thin line for each threshold of a cost curve. The line is the expected cost of this
-        threshold as a function of the probability cost on the x axis. The cost curve is the lower
-        envelope of these lines.
+        threshold as a function of the x axis, the probability cost (see `cost_curve`). The cost
+        curve is the lower envelope of these lines.
     scores : DataFrame, default None
         For tables of `calibration`: the curve table of the same predictions. The bars above and
         below the chart then show the distribution of the scores. There is a bar for each distinct

@@ -105,8 +105,8 @@ def chain(
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
         their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the rows of the other models for this instance are also left out. They
-        are counted in `note` and are not an error.
+        model is left out, the rows of the other models for this instance are also left out. These
+        other rows are counted in `note`. They raise no error, also with `unmatched="raise"`.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
         labels that are not Boolean or 0/1.
@@ -141,14 +141,15 @@ def chain(
 
         `fpr_alone` and `tpr_alone` (Float64) are the rates of the model alone, and `threshold`
         (Float64) is the threshold of the model. For decisions, `threshold` is null. `n_pos` and
-        `n_neg` (Int64) are the numbers of positives and negatives, multiplied by `count` but not by
-        `weight`.
+        `n_neg` (Int64) are the numbers of positives and negatives. A row counts `count` times;
+        `weight` has no effect on these numbers.
 
         A rate is null if its class has no rows. If the table given as `threshold=` has no threshold
         for a model in the group, this model is added in one of the last stages. All rates and
         counts of these stages are null. `note` (String) is null, or the first of these values that
         applies: `no_rows, no_positives, no_negatives, one_positive, one_negative`, `no_solution` if
-        a threshold is missing, or `unmatched:3` if 3 rows were left out.
+        a threshold is missing, or `unmatched:3` if 3 rows without a matching row of another model
+        were left out.
 
     Raises
     ------

@@ -99,8 +99,8 @@ def combine(
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
         their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the row of the other model for this instance is also left out. The row of
-        the other model is counted in `note`, and never raises an error.
+        model is left out, the row of the other model for this instance is also left out. This other
+        row is counted in `note`. It raises no error, also with `unmatched="raise"`.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
         labels that are not Boolean or 0/1.
@@ -140,14 +140,14 @@ def combine(
           that both scored.
         - `threshold_a` and `threshold_b` (Float64) are the thresholds of the two models. They are
           null if the models have decisions instead of scores.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives, multiplied by
-          `count` but not by `weight`.
+        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives. A row counts
+          `count` times; `weight` has no effect on these numbers.
 
         A rate is null if its class has no rows. If the table given as `threshold=` has no threshold
         for a model in the group, all rates and counts are null. `note` (String) is null, or the
         first of these values that applies: `no_rows, no_positives, no_negatives, one_positive,
-        one_negative`, `no_solution` if a threshold is missing, or `unmatched:3` if 3 rows were left
-        out.
+        one_negative`, `no_solution` if a threshold is missing, or `unmatched:3` if 3 rows without a
+        matching row of another model were left out.
 
     Raises
     ------

@@ -92,10 +92,11 @@ def compare(
 ) -> FrameT:
     """Compare the AUC, or another metric, of each pair of models in each group.
 
-    The test is paired if the models scored the same rows. A paired test has more power than a
-    comparison of the confidence intervals of the two models. In a long table, which has a row for
-    each instance and model, `id` identifies the rows of the same instance. If each model has a
-    score column, `id` is not needed.
+    The default tests are paired: both models scored the same rows. A paired test has more power
+    than a comparison of the confidence intervals of the two models. For models that scored
+    different rows, pass an unpaired `method`. In a long table, which has a row for each instance
+    and model, `id` identifies the rows of the same instance. If each model has a score column, `id`
+    is not needed.
 
     Parameters
     ----------
@@ -122,9 +123,9 @@ def compare(
         compared.
     metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
         Metric of the models. `"auc"`: the AUC. If `fpr` or `tpr` is a range, the metric is the
-        partial area. If `fpr` or `tpr` is a number, the metric is the other rate at this number.
-        `"average_precision"`: the average precision. `"brier"` and `"log_loss"`: the mean of a
-        loss, for which scores must be probabilities.
+        partial area. If `fpr` is a number, the metric is the TPR at this FPR. If `tpr` is a number,
+        the metric is the FPR at this TPR. `"average_precision"`: the average precision. `"brier"`
+        and `"log_loss"`: the mean of a loss, for which scores must be probabilities.
     method : str, optional
         Test of the difference. By default `"delong"` for areas, `"t_test"` for losses and
         `"bootstrap"` for average precision.
@@ -136,7 +137,8 @@ def compare(
         - `"t_test"`, for losses: a paired t test of the losses of the rows.
         - `"t_test_unpaired"`, for losses of models that scored different rows: Welch's t test.
         - `"bootstrap"`, for all metrics: a z test with the variance over resamples. Both models
-          have the same resamples. For areas and rates, the resamples are stratified by class.
+          have the same resamples. For areas and rates, each resample has as many rows of each class
+          as the data. With `cluster`, complete clusters are drawn.
         - `"permutation"`, for areas: a permutation test. In each permutation, the two ranks of a
           row are exchanged between the models with probability 1/2.
         - `"venkatraman"`: a test of the complete curves with the same permutations. Curves can
@@ -173,8 +175,8 @@ def compare(
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
         their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the row of the other model for this instance is also left out. The row of
-        the other model is counted in `note`, and never raises an error.
+        model is left out, the row of the other model for this instance is also left out. This other
+        row is counted in `note`. It raises no error, also with `unmatched="raise"`.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     n_perm : int, default 2000
@@ -238,7 +240,8 @@ def compare(
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance`; `redrawn:3` if 3 resamples lacked
-        a class and were drawn again; `unmatched:3` if 3 rows were left out.
+        a class and were drawn again; `unmatched:3` if 3 rows without a matching row of another
+        model were left out.
 
     Raises
     ------

@@ -116,8 +116,8 @@ def contrast(
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
         their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the rows of the other models for this instance are also left out. They
-        are counted in `note` and are not an error.
+        model is left out, the rows of the other models for this instance are also left out. These
+        other rows are counted in `note`. They raise no error, also with `unmatched="raise"`.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
@@ -154,7 +154,7 @@ def contrast(
         - `test` (String) is `delong`.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           no_positives, no_negatives, one_positive, one_negative, zero_variance`, or `unmatched:3`
-          if 3 rows were left out.
+          if 3 rows without a matching row of another model were left out.
 
     Raises
     ------

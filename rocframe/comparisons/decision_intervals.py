@@ -94,9 +94,10 @@ def decision_intervals(
     to the curve of another model at the same point. All models of a group are evaluated on the same
     resamples, so that the intervals of differences account for the correlation of the models.
 
-    Several models are passed as several score columns, or as the rows of a long table with `id`.
-    With one score column and without `id`, each group has one model. If the table then has the
-    column that `between` names, this column must be in `by`.
+    Several models are passed as several score columns, or as the rows of a long table with `id`. In
+    a long table, the column `between` contains the name of the model. With one score column and
+    without `id`, each group has one model. If such a table has the column `between`, pass it in
+    `by`, so that each model is a separate group.
 
     Parameters
     ----------
@@ -135,8 +136,8 @@ def decision_intervals(
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
         their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the rows of the other models for this instance are also left out. They
-        are counted in `note` and are not an error.
+        model is left out, the rows of the other models for this instance are also left out. These
+        other rows are counted in `note`. They raise no error, also with `unmatched="raise"`.
     ci : {"bootstrap", "bootstrap_basic"} or None, optional
         Method of the intervals. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`:
         quantiles of the resamples, reflected at the estimate: 2·estimate - quantile. None: no
@@ -190,11 +191,11 @@ def decision_intervals(
 
         All other numbers are Float64.
 
-        Limits and standard errors are null without `ci`, if a class has fewer than two rows or
+        Limits and standard errors are null if `ci` is None, if a class has fewer than two rows or
         clusters, or if all resamples have the same value. `note` (String) is null, or the first of
-        these values that applies: `no_rows, no_positives, no_negatives, one_positive,
-        one_negative, zero_variance`; `redrawn:12` if 12 resamples had no row of one class and were
-        drawn again; `unmatched:3` if 3 rows were left out.
+        these values that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
+        zero_variance`; `redrawn:12` if 12 resamples had no row of one class and were drawn again;
+        `unmatched:3` if 3 rows without a matching row of another model were left out.
 
     Raises
     ------

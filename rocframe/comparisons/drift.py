@@ -208,10 +208,11 @@ def drift(
     The test assumes that the rows of different windows are independent. This is not the case if the
     same users occur in several windows, or if windows share rows. Windows that overlap are
     therefore not tested against each other. With `windows(closed="both")`, rows exactly at the end
-    of a window are also in the next window. Such windows are tested, and the test treats the shared
-    rows as independent. If windows share rows, the true variance of the difference is smaller than
-    the variance in the test. The p-values are then too large, and the intervals too wide. Rows with
-    a null in `over` are one window, which is never the reference of `"first"` and `"previous"`.
+    of a window are also in the next window. Windows that share only such rows are not called
+    overlapping. They are tested, and the test treats the shared rows as independent. If windows
+    share rows, the true variance of the difference is smaller than the variance in the test. The
+    p-values are then too large, and the intervals too wide. Rows with a null in `over` are one
+    window, which is never the reference of `"first"` and `"previous"`.
 
     With `reference="first"` or a given window, all tests depend on the estimate of the same
     reference. A reference with few rows has a wide interval, and tests against this reference have

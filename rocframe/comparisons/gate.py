@@ -131,8 +131,8 @@ def gate(
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
         their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the row of the other model for this instance is also left out. The row of
-        the other model is counted in `note`, and never raises an error.
+        model is left out, the row of the other model for this instance is also left out. This other
+        row is counted in `note`. It raises no error, also with `unmatched="raise"`.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
@@ -200,7 +200,7 @@ def gate(
           `margin` is above 0.
         - `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance`.
         - `redrawn:3`: 3 resamples lacked a class and were drawn again.
-        - `unmatched:3`: 3 rows were left out.
+        - `unmatched:3`: 3 rows without a matching row of the other model were left out.
 
     Raises
     ------
@@ -224,10 +224,10 @@ def gate(
     `level` must be above 0.5. With a lower level, a group could pass without evidence of
     non-inferiority. The test assumes that the rows or the clusters are independent, and that the
     models were fitted on other data. The limits of `"newcombe"` and `"newcombe_unpaired"` depend on
-    a normal quantile z. The test determines the smallest z for which a limit of the deterioration
-    is equal to `margin`. If the deterioration is at most `margin`, the upper limit is used, and the
-    p-value is Φ(-z). Otherwise, the lower limit is used, and the p-value is Φ(z). Φ is the
-    distribution function of the standard normal distribution.
+    a normal quantile z. If the deterioration is at most `margin`, the test determines the smallest
+    z for which the upper limit is equal to `margin`, and the p-value is Φ(-z). Otherwise, the test
+    determines the smallest z for which the lower limit is equal to `margin`, and the p-value is
+    Φ(z). Φ is the distribution function of the standard normal distribution.
 
     For losses and average precision, the probability that a bad group passes can be higher than
     1 - `level`. In simulations with `level=0.95` and 20 groups of 100 rows, the new model was worse

@@ -74,7 +74,8 @@ def hull_shares(
     """Compute the share of bootstrap resamples in which each model is on the common convex hull.
 
     A model is on the hull if one of its thresholds is a vertex of the convex hull of the ROC curves
-    of all models. This threshold is optimal for some costs. A model with a share near 0 is probably
+    of all models. The two ends of the curves do not count, because all models have them. A
+    threshold that is a vertex is optimal for some costs. A model with a share near 0 is probably
     not the best model for any costs.
 
     Parameters
@@ -102,8 +103,8 @@ def hull_shares(
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
         their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the rows of the other models for this instance are also left out. They
-        are counted in `note` and are not an error.
+        model is left out, the rows of the other models for this instance are also left out. These
+        other rows are counted in `note`. They raise no error, also with `unmatched="raise"`.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
@@ -138,14 +139,14 @@ def hull_shares(
           the common hull. If a class has fewer than two rows or clusters, the share is null.
         - `n_vertices` (Int64) is the number of vertices of the model on the common hull of the
           data, without resampling; null if a class has no rows. Thresholds at which none or all of
-          the scored rows are predicted positive are not counted, because they are vertices for all
-          models. A vertex of several models is counted for each of these models.
+          the scored rows are predicted positive are not counted. A vertex of several models is
+          counted for each of these models.
         - `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of positives, of negatives, and of
           resamples.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           no_positives, no_negatives, one_positive, one_negative, redrawn, unmatched`. `redrawn:12`
-          means that 12 resamples had no row of one class and were drawn again. `unmatched:3` means
-          that 3 rows were left out by `unmatched="drop"`.
+          means that 12 resamples of clusters had no row of one class and were drawn again.
+          `unmatched:3` means that 3 rows without a matching row of another model were left out.
 
     Raises
     ------
@@ -166,8 +167,9 @@ def hull_shares(
 
     Notes
     -----
-    Each resample has as many rows of each class as the data. With `cluster`, complete clusters are
-    drawn. The random error of a share p has the standard deviation √(p(1 - p)/n_boot).
+    Without `cluster`, each resample has as many rows of each class as the data. With `cluster`,
+    complete clusters are drawn. The random error of a share p has the standard deviation √(p(1 -
+    p)/n_boot).
 
     Models with equal curves have equal shares. The share is not the probability that the model is
     best: several models can be on the hull of the same resample, and a model is on the hull even if

@@ -37,10 +37,9 @@ def compress(
 ) -> FrameT:
     """Merge predictions with equal label and score into one row with a count.
 
-    The result is a smaller table of predictions. With `count="count"`, functions return the same
-    results for this table as for the original rows. Without `resolution` and `max_envelope`, no
-    information about the scores is lost. With one of these options, scores are rounded down, so
-    that the table becomes small.
+    The result is a smaller table of predictions, which other functions accept with `count="count"`.
+    They return the same results as for the original rows, unless scores are rounded. With
+    `resolution` or `max_envelope`, scores are rounded down, so that the table becomes much smaller.
 
     Parameters
     ----------
@@ -63,11 +62,11 @@ def compress(
         must be above 2**-1000 and below 2**900 or, with `relative=True`, above 2**-52 and below 1.
         None: scores are not rounded.
     relative : bool, default False
-        If True, the step of the rounding is proportional to the size of the score: it is
-        `resolution` times the absolute score, after both are rounded down to a power of two. For
-        example, `resolution=0.01, relative=True` changes a score by at most 1 % of its value. Use
-        this option for small probabilities and other scores of very different sizes. This option is
-        not available for several scores.
+        If True, higher absolute scores are rounded to larger steps. The step is the product of two
+        powers of two: `resolution` and the absolute score are each rounded down to a power of two.
+        For example, `resolution=0.01, relative=True` changes a score by at most 1 % of its value.
+        Use this option for small probabilities and other scores of very different sizes. This
+        option is not available for several scores.
     max_envelope : float, default None
         A number above 0 and below 1. Find the coarsest resolution for which `auc_optimistic -
         auc_pessimistic` is at most this number. Each group has its own resolution. If

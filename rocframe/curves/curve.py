@@ -78,8 +78,9 @@ def curve(
 
     Each row of the result has the confusion matrix of one threshold: predictions with `score >=
     threshold` are predicted positive. Tied scores share a row. The first row of a group has the
-    threshold `inf`. In this row, no prediction is predicted positive. If there are scores of `inf`,
-    the second row also has the threshold `inf`, and these scores are predicted positive.
+    threshold `inf`. In this row, nothing is predicted positive, not even a score of `inf`. If there
+    are scores of `inf`, the second row also has the threshold `inf`, and these scores are predicted
+    positive.
 
     Parameters
     ----------
@@ -119,12 +120,12 @@ def curve(
         Column or expression with the importance of a row, finite and >= 0.
     benefit : str or Expr, default None
         Column or expression with the benefit of predicting a positive row as positive. Benefits
-        must be finite and >= 0. Values of negatives are not used. See Notes. By default, 1 if
-        `cost` is given. Cannot be combined with `weight`.
+        must be finite and >= 0. The values in rows of the negative class are not used. See Notes.
+        By default, 1 if `cost` is given. Cannot be combined with `weight`.
     cost : str or Expr, default None
         Column or expression with the cost of predicting a negative row as positive. Costs must be
-        finite and >= 0. Values of positives are not used. See Notes. By default, 1 if `benefit` is
-        given. Cannot be combined with `weight`.
+        finite and >= 0. The values in rows of the positive class are not used. See Notes. By
+        default, 1 if `benefit` is given. Cannot be combined with `weight`.
     count : str, Expr or None, optional
         Column or expression with the number of identical rows that a row represents. The results
         are the same as if the row were repeated that many times. If the table has a column named
@@ -186,9 +187,11 @@ def curve(
     Aliases: `recall`, `sensitivity` and `hit_rate` for `tpr`; `fall_out` for `fpr`; `specificity`
     for `tnr`; `miss_rate` for `fnr`; `ppv` for `precision`; `rpp` and `yrate` for `alert_rate`.
 
-    The metric `skill` assumes that a false positive and a false negative have the same cost. For
-    other costs, set `benefit` to the cost of a false negative and `cost` to the cost of a false
-    positive, such as `benefit=pl.lit(5)`.
+    `rnp` is the share of rows that are predicted negative. `skill` is 1 - (fp + fn) / min(tp + fn,
+    fp + tn), the share of errors that is avoided, compared with the best constant prediction. A
+    false positive and a false negative have the same cost. For other costs, set `benefit` to the
+    cost of a false negative, which a true positive avoids, and `cost` to the cost of a false
+    positive. For example, pass `benefit=pl.lit(5)`.
 
     With `benefit` and `cost`, the curve is the result of Fawcett's (2004) algorithm 6: `tp` and
     `fn` are sums of benefits instead of numbers of positives, and `fp` and `tn` are sums of costs

@@ -92,7 +92,8 @@ def confusion_matrix(
           1 - `fpr` and 1 - `tpr`.
         - `tp, fp, fn, tn` are Int64, or Float64 if rows are weighted.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value, multiplied by `count` but not by `weight`.
+          of rows with a missing value. A row counts `count` times; `weight` has no effect on these
+          numbers.
 
         A rate is null if its class has no rows; `auc` and `below_chance` are then null too. `note`
         (String) is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or

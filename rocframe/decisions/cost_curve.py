@@ -97,8 +97,8 @@ def cost_curve(
         Costs, rates and the threshold are null if a curve lacks a class. `note` (String) is null or
         `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`. With `across`,
         curves that lack a class are left out if another curve of the group has both classes. If
-        several curves have the lowest cost, the column `across` contains the first of their names
-        in sort order.
+        several curves have the lowest cost, the last column contains the first of their names in
+        sort order.
 
     Raises
     ------

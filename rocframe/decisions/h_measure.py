@@ -109,7 +109,8 @@ def h_measure(
           better trivial classifier is used.
         - `prior_a` and `prior_b` (Float64) are the parameters of the beta distribution.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value, multiplied by `count` but not by `weight`.
+          of rows with a missing value. A row counts `count` times; `weight` has no effect on these
+          numbers.
 
         The H measure and the losses are null if there are no positives or no negatives. `prior_a`
         and `prior_b` are then also null if they depend on the prevalence. `note` (String) is null

@@ -300,15 +300,15 @@ def draw_decisions(
         only on the seed and on the text of this value. All rows of a case therefore have the same
         draw.
     seed : int
-        Seed of the random draw, an integer >= 0. With another seed, other cases are drawn.
+        Seed of the random draw, an integer >= 0. With another seed, other cases have the lower
+        threshold.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The predictions with a last column `decision` (Boolean). Each case is drawn with the
-        probability `mix`. The decision of a drawn case is `score >= threshold_below`, and the
-        decision of all other cases is `score >= threshold_above`. `mix`, `threshold_below` and
-        `threshold_above` are columns of `points`.
+        The predictions with a last column `decision` (Boolean). For each case, the threshold is
+        `threshold_below` with the probability `mix`, and otherwise `threshold_above`. The decision
+        is `score >=` this threshold. These three names are columns of `points`.
 
         If the points are a table of `mix(across="model")`, the predictions must have a column
         `model`, and one row per case and model. A case is decided by one model; `decision` is null

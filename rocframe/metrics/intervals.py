@@ -278,9 +278,11 @@ def intervals(
     influence values of the rows (infinitesimal jackknife). The influence value of a row is the
     derivative of the metric with respect to the weight of the row.
 
-    KS is the supremum over thresholds of D = TPR - FPR. D* is the same difference in a resample.
-    The lower limit of `"bootstrap_supremum"` is KS minus the (1 + level) / 2 quantile of sup
-    (D* - D). The upper limit is the (1 + level) / 2 quantile of sup (2·D - D*).
+    KS is the largest value of D = TPR - FPR over all thresholds. D* is the same difference in a
+    resample. For `"bootstrap_supremum"`, each resample gives two numbers: the largest value of D* -
+    D and the largest value of 2·D - D* over all thresholds. The lower limit is KS minus the (1 +
+    level) / 2 quantile of the first number. The upper limit is the (1 + level) / 2 quantile of the
+    second number.
 
     The same data determine the threshold of a rule and the metrics at this threshold. The estimates
     of these metrics are therefore optimistic. The intervals do not correct this bias.

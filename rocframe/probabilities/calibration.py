@@ -136,9 +136,9 @@ def calibration(
         For `"loess"`: 1 for local lines, as in R's `lowess`. 2 for local parabolas, as in R's
         `loess`, whose default span is 0.75.
     bandwidth : float, default None
-        For `"kernel"`: the standard deviation of the normal kernel. By default, the smooth
-        calibration error of the group (Błasiok and Nakkiran 2023), or 0.001 if this error is
-        smaller.
+        For `"kernel"`: the standard deviation of the normal kernel. By default, the bandwidth is
+        equal to the smooth calibration error of the group (`smooth_ece` of `calibration_summary`),
+        as Błasiok and Nakkiran (2023) propose, but at least 0.001.
     consistency : bool, default False
         If True, the result also has two consistency limits. If the scores are calibrated, the event
         rate is between these limits with the probability `level`.

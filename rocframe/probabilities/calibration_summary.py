@@ -89,10 +89,9 @@ def calibration_summary(
     bins : int, default 10
         Number of bins.
     n_fitted : int, default 0
-        Number of parameters of the model that were fitted to the rows of a group. This number is
-        subtracted from the degrees of freedom of the Hosmer-Lemeshow test. Pass 0 for rows that
-        were not used to fit the model. For rows that were used to fit a logistic regression,
-        usually pass 2.
+        Number that is subtracted from the number of bins, to obtain the degrees of freedom of the
+        Hosmer-Lemeshow test. Pass 0 for rows that were not used to fit the model. For the training
+        rows of a logistic regression, 2 is usual, whatever its number of coefficients.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
         labels that are not Boolean or 0/1.
@@ -164,8 +163,9 @@ def calibration_summary(
         degrees of freedom. `spiegelhalter_p` (two-sided) and `hosmer_lemeshow_p` are the p-values.
 
         `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and of
-        rows with a missing value, multiplied by `count` but not by `weight`. `note` (String) is
-        null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+        rows with a missing value. A row counts `count` times; `weight` has no effect on these
+        numbers. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
+        `one_positive` or `one_negative`.
 
         All statistics are null if the group has no rows. `brier_skill`, `cllr`, `cllr_min` and the
         logistic parameters are null if there are no positives or no negatives.

@@ -158,8 +158,9 @@ def curve_from_calibration(
 
     If the calibration table was computed with weights, its event rates are weighted, but `n` is the
     number of rows. Then n·event_rate is usually not an integer. Convert `n` to Float64 first:
-    `table.with_columns(pl.col("n").cast(pl.Float64))`. The counts are approximate. To get exact
-    sums of weights, replace `n` by the sum of weights of each bin.
+    `table.with_columns(pl.col("n").cast(pl.Float64))`. The counts are then approximate, because `n`
+    is not the sum of weights. To get exact sums of weights, replace `n` by the sum of weights of
+    each bin.
 
     References
     ----------

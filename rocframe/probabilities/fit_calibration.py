@@ -142,7 +142,7 @@ def fit_calibration(
         - `n_folds` (Int64) is the number of other folds of the group; null without `over`.
         - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives on which the
           function is fitted. `n_missing` (Int64) is the number of rows that were left out because a
-          value is missing. All three are multiplied by `count` but not by `weight`.
+          value is missing. A row counts `count` times; `weight` has no effect on these numbers.
 
         If no function can be fitted to a group, the group has one row, in which `score`,
         `probability` and the parameters are null. `note` (String) is null, or the reason:

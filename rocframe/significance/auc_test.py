@@ -148,7 +148,8 @@ def auc_test(
         - `se` (Float64) is DeLong's standard error for `"delong"`. For the other methods, `se` is
           the standard deviation of the AUC over all permutations of the labels.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value, multiplied by `count` but not by `weight`.
+          of rows with a missing value. A row counts `count` times; `weight` has no effect on these
+          numbers.
         - `test` (String) is the name of the method, or `permutation_exact` if all permutations were
           used.
 
@@ -192,12 +193,12 @@ def auc_test(
     the observed AUC.
 
     `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. In this function, a random
-    classifier is a random order of the rows with as many ties as the scores. Forman (2002) instead
-    compares the best classifier with simple classifiers that are generated at random.
-    `auc_by_chance` is exact if all permutations were enumerated. Otherwise, the AUC of a random
-    classifier is assumed to be normal with the standard deviation `se`, and limited to values from
-    0 to 1. If the scores of the models are positively correlated, the largest AUC by chance is
-    smaller than for independent scores, and `p_best` is too large (conservative).
+    classifier has the same scores as the data in a random order, and therefore the same ties.
+    Forman (2002) instead compares the best classifier with simple classifiers that are generated at
+    random. `auc_by_chance` is exact if all permutations were enumerated. Otherwise, the AUC of a
+    random classifier is assumed to be normal with the standard deviation `se`, and limited to
+    values from 0 to 1. If the scores of the models are positively correlated, the largest AUC by
+    chance is smaller than for independent scores, and `p_best` is too large (conservative).
 
     References
     ----------

@@ -71,10 +71,10 @@ def dashboard(
     Metrics that combine both classes depend on the prevalence, and expected costs also depend on
     the ratio of the costs; counts do not change. In the ROC panel, a ring and a label mark the
     point with the lowest expected cost among the points of all shown curves. A line shows all
-    points with this expected cost. A click in the legend selects curves; a list selects the curves
-    of one color. The panels of the scores and of the confusion matrix show the first selected
-    curve. If some scores are outside [0, 1], the panel of event rates also shows only the first
-    selected curve, because scores of different scales have no common axis.
+    points with this expected cost. To select curves, click entries of the legend, or select one of
+    the colors in a list. The panels of the scores and of the confusion matrix show the first
+    selected curve. If some scores are outside [0, 1], the panel of event rates also shows only the
+    first selected curve, because scores of different scales have no common axis.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def dashboard(
         computed. If the table was computed without this option, each curve has its own prevalence.
     costs : mapping of str to float, default None
         Initial costs of both errors, such as {"fp": 1, "fn": 5}. By default, each error costs 1.
-        The list in the dashboard changes only the cost of a false positive.
+        The list of cost ratios in the dashboard changes only the cost of a false positive.
     calibration : DataFrame, default None
         Table of `calibration` for the same groups. The panel of event rates then shows this table,
         with confidence limits, instead of 20 bins of the score. Groups without rows in this table
