@@ -77,13 +77,14 @@ def power(
     variance : str, optional
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
         is exact for exponential scores and a good approximation for many other scores.
-        `"obuchowski"` is for normal scores that are given as ratings. The variance of
-        `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
-        and smaller for areas near 0.5 and near 1.
+        `"obuchowski"` is for ratings, such as 1 to 5, of an underlying score with a normal
+        distribution in each class. The variance of `"obuchowski"` is larger than the variance of
+        the default for areas from about 0.7 to 0.95, and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
-        in DeLong's tests (`auc_test`, `compare`). `"null"`: the area under the null hypothesis, as
-        in published formulas and in the permutation and Mann-Whitney tests against chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the area `auc`, as
+        in DeLong's tests (`auc_test`, `compare`). `"null"`: the area that the null hypothesis
+        assumes, as in published formulas and in the permutation and Mann-Whitney tests against
+        chance.
 
     Returns
     -------
@@ -111,9 +112,10 @@ def power(
     Notes
     -----
     The estimated area is assumed to be normally distributed. This approximation is poor for areas
-    near 1 and for fewer than 10 rows of a class. With `se_at="estimate"`, the result does not
-    depend on which of the two models is `auc_b`. Rows are assumed to be independent. Several rows
-    of one person contain less information than rows of different persons.
+    near 1 and for fewer than 10 rows of a class. In a two-sided test of two models with
+    `se_at="estimate"`, `auc` and `auc_b` can be exchanged: the power is the same. Rows are assumed
+    to be independent. Several rows of one person contain less information than rows of different
+    persons.
 
     References
     ----------
@@ -206,13 +208,14 @@ def sample_size(
     variance : str, optional
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
         is exact for exponential scores and a good approximation for many other scores.
-        `"obuchowski"` is for normal scores that are given as ratings. The variance of
-        `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
-        and smaller for areas near 0.5 and near 1.
+        `"obuchowski"` is for ratings, such as 1 to 5, of an underlying score with a normal
+        distribution in each class. The variance of `"obuchowski"` is larger than the variance of
+        the default for areas from about 0.7 to 0.95, and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
-        in DeLong's tests (`auc_test`, `compare`). `"null"`: the area under the null hypothesis, as
-        in published formulas and in the permutation and Mann-Whitney tests against chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the area `auc`, as
+        in DeLong's tests (`auc_test`, `compare`). `"null"`: the area that the null hypothesis
+        assumes, as in published formulas and in the permutation and Mann-Whitney tests against
+        chance.
 
     Returns
     -------
@@ -222,7 +225,8 @@ def sample_size(
         values passed.
 
         - `n_neg` (Int64) is `ratio * n_pos`, rounded up. `n_pos` (Int64) is the smallest number of
-          positives for which the test has the required power. Both are at least 10.
+          positives for which the test has the required power and both classes have at least 10
+          rows.
         - `power` (Float64) is the power with these rows; `target` is the required power.
         - `se` is the standard error of the estimated difference if the areas are as assumed;
           `se_null` is this standard error if the null hypothesis is true.
@@ -243,9 +247,9 @@ def sample_size(
     -----
     The estimated area is assumed to be normally distributed. This approximation is poor for areas
     near 1 and for fewer than 10 rows of a class, so the result has at least 10 rows of each class.
-    With `se_at="estimate"` the result does not depend on which of the two models is `auc_b`. Rows
-    are assumed to be independent. Several rows of one person contain less information than rows of
-    different persons.
+    In a two-sided test of two models with `se_at="estimate"`, `auc` and `auc_b` can be exchanged:
+    the number of rows is the same. Rows are assumed to be independent. Several rows of one person
+    contain less information than rows of different persons.
 
     References
     ----------
@@ -374,13 +378,14 @@ def detectable_difference(
     variance : str, optional
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
         is exact for exponential scores and a good approximation for many other scores.
-        `"obuchowski"` is for normal scores that are given as ratings. The variance of
-        `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
-        and smaller for areas near 0.5 and near 1.
+        `"obuchowski"` is for ratings, such as 1 to 5, of an underlying score with a normal
+        distribution in each class. The variance of `"obuchowski"` is larger than the variance of
+        the default for areas from about 0.7 to 0.95, and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
-        in DeLong's tests (`auc_test`, `compare`). `"null"`: the area under the null hypothesis, as
-        in published formulas and in the permutation and Mann-Whitney tests against chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the area `auc`, as
+        in DeLong's tests (`auc_test`, `compare`). `"null"`: the area that the null hypothesis
+        assumes, as in published formulas and in the permutation and Mann-Whitney tests against
+        chance.
 
     Returns
     -------

@@ -287,8 +287,8 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
         "cluster",
     ):
         assert len(every[parameter]) == 1, parameter
-    # `compress` keeps several scores side by side.
-    every["score"] -= {documented(rf.compress)["score"]}
+    # `compress` keeps several scores side by side, and `confusion_matrix` takes decisions.
+    every["score"] -= {documented(f)["score"] for f in (rf.compress, rf.confusion_matrix)}
     # Verbs look for a column `count`, and say so; expressions do not. For unknown positive classes,
     # verbs raise an error and expressions return null.
     for parameter in ("count", "positive", "score"):

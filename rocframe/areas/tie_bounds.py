@@ -110,10 +110,11 @@ def tie_bounds(
       line crosses.
     - `pr_auc`: the integrals of precision over recall along the two step curves.
     - `average_precision`: `optimistic` is the value if all positives of a tie have the same score,
-      which is above the scores of the negatives. `pessimistic` is a lower bound of the value if all
-      positives of a tie have different scores, which are below the scores of the negatives. The
-      bound is exact for ties with one positive. For other ties, the bound is too low by less than
-      0.001 / (number of positives) per tie. With weights, the bound is `pessimistic` of `pr_auc`.
+      which is above the scores of the negatives. In the worst order, all positives of a tie have
+      different scores, which are below the scores of the negatives. `pessimistic` is a lower bound
+      of the value in this order. The bound is exact for ties with one positive. For other ties, the
+      bound is too low by less than 0.001 / (number of positives) per tie. With weights, the bound
+      is `pessimistic` of `pr_auc`.
 
     References
     ----------

@@ -97,7 +97,7 @@ def smooth(
 
         `auc`, `a` and `b` are the same in all rows of a group.
 
-        All columns except `fpr` are null if the group lacks a class or if the likelihood has no
+        `tpr`, `auc`, `a` and `b` are null if the group lacks a class or if the likelihood has no
         maximum, for example if a threshold separates the classes. `note` (String) is null, or the
         first of these values that applies: `no_rows, no_positives, no_negatives, one_positive,
         one_negative, no_solution`.
@@ -117,9 +117,9 @@ def smooth(
 
     Notes
     -----
-    The scores are converted to ratings 1, 2, 3, …, because the fit depends only on the order of the
-    scores. Tied rows have the same rating. Neighboring rows of the same class also have the same
-    rating. If a group has more than 1000 ratings, neighboring ratings are merged.
+    The fit depends only on the order of the scores, and uses ratings 1, 2, 3, … in this order. Tied
+    rows have the same rating. Neighboring rows of the same class also have the same rating. If a
+    group has more than 1000 ratings, neighboring ratings are merged.
 
     If `b` is not 1, a binormal curve crosses the diagonal. If the crossing point is far from the
     corners of the chart, the binormal model is not suitable.

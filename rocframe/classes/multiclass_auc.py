@@ -71,7 +71,8 @@ def multiclass_auc(
     1/2 if the scores tie. The averages differ in the weights of the pairs.
 
     `"micro"` compares pairs of scores for any classes. One score of a pair is the score of a row
-    for its true class. The other score is the score of the same or another row for a wrong class.
+    for its true class. The other score is the score of any row, the same or another one, for a
+    class that is not the true class of that row.
 
     Parameters
     ----------

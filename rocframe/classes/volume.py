@@ -119,7 +119,7 @@ def volume(
         - `n_first, n_second, n_third` (Int64) count the rows of the classes in the order of
           `classes` or `scores`.
         - `n_missing` (Int64) counts the rows whose label, count or any score is null or NaN. With
-          `missing="worst"`, these rows are also counted in their class.
+          `missing="worst"`, these are rows without a score, which are also counted in their class.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           absent_class, single_row, zero_variance`.
 

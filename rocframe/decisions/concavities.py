@@ -243,11 +243,11 @@ def repair_scores(
     -------
     DataFrame or LazyFrame
         The predictions with a last column `repaired_score` (Float64). In a concavity, the scores
-        are at least `threshold_below` and below `threshold_above`, which are columns of
-        `concavities`. The repaired score is `threshold_below + score_max - score`. In other data, a
-        score can be above `score_max`: the repaired score is then `threshold_below`. All other
-        scores, and scores of groups without a concavity, do not change. Missing scores remain
-        missing.
+        are at least `threshold_below` and below `threshold_above`, and the highest score is
+        `score_max`. These names are columns of `concavities`. The repaired score is
+        `threshold_below + score_max - score`. In other data, a score can be above `score_max`: the
+        repaired score is then `threshold_below`. All other scores, and scores of groups without a
+        concavity, do not change. Missing scores remain missing.
 
     Raises
     ------

@@ -55,10 +55,10 @@ def confusion_matrix(
         Column or expression with the true class: Boolean values or the numbers 0 and 1. With
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns. The result then has
-        the group column `model` (String) after `by`.
+        Column or expression with the decision: Boolean, or 1 for a positive and 0 for a negative
+        prediction. Other values raise an error. For several models, pass a list of columns, a
+        polars selector, or a mapping from model names to columns. The result then has the group
+        column `model` (String) after `by`.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None

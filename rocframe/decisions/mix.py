@@ -93,13 +93,15 @@ def mix(
         `note` (String).
 
         To obtain the point, predict `score >= threshold_below` for a random proportion `mix`
-        (between 0 and 1) of the rows, and `score >= threshold_above` for the other rows. The rates
-        and counts are expected values. If a vertex of the hull has the given rate, `mix` is 0 and
-        both thresholds are the threshold of the vertex.
+        (between 0 and 1) of the rows, and `score >= threshold_above` for the other rows. With
+        `across="model"`, `threshold_below` is a threshold of the scores of `model_below`, and
+        `threshold_above` of the scores of `model_above`. The rates and counts are expected values.
+        If a vertex of the hull has the given rate, `mix` is 0 and both thresholds are the threshold
+        of the vertex.
 
-        The values are null if the curve lacks a class, or if no point of the hull has the rate.
-        `note` is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive`, `one_negative`
-        or `no_solution`.
+        All columns from `fpr` to `tn` are null if the curve lacks a class, or if no point of the
+        hull has the rate. `note` is null or `no_rows`, `no_positives`, `no_negatives`,
+        `one_positive`, `one_negative` or `no_solution`.
 
     Raises
     ------
@@ -115,8 +117,8 @@ def mix(
 
     Notes
     -----
-    A threshold above all scores predicts every row negative. The lowest score as a threshold
-    predicts every row positive. Both can be one of the two thresholds.
+    `threshold_above` can be a threshold above all scores, which predicts every row negative.
+    `threshold_below` can be the lowest score, which predicts every row positive.
 
     `at(interpolate=True)` mixes the two neighboring rows of the curve instead. If one of these rows
     is below the convex hull, the point of `at` is worse than the point of `mix`.

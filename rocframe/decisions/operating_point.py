@@ -151,8 +151,9 @@ def operating_point(
         of the curve table, then `n_optima, note`.
 
         - `rule` (String) is the name of the rule.
-        - `value` (Float64) is the metric or expression of the rule at the chosen row. For the first
-          three rules, this is TPR - FPR, the distance, and the mean of FPR and FNR. For
+        - `value` (Float64) is the metric or expression of the rule at the chosen row. For
+          `"youden"`, this is TPR - FPR, and for `"closest_top_left"` the distance. For
+          `"equal_error"`, this is the mean of FPR and FNR, not their difference. For
           `"expected_cost"` and `"bayes"`, this is the cost per row.
         - `n_optima` (Int64) is the number of rows with the best value. If several rows have the
           best value, the row with the highest threshold is returned. For `"bayes"`, `n_optima` is
@@ -178,9 +179,9 @@ def operating_point(
 
     Notes
     -----
-    Each rule compares a quantity of the rows, for example the expected cost. The values of this
-    quantity are compared exactly, or after rounding to 12 significant digits. Therefore rounding
-    errors do not change the choice.
+    Each rule compares a quantity of the rows, for example the expected cost. Values of ratios of
+    integer counts are compared exactly, and other values after rounding to 12 significant digits.
+    Therefore rounding errors do not change the choice.
 
     `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn). c_fp is the cost
     of a false positive minus the cost of a true negative, and c_fn is the cost of a false negative
@@ -189,7 +190,8 @@ def operating_point(
 
     With costs of pairs of classes, each class k has its own costs. c_fn is the mean cost of
     predicting another class for a row of class k, and c_fp is the mean cost of predicting class k
-    for a row of another class. In both means, the weight of another class is its share of the rows.
+    for a row of another class. In both means, the other classes are weighted by their shares in
+    `prior`.
 
     References
     ----------

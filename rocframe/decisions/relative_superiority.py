@@ -58,7 +58,7 @@ def relative_superiority(
     across : str
         Group column whose curves are compared, such as `"model"`.
     prevalence : float, default None
-        Prevalence, between 0 and 1, for the conversion of costs to probability costs. By default,
+        Prevalence, between 0 and 1, for the conversion of probability costs to costs. By default,
         the prevalence of the table if it was computed with `prevalence=`, else the prevalence of
         all compared curves together.
     by : str or sequence of str, default None
@@ -191,9 +191,9 @@ def lc_index(
 
         - `best_share` is the probability that the curve is the only one with the lowest cost.
         - `tied_share` is the probability that the curve shares the lowest cost with other curves.
-        - `lc_index` is `best_share` plus a part of `tied_share`: if k curves share the lowest cost,
-          each of them gets the probability of these costs divided by k. The index is between 0 and
-          1, and the indices of compared curves add up to 1.
+        - `lc_index` is `best_share` plus a part of `tied_share`: where k curves share the lowest
+          cost, the probability of this range of relative costs is divided equally between the k
+          curves. The index is between 0 and 1, and the indices of compared curves add up to 1.
         - `cost_ratio_low`, `cost_ratio_mode` and `cost_ratio_high` are the values of `cost_ratio`.
 
         A curve that lacks a class is not compared. The index, the shares and the prevalence of this

@@ -60,8 +60,8 @@ def repaired_auc(
         of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
         polars DataFrame.
     over : str, default "fold"
-        Group column with the parts of the data. For each curve, concavities are found on the pooled
-        data of all other curves with the same values of the other group columns. Not used with
+        Group column with the parts of the data. For each curve, concavities are found on the other
+        parts of its group, such as the other folds of the same model, pooled. Not used with
         `chosen`.
     chosen : DataFrame, default None
         A table of `concavities`, whose group columns must be group columns of `curves`.
@@ -71,7 +71,7 @@ def repaired_auc(
         repaired.
     min_rows : int, default 1
         Repair only concavities with at least this number of rows, or this sum of weights. If
-        `min_rows` is 1, all concavities are repaired. Not used with `chosen`.
+        `min_rows` is 1, no concavity is left out because of its size. Not used with `chosen`.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 

@@ -78,8 +78,8 @@ def transfer(
         rules are given, the result has a row for each.
     over : str, default "fold"
         Group column with the parts of the data. For each curve, the threshold is chosen on the
-        pooled data of all other curves with the same values of the other group columns. Not used
-        with `chosen`.
+        other parts of its group, such as the other folds of the same model, pooled. Not used with
+        `chosen`.
     chosen : DataFrame, default None
         A table of `operating_point` with the chosen thresholds. The group columns of this table
         must be group columns of `curves`. The rules and all options, such as `costs`, must be the
@@ -125,11 +125,11 @@ def transfer(
         - `tp, fp, fn, tn` are the counts of the curve in this row, with `score >= threshold` as the
           prediction.
 
-        If no threshold was chosen, all these values are null. `note` (String) is null, or the first
-        of these values that applies: `no_rows, no_positives, no_negatives, one_positive,
-        one_negative, no_solution`. If a threshold was chosen, `note` describes the curve in this
-        row. If no threshold was chosen, `note` describes the data that were used to choose the
-        threshold.
+        If no threshold was chosen, all columns from `value_realised` to `tn` are null. `note`
+        (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, no_solution`. If a threshold was chosen, `note`
+        describes the curve in this row. If no threshold was chosen, `note` describes the data that
+        were used to choose the threshold.
 
     Raises
     ------

@@ -40,9 +40,9 @@ def windows(
     """Assign predictions to time windows of equal length, such as weeks.
 
     The result has the new columns `window` and `window_end`. Other functions then compute one
-    result per window with `by="window"` or `over="window"`. Windows overlap if `period` is longer
-    than `every`, for example if each day has a window of 28 days. A row is then repeated once for
-    each window that contains the row.
+    result per window with `by="window"`, and `drift` compares the windows with `over="window"`.
+    Windows overlap if `period` is longer than `every`, for example if each day has a window of 28
+    days. A row is then repeated once for each window that contains the row.
 
     Parameters
     ----------
