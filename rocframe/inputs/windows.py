@@ -120,9 +120,9 @@ def windows(
     overlapping windows in one result or one test, such as with `average(over="window")`: each row
     would count several times. For the same reason, do not leave out `window` in `by`.
 
-    The result has about `period / every` times as many rows as the table.
-    For large tables and overlapping windows, call `compress` before and after `windows`. The second
-    call adds up the counts of equal scores in each window.
+    The result has about `period / every` times as many rows as the table. For large tables and
+    overlapping windows, call `compress` before and after `windows`. The second call adds up the
+    counts of equal scores in each window.
 
     Examples
     --------

@@ -121,7 +121,7 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     Raises
     ------
     StorageError
-        If the file is missing, empty, truncated, damaged or not of this format.
+        If the file is missing, empty, truncated, damaged or not in the format of its suffix.
 
     Examples
     --------
@@ -150,9 +150,10 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     Parameters
     ----------
     path : str or Path
-        File or folder to read. The suffix of a file determines its format. The Parquet files in a
-        folder and its subfolders, such as a folder of `rocframe evaluate --store`, are read as one
-        table. Files and folders whose names begin with "." or "_" are ignored.
+        File or folder to read. The suffix of a file determines its format. If the path is a folder,
+        such as one that `rocframe evaluate --store` wrote, all Parquet files in it and in its
+        subfolders are read as one table. Files and folders whose names begin with "." or "_" are
+        ignored.
 
     Returns
     -------
@@ -164,8 +165,8 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     Raises
     ------
     StorageError
-        If a file is missing, empty, truncated, damaged or not of this format, if a folder contains
-        no Parquet file, or if its files have different columns.
+        If a file is missing, empty, truncated, damaged or not in the format of its suffix, if a
+        folder contains no Parquet file, or if its files have different columns.
 
     Examples
     --------
