@@ -22,6 +22,7 @@ from rocframe.frames import (
     lazy_plan,
     number_distinct_rows,
     private_names,
+    select_keys,
     take_rows,
     through_node,
 )
@@ -382,7 +383,7 @@ def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> In
     assert negative is not None
     return Instances(
         models=models,
-        keys=instances.select(cases.keys.columns),
+        keys=select_keys(instances, cases.keys.columns),
         negative=negative,
         score=[cases.score[model_rows] for model_rows in row_of],
         state=state,

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import LabelError, MassError, MissingValuesError, ScoreError
-from rocframe.frames import fill_nulls, number_distinct_rows
+from rocframe.frames import fill_nulls, number_distinct_rows, select_keys
 from rocframe.inputs.roles import positive_literal
 from rocframe.inputs.score_cells import check_cells
 
@@ -69,7 +69,8 @@ def read_cases(
     whose models are compared within each group, or None.
     """
     columns = {role: frame.get_column(name) for role, name in bound.private.items()}
-    keys = pl.DataFrame([frame.get_column(name).alias(str(i)) for i, name in enumerate(bound.by)])
+    keys = select_keys(frame, bound.by)
+    keys.columns = [str(i) for i in range(keys.width)]
     positive = is_positive(columns["label"], bound.positive, bound.names["label"])
     count = _weights(columns, "count", bound)
     weight = _weights(columns, "weight", bound)

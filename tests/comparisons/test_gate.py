@@ -216,7 +216,7 @@ def test_min_rows_counts_repeated_rows():
 
 
 PERFECT = pl.DataFrame(
-    {"g": 0, "label": [True] * 20 + [False] * 20, "old": np.arange(40.0)[::-1],
+    {"g": 0, "id": range(40), "label": [True] * 20 + [False] * 20, "old": np.arange(40.0)[::-1],
      "new": [*np.arange(20.0) + 100, *np.arange(20.0)]}
 )  # fmt: skip
 
@@ -230,6 +230,17 @@ def test_two_perfect_models_are_undecided_if_the_variance_is_0(method):
         "zero_variance",
         None,
     )
+
+
+@pytest.mark.parametrize("table", [PERFECT, long(PERFECT)], ids=["wide", "long"])
+def test_without_groups_the_decision_is_that_of_one_group(table):
+    options = {"method": "delong", "id": "id" if "model" in table.columns else None}
+    for more in ({}, {"min_rows": 20}):
+        one, grouped = decide(table, by=None, **options, **more), decide(table, **options, **more)
+        assert_frame_equal(one, grouped.drop("g"))
+        assert one["verdict"].item() == "undecided"
+    with pytest.raises(rf.PairingError, match="min_rows=21"):
+        decide(table, by=None, **options, min_rows=21)
 
 
 def test_two_perfect_models_pass_only_with_enough_rows():
