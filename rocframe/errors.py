@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from difflib import get_close_matches
+from math import isnan
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -263,6 +264,8 @@ class OptionValueError(RocframeError, ValueError):
         name = format_type(value)
         article = "an" if name[0].lower() in "aeiou" else "a"
         given = {"ndarray": "a numpy array", "NoneType": "None"}.get(name, f"{article} {name}")
+        if isinstance(value, pl.DataFrame):
+            given = f"a table with the columns {format_list(value.columns)}"
         return cls(f"{argument}: expected {expected}, but this is {given}.\n{hint}")
 
 
@@ -330,14 +333,18 @@ class LabelError(RocframeError, ValueError):
     def positive_type(cls, positive: object, column: str, dtype: object) -> LabelError:
         """Return an error for a positive value whose type differs from that of the labels."""
         hint = "Pass a value of the same type as the labels."
+        if isinstance(positive, float) and isnan(positive):
+            return cls(
+                f"positive=nan: NaN is a missing value.\nPass a label of column {column!r} instead."
+            )
         if isinstance(positive, list | tuple | set | frozenset):
             hint = f"Pass one value. For several values, use label=pl.col({column!r}).is_in([…])."
         elif isinstance(positive, datetime) and isinstance(dtype, pl.Datetime):
             zone = "without a" if dtype.time_zone is None else "with a"
             hint = f"Pass a datetime {zone} time zone, rounded to the time unit of the labels."
         return cls(
-            f"positive={format_value(positive)}: a value of type {type(positive).__name__} is "
-            f"never equal to a label of column {column!r}, which has type {dtype}.\n{hint}"
+            f"positive={format_value(positive)}: this value is never equal to a label of column "
+            f"{column!r}, which has type {dtype}.\n{hint}"
         )
 
     @classmethod
@@ -413,8 +420,9 @@ class ScoreError(RocframeError, ValueError):
                 f'compress(…, resolution={max(widths)!r}, count="count").'
             )
         return cls(
-            f"{column}: the rows{where} have scores that were rounded to different resolutions, so "
-            f"their ranges overlap.\nWidths in column {column!r}: {format_list(widths)}.\n"
+            f"{column}: the scores{where} were rounded to different resolutions. A rounded score "
+            "represents a range of scores, and these ranges overlap.\n"
+            f"Widths in column {column!r}: {format_list(widths)}.\n"
             'Round all scores to the largest width: compress(…, count="count").'
         )
 
@@ -435,16 +443,16 @@ class MassError(RocframeError, ValueError):
     def not_monotone(cls, argument: str, column: str, rows: int) -> MassError:
         """Return an error for negative benefits or costs."""
         reason = {
-            "benefit": "The axis is the share of the total benefit of positives, which must not "
-            "fall when the threshold is lowered.\nPass how much better it is to predict a "
-            "positive as positive than as negative",
-            "cost": "The axis is the share of the total cost of negatives, which must not fall "
-            "when the threshold is lowered.\nPass how much worse it is to predict a negative as "
-            "positive than as negative",
+            "benefit": "With a negative benefit, the curve would fall when the threshold is "
+            "lowered.\nThe benefit of a row is the value of a true positive minus the value of a "
+            "false negative. Pass it",
+            "cost": "With a negative cost, the curve would run backwards when the threshold is "
+            "lowered.\nThe cost of a row is the cost of a false positive minus the cost of a true "
+            "negative. Pass it",
         }[argument]
         return cls(
             f"{argument}={column!r}: the {argument} is negative in {format_count(rows, 'row')}.\n"
-            f"{reason}, as a number >= 0."
+            f"{reason} as a number >= 0."
         )
 
     @classmethod

@@ -118,7 +118,8 @@ def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
         if candidate.rates == right[: len(candidate.rates)]:
             return candidate
     raise BrokenCurveError.compose(
-        f"kind=None: the columns right of 'tn' are not the axes of a kind of curve: {list(right)}",
+        "kind=None: the columns right of 'tn' do not determine the kind of curve, because they are "
+        f"{list(right)}",
         "Use, for example, kind='roc'.",
     )
 

@@ -31,7 +31,12 @@ def join_first(items: Sequence[str], most: int = 10, separator: str = ", ") -> s
 
 
 def format_value(value: object) -> str:
-    """Return a value or an expression as one line of at most `MAX_VALUE_CHARACTERS`."""
+    """Return a value or an expression as one line of at most `MAX_VALUE_CHARACTERS`.
+
+    A table is shown by its columns.
+    """
+    if isinstance(value, pl.DataFrame):
+        return f"<table with the columns {format_list(value.columns)}>"
     try:
         plain = str(value) if isinstance(value, pl.Expr) else repr(value)
     except (RecursionError, ValueError):  # too deeply nested, or an integer of too many digits

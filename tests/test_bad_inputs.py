@@ -90,7 +90,7 @@ REFUSED = [
     pytest.param(
         log(score=[0.9, 0.4, None, 0.1], day=["mo", "mo", "tu", "tu"], fold=["a"] * 4),
         {"by": ["fold", "day"]},
-        "missing='raise': score column 'score' is null or NaN in 1 row, the first in group "
+        "missing='raise': score column 'score' is null or NaN in 1 row, the first one in group "
         f"fold='a', day='tu'.\n{MISSING_SCORE}",
         id="a null score in a group",
     ),

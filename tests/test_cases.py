@@ -153,7 +153,7 @@ def test_the_error_counts_missing_rows_and_names_the_first_group(frame, column, 
     with pytest.raises(rf.MissingValuesError) as caught:
         rf.auc(frame(rows), "label", "score", by="g", weight="w", count="n").lazy().collect()
     assert str(caught.value).startswith(
-        f"missing='raise': {what} is null or NaN in 4 rows, the first in group g=2.\n"
+        f"missing='raise': {what} is null or NaN in 4 rows, the first one in group g=2.\n"
         'Use missing="drop" to leave these rows out'
     )
 

@@ -182,7 +182,7 @@ TEXTS = {
     "a positive value that no label can be": (
         rf.LabelError.positive_type(1, "y", pl.String()),
         (
-            "positive=1: a value of type int is never equal to a label of column 'y', which has "
+            "positive=1: this value is never equal to a label of column 'y', which has "
             "type String.\nPass a value of the same type as the labels."
         ),
     ),
@@ -209,9 +209,10 @@ TEXTS = {
         ),
     ),
     "missing scores": (
-        rf.MissingValuesError.compose("score", "s", 3, ", the first in group g=1"),
+        rf.MissingValuesError.compose("score", "s", 3, ", the first one in group g=1"),
         (
-            "missing='raise': score column 's' is null or NaN in 3 rows, the first in group g=1.\n"
+            "missing='raise': score column 's' is null or NaN in 3 rows, the first one in "
+            "group g=1.\n"
             'Use missing="drop" to leave these rows out, or missing="worst" to '
             "count rows without a score as wrong at every threshold."
         ),

@@ -114,7 +114,7 @@ def test_a_path_below_a_file_is_refused(tmp_path):
     with pytest.raises(rf.StorageError) as caught:
         check_target(path)
     assert str(caught.value).startswith(
-        f"path={str(path)!r}: {str(tmp_path / 'file')!r} is not a folder.\n"
+        f"path={str(path)!r}: {str(tmp_path / 'file')!r} is a file and not a folder.\n"
     )
 
 

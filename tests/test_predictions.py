@@ -268,7 +268,7 @@ WRONG_ROLES = {
     ),
     "a model whose name is no text": (
         {"score": {1: "svm"}},
-        'score=1: expected a string as the name of a model.\nUse, for example, {"name": "column"}.',
+        'score=1: the names of models must be strings.\nUse, for example, {"name": "column"}.',
     ),
     "a selector that selects nothing": (
         {"score": cs.date()},
@@ -436,40 +436,40 @@ POSITIVES = {
     "text for Boolean": (
         [True, False],
         "True",
-        f"positive='True': a value of type str {NEVER_EQUAL} Boolean.\n{OWN_TYPE}",
+        f"positive='True': this value {NEVER_EQUAL} Boolean.\n{OWN_TYPE}",
     ),
     "2 for Boolean": (
         [True, False],
         2,
-        f"positive=2: a value of type int {NEVER_EQUAL} Boolean.\n{OWN_TYPE}",
+        f"positive=2: this value {NEVER_EQUAL} Boolean.\n{OWN_TYPE}",
     ),
     "text for numbers": (
         [1, 0],
         "1",
-        f"positive='1': a value of type str {NEVER_EQUAL} Int64.\n{OWN_TYPE}",
+        f"positive='1': this value {NEVER_EQUAL} Int64.\n{OWN_TYPE}",
     ),
     "NaN for numbers": (
         [1.0, 0.0],
         nan,
-        f"positive=nan: a value of type float {NEVER_EQUAL} Float64.\n{OWN_TYPE}",
+        "positive=nan: NaN is a missing value.\nPass a label of column 'label' instead.",
     ),
     "a number for text": (
         ["1", "0"],
         1,
-        f"positive=1: a value of type int {NEVER_EQUAL} String.\n{OWN_TYPE}",
+        f"positive=1: this value {NEVER_EQUAL} String.\n{OWN_TYPE}",
     ),
     "several values": (
         ["1", "0"],
         ["1", "2"],
         (
-            f"positive=['1', '2']: a value of type list {NEVER_EQUAL} String.\n"
+            f"positive=['1', '2']: this value {NEVER_EQUAL} String.\n"
             "Pass one value. For several values, use label=pl.col('label').is_in([…])."
         ),
     ),
     "an expression": (
         [1, 0],
         pl.lit(1),
-        f"positive=dyn int: 1: a value of type Expr {NEVER_EQUAL} Int64.\n{OWN_TYPE}",
+        f"positive=dyn int: 1: this value {NEVER_EQUAL} Int64.\n{OWN_TYPE}",
     ),
     "a number that never occurs": (
         [3, 1],
@@ -492,13 +492,13 @@ POSITIVES = {
     "text for dates": (
         [DAY.date(), date(1, 1, 1)],
         "2024-02-29",
-        f"positive='2024-02-29': a value of type str {NEVER_EQUAL} Date.\n{OWN_TYPE}",
+        f"positive='2024-02-29': this value {NEVER_EQUAL} Date.\n{OWN_TYPE}",
     ),
     "a date with a time for dates": (
         [DAY.date(), date(1, 1, 1)],
         datetime.fromisoformat("2024-02-29"),
         (
-            "positive=datetime.datetime(2024, 2, 29, 0, 0): a value of type datetime "
+            "positive=datetime.datetime(2024, 2, 29, 0, 0): this value "
             f"{NEVER_EQUAL} Date.\n{OWN_TYPE}"
         ),
     ),
@@ -506,8 +506,8 @@ POSITIVES = {
         [DAY, DAY + timedelta(hours=1)],
         datetime(2024, 2, 29, 13, tzinfo=UTC),
         (
-            "positive=datetime.datetime(2024, 2, 29, 13, 0, tzinfo=datetime.timezone.utc): a value "
-            f"of type datetime {NEVER_EQUAL} Datetime(time_unit='us', time_zone=None).\n"
+            "positive=datetime.datetime(2024, 2, 29, 13, 0, tzinfo=datetime.timezone.utc): "
+            f"this value {NEVER_EQUAL} Datetime(time_unit='us', time_zone=None).\n"
             "Pass a datetime without a time zone, rounded to the time unit of the labels."
         ),
     ),
@@ -515,8 +515,8 @@ POSITIVES = {
         pl.Series([DAY, DAY + timedelta(hours=1)], dtype=pl.Datetime("ms", "UTC")),
         DAY.replace(microsecond=1, tzinfo=UTC),
         (
-            "positive=datetime.datetime(2024, 2, 29, 13, 0, 0, 1, tzinfo=datetime.timezone.utc): a "
-            f"value of type datetime {NEVER_EQUAL} Datetime(time_unit='ms', time_zone='UTC').\n"
+            "positive=datetime.datetime(2024, 2, 29, 13, 0, 0, 1, tzinfo=datetime.timezone.utc): "
+            f"this value {NEVER_EQUAL} Datetime(time_unit='ms', time_zone='UTC').\n"
             "Pass a datetime with a time zone, rounded to the time unit of the labels."
         ),
     ),

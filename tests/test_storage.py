@@ -310,7 +310,7 @@ def test_a_metadata_name_must_be_a_string(tmp_path):
         rf.write(curve(), tmp_path / "curve.parquet", about={1: "x"})
     assert (
         str(caught.value)
-        == "about=1: expected strings as names.\nUse, for example, about={'1': …}."
+        == "about=1: the names must be strings.\nUse, for example, about={'1': …}."
     )
 
 
@@ -333,8 +333,8 @@ def test_a_file_of_another_program_can_be_read_but_has_no_metadata(tmp_path, suf
     with pytest.raises(rf.StorageError) as caught:
         rf.about(path)
     assert str(caught.value) == (
-        f"path={str(path)!r}: the file has no rocframe metadata, so it was not "
-        "written by rocframe.write.\nUse rocframe.read to read the table."
+        f"path={str(path)!r}: the file has no rocframe metadata, because it was not "
+        "written by rocframe.write.\nrocframe.read can read the table nevertheless."
     )
 
 

@@ -334,8 +334,9 @@ def test_a_filter_of_a_lazy_result_gives_the_same_windows():
             DAYS,
             {"time": "row", "every": 5, "offset": -(2**63)},
             (
-                "offset=-9223372036854775808: expected an int of at most "
-                "1,000,000,000,000,000,000.\nUse, for example, offset=7."
+                "offset=-9223372036854775808: expected an int from "
+                "-1,000,000,000,000,000,000 to 1,000,000,000,000,000,000.\n"
+                "Use, for example, offset=7."
             ),
         ),
         (

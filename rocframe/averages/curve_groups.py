@@ -168,7 +168,7 @@ def curve_weights(
             raise OptionValueError.compose(
                 argument,
                 weights,
-                f"the weight of {key!r} is missing",
+                f"there is no weight for {key!r}",
                 f"Pass a weight for every value of {' and '.join(map(repr, over))}.",
             )
         result[i] = to_float(weights[key])

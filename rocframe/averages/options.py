@@ -142,7 +142,7 @@ class AverageOptions:
                         "the metric depends on the threshold, and a threshold is undefined between "
                         "two rows of a curve"
                     )
-                    hint = 'Use fixed="threshold" and pass the metric in metrics=.'
+                    hint = 'Pass fixed="threshold" and the metric in metrics=.'
                     raise OptionValueError.compose(argument, metric.column, problem, hint)
         return AveragePlan(
             options=self,
@@ -164,7 +164,9 @@ class AverageOptions:
         for metric in metrics:
             is_proportion = metric.proportion_of and not (rescaled and metric.depends_on_prevalence)
             if self.interval == "binomial" and not is_proportion:
-                problem = f"{metric.column} is not a proportion of a fixed number of rows"
+                problem = (
+                    f"{metric.column} is not a proportion of the positives or of the negatives"
+                )
                 hint = 'Use, for example, interval="corrected".'
                 raise OptionValueError.compose("interval", self.interval, problem, hint)
 
@@ -355,7 +357,7 @@ def _check_pooled(method: str, **given: object) -> None:
     """Raise an error if the result is a pooled curve and `metrics` or `nearest` is given."""
     for option, value in given.items():
         if value is not None and CLASS_METHODS.get(method, (method,))[0] == "pooled":
-            problem = f"without fixed=, method={method!r} returns all points of the pooled curve"
+            problem = f"method={method!r} supports this option only with fixed="
             raise OptionValueError.compose(
                 option, value, problem, f"Pass fixed= as well, or leave out {option}=."
             )

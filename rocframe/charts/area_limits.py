@@ -65,12 +65,12 @@ def read_area_limits(
     by = [name for name in keys.columns if name in rows.columns]
     row, curve = match_rows("areas", "areas", rows, keys, by)
     if not len(row):
-        raise OptionValueError.compose("areas", rows.columns, "the table has no areas", HINT)
+        raise OptionValueError.compose("areas", rows, "the table has no rows", HINT)
     rows_of_curves: dict[int, int] = {}
     for i, j in zip(row.tolist(), curve.tolist(), strict=True):
         if rows_of_curves.setdefault(j, i) != i:
             problem = "the table has more than one row for the same curve"
-            raise OptionValueError.compose("areas", rows.columns, problem, HINT)
+            raise OptionValueError.compose("areas", rows, problem, HINT)
     curves_of_entries: dict[str, list[int]] = {}
     for i, name in enumerate([""] * len(areas) if entries is None else entries.texts):
         curves_of_entries.setdefault(name, []).append(i)
@@ -93,7 +93,7 @@ def read_area_limits(
             shown = "several rows" if found else f"the area {area}"
             problem = f"{entry} has the area {mean:.6g}, but the table has {shown} for it"
             hint = "Use fold_auc for the mean of the areas of several curves."
-            raise OptionValueError.compose("areas", rows.columns, problem, f"{HINT} {hint}")
+            raise OptionValueError.compose("areas", rows, problem, f"{HINT} {hint}")
         text = format_interval(lower, upper, 3, brackets=True)
         if text is not None:
             texts[name] = text
@@ -119,7 +119,7 @@ def _area_rows(table: object, kind: Kind) -> pl.DataFrame:
     elif is_precision_recall:
         problem = "the chart has precision-recall curves, but the table has areas of ROC curves"
         hint = 'Use rf.intervals(…, metrics="average_precision").'
-        raise OptionValueError.compose("areas", table.columns, problem, hint)
+        raise OptionValueError.compose("areas", table, problem, hint)
     return rows.select(
         *layout.by,
         pl.col(names[layout.type]).alias("area"),

@@ -186,14 +186,15 @@ def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> li
     """
     layout = table_of(scores.columns) if isinstance(scores, pl.DataFrame) else None
     if not isinstance(scores, pl.DataFrame) or layout is None or layout.type is not CURVE:
-        given = scores.columns if isinstance(scores, pl.DataFrame) else scores
-        raise OptionValueError.compose("scores", given, "expected a curve table", SCORE_CURVES_HINT)
+        raise OptionValueError.compose(
+            "scores", scores, "expected a curve table", SCORE_CURVES_HINT
+        )
     curves = curves_of(scores, curve_layout(scores.schema, None, ()).by)
     check_ends(curves, "the scores below are unknown", SCORE_CURVES_HINT)
     row, curve = match_rows("scores", "curves", curves.keys, keys, by)
     if len(set(curve.tolist())) < len(curve):
-        problem = "a group of the calibration table has several curves"
-        raise OptionValueError.compose("scores", curves.keys.columns, problem, SCORE_CURVES_HINT)
+        problem = "the table has several curves for a group of the calibration table"
+        raise OptionValueError.compose("scores", scores, problem, SCORE_CURVES_HINT)
     bins = score_bins(curves)
     bars = []
     for source, target in zip(row.tolist(), curve.tolist(), strict=True):

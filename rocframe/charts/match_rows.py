@@ -48,7 +48,7 @@ def match_rows(
     if table.height and not len(row):
         raise OptionValueError.compose(
             argument,
-            table.columns,
+            table,
             f"no group of these {noun} has a curve in the chart",
             f"Pass {noun} that were computed from these curves.",
         )

@@ -405,12 +405,15 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
     for name in names:
         if not isinstance(name, str) or not name:
             raise OptionValueError.compose(
-                "mark", name, "expected a name", "Pass the name of each group of points as text."
+                "mark",
+                name,
+                "the keys of the mapping must be strings",
+                'Use, for example, mark={"high": 0.9}.',
             )
     n_symbols = len(MARK_SYMBOLS)
     if not 0 < len(mark) <= n_symbols:
         problem = f"expected 1 to {n_symbols} names, got {len(mark)}"
-        hint = "Draw more points in a second chart."
+        hint = "Draw more points in a second chart." if mark else "Pass points, or leave out mark=."
         raise OptionValueError.compose("mark", list(mark), problem, hint)
     return {chart_text(str(name)): points for name, points in mark.items()}
 

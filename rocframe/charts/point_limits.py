@@ -59,7 +59,7 @@ def points_with_limits(
         axes = f"{plane.x.name!r} and {plane.y.name!r}"
         raise OptionValueError.compose(
             "mark",
-            points.columns,
+            points,
             f"the table has no points with the metrics of the axes, {axes}",
             f"Use rf.intervals(…, metrics=[{plane.x.name!r}, {plane.y.name!r}]) with a point such "
             "as threshold=0.5.",
@@ -96,5 +96,5 @@ def _with_curve_values(
                 f"{points.get_column(THRESHOLD)[i]:g}, but the curve has {value[i]:.6g}"
             )
             hint = "Pass points that were computed from these curves."
-            raise OptionValueError.compose("mark", points.columns, problem, hint)
+            raise OptionValueError.compose("mark", points, problem, hint)
     return points.with_columns(pl.Series(name, array) for name, array in columns.items())

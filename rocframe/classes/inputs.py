@@ -309,12 +309,14 @@ def typed_classes(
     if dtype is None:
         problem = "expected classes of one type: text, numbers or Booleans"
         raise OptionValueError.compose(argument, plain, problem, "Convert the classes to one type.")
-    categories = f": {format_list(dtype.categories)}" if isinstance(dtype, pl.Enum) else ""
+    name, values = str(dtype), ""
+    if isinstance(dtype, pl.Enum):
+        name, values = "Enum", f" with the values {format_list(dtype.categories)}"
     raise OptionValueError.compose(
         argument,
         plain,
-        f"some of these classes are not values of type {dtype}{categories}, the type of the labels "
-        f"in column {label!r}",
+        f"some of these classes cannot be labels of column {label!r}, which has type {name}"
+        f"{values}",
         "Name each class by its label, such as scores={0: 'p0', 1: 'p1'} for labels 0 and 1.",
     )
 

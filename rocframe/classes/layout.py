@@ -353,7 +353,8 @@ def _read_kept_columns(
             None,
             "the result has a column 'id' with row numbers, but the table already has a column of "
             "this name",
-            'If this column identifies instances, pass id="id". If not, use keep=[…] without "id".',
+            'If the column of the table identifies instances, pass id="id". If not, pass the '
+            'columns to keep in keep=[…], without "id".',
         )
     for argument, names in (("id", ids or []), ("keep", kept_columns)):
         for name in names:

@@ -356,7 +356,8 @@ def decision_table(
     baseline = None
     if options.baseline is not None and columns.model == pl.Null:
         hint = (
-            'Pass several score columns, or the column that identifies instances, such as id="id".'
+            "Pass several score columns. For a long table with a column of models, pass the column "
+            'that identifies instances, such as id="id".'
         )
         raise OptionValueError.compose(
             "baseline", options.baseline, "there is only one model in each group", hint

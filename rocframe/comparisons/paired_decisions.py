@@ -105,8 +105,11 @@ def _table_thresholds(
     on = list(names.values())
     if thresholds.select(on).is_duplicated().any():
         problem = "the table has several thresholds for a model"
-        hint = f"Filter the table, or add its group columns to by=. Matched columns: {[*names]}."
-        raise OptionValueError.compose(THRESHOLD, table.columns, problem, hint)
+        hint = (
+            "Filter the table, or add its group columns to by=. The thresholds are matched by: "
+            f"{[*names]}."
+        )
+        raise OptionValueError.compose(THRESHOLD, table, problem, hint)
     shape = keys.height, len(models)
     group, model = (index.ravel() for index in np.indices(shape))
     rows = take_rows(keys, group).with_columns(models[model].alias(MODEL))

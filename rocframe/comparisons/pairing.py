@@ -568,7 +568,8 @@ def _check_unmatched(
         options.id,
         f"model {instances.models[model]!r} lacks {format_count(int(n_absent[model]), 'row')} that "
         "other models have",
-        'Pass unmatched="drop" to leave these rows out and count them, or add the missing rows.',
+        'Pass unmatched="drop" to leave out instances that a model lacks; the result then states '
+        "the number of these rows. Or add the missing rows.",
     )
 
 

@@ -108,7 +108,8 @@ class Cells:
             raise OptionValueError.compose(
                 "relative",
                 True,
-                "several score columns are given, but the column score_width has one width per row",
+                "each score then has its own width, but the result has only one column score_width "
+                "for all score columns",
                 "Use resolution= without relative=, or compress each score separately.",
             )
         options = {"resolution": rounding.resolution, "relative": rounding.relative}

@@ -268,7 +268,8 @@ def rows_at(
     if beyond.any():
         i, j = (int(index[0]) for index in np.nonzero(beyond))
         problem = (
-            f"{curves.name_group(i)} ends before its lowest score, at {name} {ends[i, 0]:.6g}, "
+            f"{curves.name_group(i)} has no rows for its lowest scores and ends at "
+            f"{name}={ends[i, 0]:.6g}, "
             f"so its row at {name}={value[i, j]:.6g} is unknown"
         )
         hint = "Compute the curve without thresholds=, and do not filter its rows."

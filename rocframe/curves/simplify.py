@@ -150,7 +150,8 @@ def simplify(
         axes_scale = scale_of(shape, scale)
         if axes_scale == "log" and len(SCALED_AXES["log"][shape.name]) > 1:
             problem = (
-                f"{shape.title} charts have two logarithmic axes, on which the error has no bound"
+                f"{shape.title} charts have two logarithmic axes, on which max_error= cannot be "
+                "guaranteed"
             )
             hint = "Omit scale= to use the default axes of this kind."
             raise OptionValueError.compose("scale", scale, problem, hint)

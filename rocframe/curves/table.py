@@ -366,7 +366,7 @@ def check_ends(curves: Curves, consequence: str, hint: str) -> None:
     early = curves.ends_early
     if early.any():
         group = curves.name_group(int(np.argmax(early)))
-        problem = f"curves: {group} ends before its lowest score, so {consequence}"
+        problem = f"curves: {group} has no rows for its lowest scores, so {consequence}"
         raise BrokenCurveError.compose(problem, hint)
 
 

@@ -57,7 +57,7 @@ class ClassCosts:
             reduced = _costs_against_rest(shares, pairs)
             for name, errors in reduced.items():
                 if not any(errors.values()):
-                    problem = f"all errors of the curve of class {name!r} cost 0"
+                    problem = f"all errors that concern class {name!r} cost 0"
                     raise OptionValueError.compose("costs", costs, problem, COSTS_EXAMPLE)
         else:
             reduced = dict.fromkeys(shares, costs)

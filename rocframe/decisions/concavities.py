@@ -348,7 +348,7 @@ def parse_concavities(argument: str, table: object) -> tuple[str, ...]:
     if isinstance(table, pl.DataFrame):
         recognized = CONCAVITIES.recognize(table.columns)
     if not isinstance(table, pl.DataFrame) or recognized is None:
-        expected, hint = "a table of concavities", "Pass a collected table of concavities."
+        expected, hint = "a table of concavities", "Pass the collected result of concavities."
         raise OptionValueError.unexpected_type(argument, table, expected, hint)
     return recognized[0]
 

@@ -393,12 +393,12 @@ def _parse_mixtures(points: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
     for name in (*POINT_NAMES, *MIX):
         if name not in points.columns:
             problem = f"the table has no column {name!r}"
-            raise OptionValueError.compose("points", points.columns, problem, hint)
+            raise OptionValueError.compose("points", points, problem, hint)
     by = tuple(points.columns[: points.columns.index("at")])
     if select_keys(points, by).is_duplicated().any() if by else points.height > 1:
         problem = "a group has several points"
         hint = "Select one value, for example with .filter(value=0.1)."
-        raise OptionValueError.compose("points", points.columns, problem, hint)
+        raise OptionValueError.compose("points", points, problem, hint)
     right = [name.removesuffix("_above") for name in points.columns if name.endswith("_above")]
     return by, tuple(
         name for name in right if f"{name}_below" in points.columns and name != THRESHOLD

@@ -72,7 +72,7 @@ class OtherFolds:
     def from_curves(cls, curves: Curves, over: str) -> OtherFolds:
         """Return the steps of a curve table; `over` is the column of the folds."""
         for i in np.flatnonzero(curves.ends_early)[:1].tolist():
-            problem = f"curves: {curves.name_group(i)} ends before its lowest score"
+            problem = f"curves: {curves.name_group(i)} has no rows for its lowest scores"
             hint = "Compute the curve without thresholds=, and do not filter its rows."
             raise BrokenCurveError.compose(problem, hint)
         _, group = number_keys(curves.keys, [name for name in curves.layout.by if name != over])

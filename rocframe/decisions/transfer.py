@@ -378,7 +378,7 @@ def _chosen_keys(chosen: pl.DataFrame) -> list[str]:
 
 def _check_chosen(chosen: object, options: RuleOptions) -> None:
     """Raise an error unless `chosen` is a table of operating points with all rules."""
-    hint = "Pass a collected table of operating_point."
+    hint = "Pass the collected result of operating_point."
     needed = (*RULE, THRESHOLD)
     if not isinstance(chosen, pl.DataFrame) or not {*needed} <= {*chosen.columns}:
         raise OptionValueError.unexpected_type("chosen", chosen, "a table of operating_point", hint)
@@ -391,6 +391,7 @@ def _check_chosen(chosen: object, options: RuleOptions) -> None:
     keys = [*_chosen_keys(chosen), "rule"]
     if select_keys(chosen, keys).is_duplicated().any():
         problem = "chosen: the table has several thresholds for the same group and rule"
+        hint = "Keep one row for each group and rule, for example with .filter()."
         raise OptionValueError(f"{problem}.\n{hint}")
 
 

@@ -297,7 +297,7 @@ def _missing(
     where = ""
     if bound.by and first is not None:
         group = ", ".join(f"{name}={frame.get_column(name)[first]!r}" for name in bound.by)
-        where = f", the first in group {group}"
+        where = f", the first one in group {group}"
     return MissingValuesError.compose(
         argument,
         bound.names[role],

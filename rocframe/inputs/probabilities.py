@@ -61,7 +61,7 @@ def outside_unit_problem(
     if not len(outside):
         return None
     low, high = np.fmin.reduce(score), np.fmax.reduce(score)
-    where = f", the first in {group(int(outside[0]))}" if group else ""
+    where = f", the first one in {group(int(outside[0]))}" if group else ""
     verb = "is" if len(outside) == 1 else "are"
     return (
         f"{len(outside):,} of {len(score):,} scores {verb} outside [0, 1]{where}; the scores range "

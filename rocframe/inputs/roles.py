@@ -297,7 +297,7 @@ def _check_score_mapping(scores: Mapping[str, Column]) -> None:
             raise OptionValueError.compose(
                 "score",
                 name,
-                "expected a string as the name of a model",
+                "the names of models must be strings",
                 'Use, for example, {"name": "column"}.',
             )
 

@@ -281,7 +281,7 @@ def parse_length(
             f"Use, for example, {argument}=7.",
         )
         if valid and abs(int(text[:-1])) > MAX_STEP:
-            valid, expected = False, f"an int of at most {MAX_STEP:,}"
+            valid, expected = False, f"an int from {-MAX_STEP:,} to {MAX_STEP:,}"
     else:
         text = timedelta_text(value) if isinstance(value, timedelta) else str(value)
         days = dtype == pl.Date

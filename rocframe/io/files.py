@@ -198,10 +198,10 @@ def check_target(path: str | os.PathLike[str]) -> Path:
             path_text, "it is not a regular file", "Pass the name of another file."
         )
     if not folder.is_dir():
-        problem = "is not a folder" if folder.exists() else "does not exist"
-        raise StorageError.compose(
-            path_text, f"{str(folder)!r} {problem}", "Create the folder first."
-        )
+        problem, hint = "does not exist", "Create the folder first."
+        if folder.exists():
+            problem, hint = "is a file and not a folder", "Choose a path in a folder."
+        raise StorageError.compose(path_text, f"{str(folder)!r} {problem}", hint)
     try:
         with _temporary_file(target):
             pass

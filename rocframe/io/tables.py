@@ -223,7 +223,7 @@ def scan_files(
     first, expected = next(iter(schemas.items()))
     for path, schema in schemas.items():
         if schema != expected:
-            problem = f"the columns {_schema_text(schema)} differ from those of {str(first)!r}: "
+            problem = f"the file has the columns {_schema_text(schema)}, but {str(first)!r} has "
             hint = "Pass a folder in which all Parquet files have the same columns and dtypes."
             raise StorageError.compose(path, problem + _schema_text(expected), hint)
     return pl.scan_parquet(list(files), glob=False, hive_partitioning=False)
@@ -289,8 +289,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     if metadata is None:
         raise StorageError.compose(
             os.fspath(path),
-            "the file has no rocframe metadata, so it was not written by rocframe.write",
-            "Use rocframe.read to read the table.",
+            "the file has no rocframe metadata, because it was not written by rocframe.write",
+            "rocframe.read can read the table nevertheless.",
         )
     return metadata
 
@@ -348,7 +348,7 @@ def _check_metadata(about: object) -> dict[str, object]:
             raise OptionValueError.compose(
                 "about",
                 name,
-                "expected strings as names",
+                "the names must be strings",
                 f"Use, for example, about={{{str(name)!r}: …}}.",
             )
         if name in reserved:

@@ -171,7 +171,7 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     return as_input_frame(predictions, plan.pipe_with_schema(resolve))
 
 
-FIT_HINT = "Pass a collected table of fit_calibration."
+FIT_HINT = "Pass the collected result of fit_calibration."
 
 
 def parse_fit(fit: object) -> tuple[str, ...]:

@@ -404,7 +404,7 @@ def _bin_counts(rows: CalibrationRows, dtype: pl.DataType) -> tuple[NDArray[Any]
     if dtype.is_float():
         return pos, rows.mass - pos
     is_fraction = abs(pos - np.rint(pos)) > INTEGER_TOLERANCE + np.spacing(rows.mass)
-    first = ", the first of which is in {group}" if rows.keys.width else ""
+    first = ", the first one in {group}" if rows.keys.width else ""
     rows.check(
         is_fraction,
         f"n·event_rate is not an integer in {format_count(int(is_fraction.sum()), 'bin')}{first}",

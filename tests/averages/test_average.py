@@ -530,7 +530,7 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
         (
             {"weights": {1: 1.0}},
             (
-                "weights={1: 1.0}: the weight of 2 is missing.\n"
+                "weights={1: 1.0}: there is no weight for 2.\n"
                 "Pass a weight for every value of 'fold'."
             ),
         ),
@@ -597,7 +597,8 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
         (
             {"interval": "binomial", "kind": "lift"},
             (
-                "interval='binomial': lift is not a proportion of a fixed number of rows.\n"
+                "interval='binomial': lift is not a proportion of the positives or of the "
+                "negatives.\n"
                 'Use, for example, interval="corrected".'
             ),
         ),
@@ -630,7 +631,8 @@ def test_pooling_curves_at_different_thresholds_raises():
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.average(one, method="pooled", ranks="within")
     assert str(caught.value).startswith(
-        "curves: group fold=1 ends before its lowest score, so the ranks of its scores are unknown."
+        "curves: group fold=1 has no rows for its lowest scores, so the ranks of its scores "
+        "are unknown."
     )
 
 

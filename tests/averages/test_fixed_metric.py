@@ -372,15 +372,14 @@ WRONG = [
     (
         {"metrics": "f1", "method": "micro"},
         (
-            "metrics='f1': without fixed=, method='micro' returns all points of the pooled curve.\n"
+            "metrics='f1': method='micro' supports this option only with fixed=.\n"
             "Pass fixed= as well, or leave out metrics=."
         ),
     ),
     (
         {"nearest": True, "method": "pooled"},
         (
-            "nearest=True: without fixed=, method='pooled' returns all points of the pooled "
-            "curve.\n"
+            "nearest=True: method='pooled' supports this option only with fixed=.\n"
             "Pass fixed= as well, or leave out nearest=."
         ),
     ),
@@ -431,7 +430,7 @@ WRONG = [
         (
             "metrics='net_benefit': the metric depends on the threshold, and a threshold is "
             "undefined between two rows of a curve.\n"
-            'Use fixed="threshold" and pass the metric in metrics=.'
+            'Pass fixed="threshold" and the metric in metrics=.'
         ),
     ),
     ({"fixed": "net_benefit"}, "fixed='net_benefit': the metric depends on the threshold, and"),
@@ -449,7 +448,8 @@ WRONG = [
     (
         {"fixed": "accuracy", "metrics": "precision", "interval": "binomial"},
         (
-            "interval='binomial': precision is not a proportion of a fixed number of rows.\n"
+            "interval='binomial': precision is not a proportion of the positives or of the "
+            "negatives.\n"
             'Use, for example, interval="corrected".'
         ),
     ),
@@ -514,7 +514,7 @@ def test_metrics_of_curves_at_given_thresholds_are_undefined_at_others(options):
     found = rf.average(some, metrics=["tp", "fpr"], grid=grid, interval=None, **options)
     axes = rf.average(some, method="threshold", grid=grid, interval=None)
     # The curve of fold 1 ends at its lowest score, so its missing rows are not detected. The curve
-    # of fold 2 ends before its lowest score.
+    # of fold 2 has no rows for its lowest scores.
     assert found["n_curves"].to_list() == axes["n_curves"].to_list() == [1, 2, 1, 2, 1]
     assert found["fpr"].to_list() == axes["fpr"].to_list() == [0, 0.25, 0, 0.75, 1]
 

@@ -88,7 +88,7 @@ def test_an_area_without_limits_has_no_brackets():
             rf.auc(VOTE.with_columns(model=pl.lit("other")), **OPTIONS),
             "no group of these areas has a curve in the chart",
         ),
-        (RATES, "the table has no areas"),
+        (RATES, "the table has no rows"),
     ],
     ids=["number", "curves", "folds", "reversed", "other", "rates"],
 )

@@ -362,7 +362,13 @@ def test_averaged_curves_have_no_overlays(table):
         (float("nan"), "mark=nan: expected thresholds or a DataFrame of points."),
         ({}, "mark=[]: expected 1 to 6 names, got 0."),
         ({f"m{i}": i for i in range(7)}, "mark=['m0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6']: expec"),
-        ({1: 0.5}, "mark=1: expected a name.\nPass the name of each group of points as text."),
+        (
+            {1: 0.5},
+            (
+                "mark=1: the keys of the mapping must be strings.\n"
+                'Use, for example, mark={"high": 0.9}.'
+            ),
+        ),
     ],
     ids=["text", "nan", "empty", "seven", "number"],
 )

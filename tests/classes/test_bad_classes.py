@@ -79,18 +79,20 @@ BOTH = [
     (WIDE, ("truth", cs.date()), {}, rf.OptionValueError, "scores="),
     (WIDE, ("truth", [pl.all() * 2]), {}, rf.OptionValueError, "scores="),
     (WIDE, ("truth", {1: "a", 2: "b"}), {}, rf.OptionValueError,
-     ("scores=[1, 2]: some of these classes are not values of type String, the type of the labels "
-     "in column 'truth'.\n"
+     ("scores=[1, 2]: some of these classes cannot be labels of column 'truth', which has type "
+     "String.\n"
      + BY_LABEL)),
     (WIDE, ("bits", ABC), {}, rf.OptionValueError,
-     "scores=['a', 'b', 'c']: some of these classes are not values of type Int64, "),
+     "scores=['a', 'b', 'c']: some of these classes cannot be labels of column 'bits', which has "),
     (WIDE.with_columns(pl.col("bits").cast(pl.Int8)), ("bits", {0: "a", 300: "b"}), {},
      rf.OptionValueError,
-     "scores=[0, 300]: some of these classes are not values of type Int8, "),
+     "scores=[0, 300]: some of these classes cannot be labels of column 'bits', "),
     (WIDE.with_columns(pl.col("truth").cast(pl.Enum(ABC))), ("truth", {"a": "a", "x": "b"}), {},
-     rf.OptionValueError, "scores=['a', 'x']: some of these classes are not values of type Enum("),
+     rf.OptionValueError,
+     ("scores=['a', 'x']: some of these classes cannot be labels of column 'truth', which has type "
+     "Enum with the values 'a', 'b', 'c'.\n")),
     (WIDE, ("truth", {"a": "a", None: "b"}), {}, rf.OptionValueError,
-     "scores=['a', None]: some of these classes are not values of type String, "),
+     "scores=['a', None]: some of these classes cannot be labels of column "),
     (WIDE, ("truth", "a"), {}, rf.OptionValueError,
      ("scores='a': expected a score for each class, but this is one column of type Float64.\n"
      f"{GIVE}\nIf each row is one instance and one class, pass the name of the column with the "
@@ -112,7 +114,8 @@ BOTH = [
     (WIDE.rename({"day": "id"}), ("truth", ABC), {}, rf.OptionValueError,
      ("id=None: the result has a column 'id' with row numbers, but the table already has a column "
      "of this name.\n"
-     'If this column identifies instances, pass id="id". If not, use keep=[…] without "id".')),
+     'If the column of the table identifies instances, pass id="id". If not, pass the columns to '
+     'keep in keep=[…], without "id".')),
     (LISTS, ("truth", "p"), {}, rf.OptionValueError,
      ("classes=None: column 'p' contains lists of scores, so the order of the classes is "
      "required.\n"

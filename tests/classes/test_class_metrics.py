@@ -211,8 +211,8 @@ def test_numeric_classes_and_expressions_over_the_counts():
         (
             {"prior": PRIOR, "costs": [[0] * 3] * 3},
             (
-                "costs=[[0, 0, 0], [0, 0, 0], [0, 0, 0]]: all errors of the curve of class 'a' "
-                "cost 0.\nUse, for example, costs={('a', 'b'): 5}, the cost of predicting b for "
+                "costs=[[0, 0, 0], [0, 0, 0], [0, 0, 0]]: all errors that concern class 'a' cost "
+                "0.\nUse, for example, costs={('a', 'b'): 5}, the cost of predicting b for "
                 "class a."
             ),
         ),

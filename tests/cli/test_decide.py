@@ -244,6 +244,6 @@ def test_compressed_logs_of_different_resolutions_are_an_error(capsys):
         arguments = options if command == "decide" else [*options[:-2], "--out", "out.html"]
         assert cli.main([command, *arguments]) == 2
         error = capsys.readouterr().err
-        assert "score_width: the rows have scores that were rounded to different" in error
+        assert "score_width: the scores were rounded to different resolutions." in error
         assert "Widths in column 'score_width': 0.0, 0.5.\n" in error
     decide(capsys, *options, "--by", "day")

@@ -137,7 +137,8 @@ def test_rows_of_one_log_are_an_error_or_left_out(capsys):
     log("new", ROWS[:-3]).write_parquet("short.parquet")
     assert error_of(capsys, "old.parquet", "short.parquet", *PAIRED) == (
         "--id id: model 'new' lacks 3 rows that other models have.\n"
-        "Pass --unmatched drop to leave these rows out and count them, or add the missing rows."
+        "Pass --unmatched drop to leave out instances that a model lacks; the result then states "
+        "the number of these rows. Or add the missing rows."
     )
     code, out, _ = gate(capsys, "old.parquet", "short.parquet", *PAIRED, "--unmatched", "drop")
     assert code == 0

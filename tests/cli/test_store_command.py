@@ -474,7 +474,7 @@ def test_a_store_that_cannot_be_changed_can_be_evaluated(capsys, monkeypatch):
     monkeypatch.setattr("rocframe.io.store.exclusive_lock", fail)
     assert error_of(capsys, *CREATE) == (
         "store: the store cannot be changed: Permission denied.\n"
-        "If no logs are passed, the command reads the store and does not change it."
+        "Make the folder writable. Without logs, the command only reads the store."
     )
     evaluate(capsys, *STORE, "--by", "model")
     assert_areas()

@@ -237,7 +237,7 @@ INVALID = {
         MODELS,
         {},
         (
-            "score=0.375: decisions must be 0 or 1, or Boolean.\n"
+            "score=0.375: the scores must be decisions, which are 0 or 1, or Boolean.\n"
             "Pass threshold=, such as threshold=0.5."
         ),
     ),
@@ -264,8 +264,10 @@ INVALID = {
         MODELS,
         {"threshold": pl.DataFrame({"model": ["a", "a"], "threshold": [0.5, 0.2]})},
         (
-            "threshold=['model', 'threshold']: the table has several thresholds for a model.\n"
-            "Filter the table, or add its group columns to by=. Matched columns: ['model']."
+            "threshold=<table with the columns 'model', 'threshold'>: the table has several "
+            "thresholds for a model.\n"
+            "Filter the table, or add its group columns to by=. The thresholds are matched by: "
+            "['model']."
         ),
     ),
     "other models": (

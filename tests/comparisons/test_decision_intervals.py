@@ -219,8 +219,11 @@ def test_invalid_options_are_explained(options, error, message):
 def test_a_score_that_is_no_probability_names_its_model_or_group():
     votes = rf.datasets.vote()
     margins = [
-        ({"id": "id"}, "the first in group model='linear_svm'; the scores range "),
-        ({"id": "id", "by": "fold"}, "the first in group fold=6, model='linear_svm'; the scores"),
+        ({"id": "id"}, "the first one in group model='linear_svm'; the scores range "),
+        (
+            {"id": "id", "by": "fold"},
+            "the first one in group fold=6, model='linear_svm'; the scores",
+        ),
         (
             {"by": ["model", "fold"], "between": "m"},
             "in group model='linear_svm', fold=6; ",

@@ -203,7 +203,10 @@ ONCE = (
     "An id may occur only once per model and group. Add the column that distinguishes these rows "
     "to id= or by=."
 )
-MATCHED = 'Pass unmatched="drop" to leave these rows out and count them, or add the missing rows.'
+MATCHED = (
+    'Pass unmatched="drop" to leave out instances that a model lacks; the result then states the '
+    "number of these rows. Or add the missing rows."
+)
 
 
 def differs(what: str, rows: str) -> str:

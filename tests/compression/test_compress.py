@@ -129,8 +129,9 @@ def test_parts_with_different_resolutions_are_rounded_to_the_widest_cells_of_eac
     with pytest.raises(rf.ScoreError) as error:
         rf.auc(pl.concat([fine, coarse]), "label", "score", by="g", count="count", missing="drop")
     assert str(error.value) == (
-        "score_width: the rows of group g='a' have scores that were rounded to different "
-        "resolutions, so their ranges overlap.\nWidths in column 'score_width': 0.0078125, 0.5.\n"
+        "score_width: the scores of group g='a' were rounded to different resolutions. A rounded "
+        "score represents a range of scores, and these ranges overlap.\n"
+        "Widths in column 'score_width': 0.0078125, 0.5.\n"
         'Round all scores to the largest width: compress(…, count="count").'
     )
 
@@ -401,8 +402,8 @@ def test_several_scores_have_no_relative_resolution():
     with pytest.raises(rf.RocframeError) as caught:
         rf.compress(frame, "label", ["a", "b"], resolution=0.1, relative=True)
     assert str(caught.value) == (
-        "relative=True: several score columns are given, but the column score_width has one width "
-        "per row.\n"
+        "relative=True: each score then has its own width, but the result has only one column "
+        "score_width for all score columns.\n"
         "Use resolution= without relative=, or compress each score separately."
     )
 

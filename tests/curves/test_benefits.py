@@ -118,9 +118,8 @@ def test_a_class_without_benefit_has_no_share():
 
 NOT_MONOTONE = (
     "{role}='{role}': the {role} is negative in 1 row.\n"
-    "The axis is the share of the total {role} of {of}, which must not fall when the threshold is "
-    "lowered.\nPass how much {degree} it is to predict a {one} as positive than as negative, as a "
-    "number >= 0."
+    "With a negative {role}, the curve would {move} when the threshold is lowered.\n"
+    "The {role} of a row is the {difference}. Pass it as a number >= 0."
 )
 
 
@@ -130,12 +129,20 @@ NOT_MONOTONE = (
         (
             {"benefit": [1, -1, 1, 1, 1]},
             {"benefit": "benefit"},
-            NOT_MONOTONE.format(role="benefit", of="positives", degree="better", one="positive"),
+            NOT_MONOTONE.format(
+                role="benefit",
+                move="fall",
+                difference="value of a true positive minus the value of a false negative",
+            ),
         ),
         (
             {"cost": [1, 1, 1, 1, -1]},
             {"cost": "cost"},
-            NOT_MONOTONE.format(role="cost", of="negatives", degree="worse", one="negative"),
+            NOT_MONOTONE.format(
+                role="cost",
+                move="run backwards",
+                difference="cost of a false positive minus the cost of a true negative",
+            ),
         ),
         (
             {"cost": [1.0, 1.0, 1.0, 1.0, float("inf")]},

@@ -24,14 +24,14 @@ TABLES = {
     "all curves": CURVES.filter(CUT),
     "one curve": CURVES.filter(CUT | (pl.col("fold") == 2)),
 }
-ENDS = "curves: group fold=1 ends before its lowest score"
+ENDS = "curves: group fold=1 has no rows for its lowest scores"
 KEEP = "Compute the curve without thresholds=, and keep all its rows"
 
 ERRORS = {
     "at": (
         lambda curves: rf.at(curves, fpr=0.6),
         (
-            f"{ENDS}, at fpr 0.333333, so its row at fpr=0.6 is unknown.\n"
+            f"{ENDS} and ends at fpr=0.333333, so its row at fpr=0.6 is unknown.\n"
             "Compute the curve without thresholds=, and do not filter its rows."
         ),
     ),

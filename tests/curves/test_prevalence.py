@@ -187,7 +187,7 @@ def test_metrics_and_pooled_curves_are_averaged_at_the_prevalence():
 
 
 def test_binomial_limits_need_a_proportion_of_rows():
-    with pytest.raises(rf.OptionValueError, match="alert_rate is not a proportion of a fixed"):
+    with pytest.raises(rf.OptionValueError, match="alert_rate is not a proportion of the"):
         curves().roc.average(metrics="alert_rate", fixed="tpr", interval="binomial")
     roc = curves(kind="roc").roc.average(interval="binomial", grid=3)
     assert_frame_equal(

@@ -341,8 +341,8 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
             infinite.roc.repair_scores("score", curves.roc.concavities())
         ),
         "curves: a concavity has infinite scores": lambda: rf.repaired_auc(curves),
-        "curves: group model=None, fold=0 ends before its lowest score": lambda: rf.repaired_auc(
-            CURVES.filter(pl.col("threshold") > 0), chosen=found
+        "curves: group model=None, fold=0 has no rows for its lowest scores": lambda: (
+            rf.repaired_auc(CURVES.filter(pl.col("threshold") > 0), chosen=found)
         ),
     }
     with all_cases() as case:

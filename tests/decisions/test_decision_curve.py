@@ -103,7 +103,8 @@ def test_scores_that_are_no_probabilities_raise():
     with pytest.raises(rf.ScoreError) as caught:
         curves.roc.decision_curve()
     assert str(caught.value) == (
-        "curves: 3 of 4 scores are outside [0, 1], the first in group model='a'; the scores range "
+        "curves: 3 of 4 scores are outside [0, 1], the first one in group model='a'; the "
+        "scores range "
         "from 0.3 to 2.7.\n"
         "Use calibrated probabilities, or cost_curve, which accepts all scores."
     )
@@ -122,7 +123,7 @@ def test_invalid_options_are_explained():
         "prevalence=1: expected a number above 0 and below 1.\nUse, for example, prevalence=0.1."
     )
     at_thresholds = rf.curve(PREDICTIONS, "label", "score", thresholds=[0.5])
-    with pytest.raises(rf.BrokenCurveError, match="ends before its lowest score"):
+    with pytest.raises(rf.BrokenCurveError, match="has no rows for its lowest scores"):
         at_thresholds.roc.decision_curve()
 
 

@@ -225,7 +225,7 @@ def test_cases_without_a_score_an_identifier_or_a_point_have_no_decision():
         (
             {"points": pl.DataFrame({"at": ["fpr"]})},
             (
-                "points=['at']: the table has no column 'value'.\n"
+                "points=<table with the columns 'at'>: the table has no column 'value'.\n"
                 "Pass the DataFrame of mix(), or of at() with interpolate=True."
             ),
         ),

@@ -88,8 +88,8 @@ def test_scan_of_a_folder_names_the_file_with_other_columns(tmp_path):
     with pytest.raises(rf.StorageError) as error:
         rf.scan(folder)
     assert str(error.value) == (
-        f"path={str(folder / 'c.parquet')!r}: the columns key (String) differ from those of "
-        f"{str(folder / 'a.parquet')!r}: key (String), label (Boolean), score (Float64).\n"
+        f"path={str(folder / 'c.parquet')!r}: the file has the columns key (String), but "
+        f"{str(folder / 'a.parquet')!r} has key (String), label (Boolean), score (Float64).\n"
         "Pass a folder in which all Parquet files have the same columns and dtypes."
     )
     (folder / "c.parquet").write_bytes(b"")

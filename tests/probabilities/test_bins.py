@@ -149,6 +149,6 @@ def test_the_error_for_scores_outside_0_and_1_names_the_first_group():
     with pytest.raises(rf.ScoreError) as error:
         rf.calibration(frame, "y", "p", by="model", missing="drop")
     assert str(error.value).startswith(
-        "score='p': 1 of 3 scores is outside [0, 1], the first in group model='b'; the scores "
+        "score='p': 1 of 3 scores is outside [0, 1], the first one in group model='b'; the scores "
         "range from 0.2 to 1.5.\n"
     )

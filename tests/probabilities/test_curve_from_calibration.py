@@ -257,7 +257,7 @@ INVALID = {
     ),
     "fraction of a row": (
         {"event_rate": [0.25, 0.3, 1]},
-        "n·event_rate is not an integer in 1 bin, the first of which is in group model='a'.",
+        "n·event_rate is not an integer in 1 bin, the first one in group model='a'.",
     ),
     "repeated score": (
         {"score_min": [0.1, 0.4, 0.4]},

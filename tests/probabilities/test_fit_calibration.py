@@ -569,15 +569,16 @@ ERRORS = {
     "not a fit": (
         lambda: rf.apply_calibration(TEST, "p", CURVE),
         (
-            "fit: expected a table of fit_calibration, but this is a polars DataFrame.\n"
-            "Pass a collected table of fit_calibration."
+            "fit: expected a table of fit_calibration, but this is a table with the columns "
+            "'threshold'.\n"
+            "Pass the collected result of fit_calibration."
         ),
     ),
     "lazy fit": (
         lambda: rf.apply_calibration(TEST, "p", rf.fit_calibration(FIT.lazy(), "label", "p")),
         (
             "fit: expected a table of fit_calibration, but this is a polars LazyFrame.\n"
-            "Pass a collected table of fit_calibration."
+            "Pass the collected result of fit_calibration."
         ),
     ),
     "several fits": (

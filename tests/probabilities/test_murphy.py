@@ -258,14 +258,16 @@ def test_scores_that_are_no_probabilities_and_incomplete_curves_raise():
     with pytest.raises(rf.ScoreError) as caught:
         rf.curve(rows, "label", "score", by="model").roc.murphy_curve()
     assert str(caught.value) == (
-        "curves: 3 of 4 scores are outside [0, 1], the first in group model='a'; the scores range "
+        "curves: 3 of 4 scores are outside [0, 1], the first one in group model='a'; the "
+        "scores range "
         "from 0.3 to 2.7.\n"
         "Use calibrated probabilities, or cost_curve, which accepts all scores."
     )
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.curve(PREDICTIONS, "label", "score", thresholds=[0.5]).roc.murphy_curve()
     assert str(caught.value) == (
-        "curves: the curve ends before its lowest score, so its lowest expected cost is unknown.\n"
+        "curves: the curve has no rows for its lowest scores, so its lowest expected cost is "
+        "unknown.\n"
         "Compute the curve without thresholds=, and do not filter its rows."
     )
     with pytest.raises(rf.UnknownOptionError) as caught:

@@ -226,9 +226,8 @@ def _calibration_records(
         return []
     layout = table_of(table.columns) if isinstance(table, pl.DataFrame) else None
     if not isinstance(table, pl.DataFrame) or layout is None or layout.type is not CALIBRATION:
-        given = table.columns if isinstance(table, pl.DataFrame) else table
         problem, hint = "expected a table of calibration", "Pass the result of rf.calibration(…)."
-        raise OptionValueError.compose("calibration", given, problem, hint)
+        raise OptionValueError.compose("calibration", table, problem, hint)
     row, curve = match_rows("calibration", "event rates", table, keys, by)
     rows = table[row].sort(pl.Series(curve), "bin", maintain_order=True)
     points = point_records(rows, pl.lit(pl.Series(np.sort(curve))))
