@@ -223,7 +223,7 @@ class ReservedColumnError(RocframeError, ValueError):
             )
         return cls(
             f"{argument}={column!r}: the result already has a column of this name.\n"
-            f"Columns of the result: {format_list(table, most=30)}.\n"
+            f"Columns of the result: {format_list(dict.fromkeys(table), most=30)}.\n"
             "Rename the group column first, for example with "
             f".rename({{{column!r}: {column + '_group'!r}}})."
         )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind
 
 AREA_TOLERANCE = 1e-9  # maximum relative difference of areas that count as equal
-HINT = "Pass the table of auc, fold_auc or intervals for the predictions of these curves."
+HINT = "Pass the result of auc, fold_auc or intervals for the same predictions as the curves."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,7 +190,7 @@ def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> li
             "scores", scores, "expected a curve table", SCORE_CURVES_HINT
         )
     curves = curves_of(scores, curve_layout(scores.schema, None, ()).by)
-    check_ends(curves, "the scores below are unknown", SCORE_CURVES_HINT)
+    check_ends(curves, "these scores cannot be drawn", SCORE_CURVES_HINT)
     row, curve = match_rows("scores", "curves", curves.keys, keys, by)
     if len(set(curve.tolist())) < len(curve):
         problem = "the table has several curves for a group of the calibration table"

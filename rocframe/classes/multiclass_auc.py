@@ -71,8 +71,8 @@ def multiclass_auc(
     1/2 if the scores tie. The averages differ in the weights of the pairs.
 
     `"micro"` compares pairs of scores for any classes. One score of a pair is the score of a row
-    for its true class. The other score is the score of any row, the same or another one, for a
-    class that is not the true class of that row.
+    for its true class. The other score is a score of a row for a class that is not its true class.
+    Both scores can come from one row or from two rows.
 
     Parameters
     ----------
@@ -140,8 +140,9 @@ def multiclass_auc(
         - `n_classes_used` (Int64) counts the classes that have rows in the group. Averages are over
           these classes; `"micro"` also includes the scores of the other classes, as negatives.
         - `n` (Int64) counts the rows that are used.
-        - `n_missing` (Int64) counts the rows without a label or a score. With `missing="drop"`, a
-          row in which at least one score is missing is left out for all classes.
+        - `n_missing` (Int64) counts the rows whose label, weight, count or any score is missing.
+          With `missing="drop"`, a row in which at least one score is missing is left out for all
+          classes.
         - `note` (String) is null, or the first of these values that applies: `no_rows, one_class,
           zero_variance, redrawn`. For example, `redrawn:12` means that 12 resamples had a single
           class and were drawn again.

@@ -62,17 +62,18 @@ def compress(
         must be above 2**-1000 and below 2**900 or, with `relative=True`, above 2**-52 and below 1.
         None: scores are not rounded.
     relative : bool, default False
-        If True, higher absolute scores are rounded to larger steps. The step is the product of two
-        powers of two: `resolution` and the absolute score are each rounded down to a power of two.
-        For example, `resolution=0.01, relative=True` changes a score by at most 1 % of its value.
-        Use this option for small probabilities and other scores of very different sizes. This
-        option is not available for several scores.
+        If True, higher absolute scores are rounded to larger steps. The step of a score is the
+        product of the largest power of two that is at most `resolution` and the largest power of
+        two that is at most the absolute score. For example, `resolution=0.01, relative=True`
+        changes a score by at most 1 % of its value. Use this option for small probabilities and
+        other scores of very different sizes. This option is not available for several scores.
     max_envelope : float, default None
         A number above 0 and below 1. Find the coarsest resolution for which `auc_optimistic -
-        auc_pessimistic` is at most this number. Each group has its own resolution. If
-        `auc_optimistic - auc_pessimistic` of the exact scores exceeds this number, the scores of
-        the group are not rounded. Needs several passes over the data. For `drift`, whose windows
-        must have the same resolution, use `resolution`.
+        auc_pessimistic` is at most this number. Each group has its own resolution. These are two
+        columns of `auc`: the AUC if ties count 1, and the AUC if ties count 0. If their difference
+        exceeds this number without rounding, the scores of the group are not rounded. Needs several
+        passes over the data. All windows that the function `drift` compares must have the same
+        resolution, so pass `resolution` instead.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None
@@ -99,8 +100,8 @@ def compress(
 
         - `score` is the lower edge of the range of scores that were merged, and null if the score
           is missing. The dtype is Float64, except for integers and decimals that are not rounded:
-          these keep their dtype. If several scores are given, each score has a column with the name
-          of the score.
+          these keep their dtype. If several scores are given, each model has a column with its name
+          instead.
         - `score_width` (Float64) is the width of this range: a row represents scores s with
           `score <= s < score + score_width`. The width is 0 if `score` is exact, and null if the
           score is missing.
@@ -111,9 +112,9 @@ def compress(
     ------
     RocframeError
         If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
-        option is invalid, counts are missing, negative or too large, a `score_width` is negative or
-        not finite, or the positive class is unknown or does not occur. For a LazyFrame, errors that
-        depend on its data are raised by `collect`.
+        option is invalid, counts are missing, negative or too large, a `score_width` of an already
+        compressed table is negative or not finite, or the positive class is unknown or does not
+        occur. For a LazyFrame, errors that depend on its data are raised by `collect`.
 
     See Also
     --------
@@ -136,8 +137,8 @@ def compress(
     group. Other functions raise an error for a group with different resolutions.
 
     A LazyFrame is compressed by the streaming engine, so memory is needed for the result but not
-    for the input. If the result has more than about 100,000 rows, polars must use a larger hash
-    table than by default to save this memory. Therefore, for a LazyFrame, this function sets the
+    for the input. If the result has more than about 100,000 rows, this is true only if polars uses
+    a larger hash table than by default. Therefore, for a LazyFrame, this function sets the
     environment variable `POLARS_MAX_HOT_TABLE_SIZE` to 4194304, if the variable is not set. DuckDB
     and Spark compress their tables in SQL, so the tables need not fit into memory. Nothing has to
     be installed on the nodes of a Spark cluster.

@@ -403,7 +403,9 @@ class Intervals(NamedTuple):
         group, lower, upper, highest, area = self
         selected = Intervals(group[order], lower[order], upper[order], highest[order], area[order])
         if np.isinf([selected.lower, selected.highest]).any():
-            problem = f"{argument}: a concavity has infinite scores, which cannot be reversed"
+            problem = (
+                f"{argument}: the order of scores cannot be reversed, because some are infinite"
+            )
             raise ScoreError(f"{problem}.\nReplace infinite scores by numbers first.")
         return selected
 

@@ -196,9 +196,9 @@ EXPANDED = {"label": pl.Boolean(), "decision": pl.Boolean(), "count": pl.Int64()
 def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     """Return predictions whose confusion matrices are the rows of a table.
 
-    Pass the result, with `count="count"`, to any function of predictions that has this argument.
-    Curves of the result have three rows: all rows predicted negative, the decisions, and all rows
-    predicted positive.
+    Pass the result, with `count="count"`, to any function of predictions that has this argument. A
+    curve of the result has three points: all predictions are negative, the given confusion matrix,
+    and all predictions are positive.
 
     Parameters
     ----------

@@ -67,12 +67,11 @@ def windows(
         Ends that belong to a window. `"left"`: window <= time < window_end. `"right"`: window <
         time <= window_end. `"both"`: both ends. `"none"`: no end.
     incomplete : {"keep", "drop"}, default "keep"
-        Handling of incomplete windows. Time is divided into steps of the length `every`. The data
-        end at the end of the last step that contains rows. A window that ends later than the data
-        is incomplete. For example, if each day has a window of 28 days, the windows that start on
-        the last 27 days are incomplete. Only overlapping windows can be incomplete. `"drop"` leaves
-        incomplete windows out. If the data are shorter than one window, `"drop"` leaves out all
-        rows with a time.
+        Handling of incomplete windows. Time is divided into steps of the length `every`. A window
+        is incomplete if it ends after the last step that contains rows. For example, if each day
+        has a window of 28 days, the windows that start on the last 27 days are incomplete. Only
+        overlapping windows can be incomplete. `"drop"` leaves incomplete windows out. If the data
+        are shorter than one window, `"drop"` leaves out all rows except those with a null time.
 
     Returns
     -------
@@ -115,10 +114,11 @@ def windows(
     depend on the first row. A clock change can skip midnight. A window that would start or end at
     this midnight then starts or ends at the time of the clock change.
 
-    Identifiers of rows and clusters remain unique within each window. If windows overlap, results
-    of different windows depend on each other, because the windows share rows. Do not combine
-    overlapping windows in one result or one test, such as with `average(over="window")`: each row
-    would count several times. For the same reason, do not leave out `window` in `by`.
+    A row occurs at most once in each window, so a column that identifies rows remains unique within
+    a window. If windows overlap, results of different windows depend on each other, because the
+    windows share rows. Do not combine overlapping windows in one result or one test, such as with
+    `average(over="window")`: each row would count several times. For the same reason, always
+    include `window` in `by` of the functions that use the result.
 
     The result has about `period / every` times as many rows as the table. For large tables and
     overlapping windows, call `compress` before and after `windows`. The second call adds up the

@@ -64,8 +64,8 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
         Arrow streams is converted to a polars DataFrame.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score. If `fit_calibration` fitted several score columns, pass
-        the same columns, for example as a list. If the predictions are a long table with a column
-        `model`, pass its column of scores.
+        the same columns, for example as a list. The predictions can also be a long table, with the
+        models in a column `model` and all scores in one column. Then pass this column of scores.
     fit : DataFrame
         A table of `fit_calibration`. The columns left of `score` are group columns of the
         predictions.
@@ -92,8 +92,8 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
 
     Notes
     -----
-    The calibrated scores of a group are in the same order as the scores. Different scores can have
-    the same calibrated score, in particular with isotonic regression. The AUC does not change if
+    Within a group, a higher score never has a lower calibrated score. Different scores can have the
+    same calibrated score, in particular with isotonic regression. The AUC does not change if
     different scores always have different calibrated scores.
 
     Examples

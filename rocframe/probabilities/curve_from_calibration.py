@@ -118,8 +118,8 @@ def curve_from_calibration(
         thresholds are the grid points `score_mean`, and the counts (Float64) are the integrals in
         Notes. They are shares of all rows if the density has the integral 1.
 
-        A group without rows has only the row with threshold `inf`. A rate is null if its
-        denominator is 0.
+        A group whose bins all have `n` = 0 has only the row with threshold `inf`. A rate is null if
+        its denominator is 0.
 
     Raises
     ------

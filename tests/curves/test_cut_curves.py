@@ -67,7 +67,7 @@ ERRORS = {
     "dashboard": (
         rf.dashboard,
         (
-            f"{ENDS}, so the scores below are unknown.\n"
+            f"{ENDS}, so these scores cannot be drawn.\n"
             "Compute the curves without thresholds=, and keep all their rows: a dashboard shows "
             "the distribution of all scores. To draw a part of the axes, use "
             ".roc.chart(x_domain=(0, 0.2))."

@@ -337,10 +337,12 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
         "predictions='repaired_score': the result already has a column of this name.": lambda: (
             TABLE.with_columns(repaired_score=1).roc.repair_scores("score", found)
         ),
-        "concavities: a concavity has infinite scores, which cannot be reversed.": lambda: (
+        "concavities: the order of scores cannot be reversed, because some are infinite.": lambda: (
             infinite.roc.repair_scores("score", curves.roc.concavities())
         ),
-        "curves: a concavity has infinite scores": lambda: rf.repaired_auc(curves),
+        "curves: the order of scores cannot be reversed, because some are": lambda: rf.repaired_auc(
+            curves
+        ),
         "curves: group model=None, fold=0 has no rows for its lowest scores": lambda: (
             rf.repaired_auc(CURVES.filter(pl.col("threshold") > 0), chosen=found)
         ),

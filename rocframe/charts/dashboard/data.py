@@ -123,7 +123,7 @@ def dashboard_data(
         )
     check_ends(
         curves,
-        "the scores below are unknown",
+        "these scores cannot be drawn",
         "Compute the curves without thresholds=, and keep all their rows: a dashboard shows the "
         "distribution of all scores. To draw a part of the axes, use "
         ".roc.chart(x_domain=(0, 0.2)).",
