@@ -266,7 +266,7 @@ def _read_labels(
     labels = [resolve_column(plan, schema, "label", label[value]) for value in scores.classes]
     for name, _, dtype in labels:
         if not (dtype == pl.Boolean or dtype.is_numeric()):
-            hint = "Labels of one class must be Boolean, or 0 and 1: convert them first."
+            hint = "Each label column must contain Boolean values, or the numbers 0 and 1."
             raise ColumnTypeError.compose("label", name, dtype, hint)
     return labels
 
@@ -280,8 +280,8 @@ def _binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         others = values.filter((values != 0) & (values != 1))
         if len(others):
             raise LabelError(
-                f"label={name!r}: labels of one class must be Boolean, or 0 and 1.\n"
-                f"Found: {others[0]!r}.\n"
+                f"label={name!r}: each label column must contain only Boolean values, or only the "
+                f"numbers 0 and 1.\nFound the value: {others[0]!r}.\n"
                 f"Convert the labels first, for example with pl.col({name!r}) == {others[0]!r}."
             )
 

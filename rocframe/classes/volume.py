@@ -61,8 +61,8 @@ def volume(
 
     With one score for all classes, and `classes` from lowest to highest, the column `rule` is
     `"order"`. A triple is correct if its scores are in the order of its classes. A triple counts
-    1/2 if two of its scores are tied and the third score is in the correct order. A triple counts
-    1/6 if all three scores are tied.
+    1/2 if two of its scores are tied and the remaining score is in the correct order with both. A
+    triple counts 1/6 if all three scores are tied.
 
     With a score for each class, `rule` is `"sum"`. There are six ways to assign the three rows to
     the three classes. The assignment with the largest sum of scores is chosen. The sum has three
@@ -102,7 +102,7 @@ def volume(
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, count or any score is null or NaN. `"raise"`: an error.
         `"drop"`: the rows are left out, and counted in the column `n_missing`. `"worst"`: only
-        scores may be missing. If a row has no score, all triples with this row count as
+        scores may be missing. If a score of a row is missing, all triples with this row count as
         incorrect.
 
     Returns
@@ -119,7 +119,8 @@ def volume(
         - `n_first, n_second, n_third` (Int64) count the rows of the classes in the order of
           `classes` or `scores`.
         - `n_missing` (Int64) counts the rows whose label, count or any score is null or NaN. With
-          `missing="worst"`, these are rows without a score, which are also counted in their class.
+          `missing="worst"`, these are rows with a missing score, which are also counted in their
+          class.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           absent_class, single_row, zero_variance`.
 

@@ -92,9 +92,9 @@ def auc_covariance(
         1.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the rows of the other models for this instance are also left out. These
-        other rows are counted in `note`. They raise no error, also with `unmatched="raise"`.
+        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
+        model, the rows of the other models for the same instance are left out too, and counted in
+        `note`. This is not an error, even with `unmatched="raise"`.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.

@@ -104,9 +104,9 @@ def chain(
         Group columns. Rows with a null in a group column are a separate group.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the rows of the other models for this instance are also left out. These
-        other rows are counted in `note`. They raise no error, also with `unmatched="raise"`.
+        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
+        model, the rows of the other models for the same instance are left out too, and counted in
+        `note`. This is not an error, even with `unmatched="raise"`.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
         labels that are not Boolean or 0/1.

@@ -98,9 +98,9 @@ def combine(
         Group columns. Rows with a null in a group column are a separate group.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the row of the other model for this instance is also left out. This other
-        row is counted in `note`. It raises no error, also with `unmatched="raise"`.
+        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
+        model, the row of the other model for the same instance is left out too, and counted in
+        `note`. This is not an error, even with `unmatched="raise"`.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
         labels that are not Boolean or 0/1.

@@ -174,9 +174,9 @@ def compare(
         rows of the result.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the row of the other model for this instance is also left out. This other
-        row is counted in `note`. It raises no error, also with `unmatched="raise"`.
+        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
+        model, the row of the other model for the same instance is left out too, and counted in
+        `note`. This is not an error, even with `unmatched="raise"`.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     n_perm : int, default 2000
@@ -233,8 +233,8 @@ def compare(
         `p_value` is not null. It is 1 for a two-sided test, 1/2 for a one-sided test, and 0 for a
         test with a positive `margin`. The columns from `difference` to `auc_b` are Float64.
 
-        - `n_paired` (Int64) is the number of rows that both models scored. It is null for unpaired
-          tests.
+        - `n_paired` (Int64) is the number of instances that both models scored. It is null for
+          unpaired tests.
         - `ci_level` (Float64) is `level`, and null for tests without limits.
         - `test` (String) is `method`, with `_exact` appended if all permutations were used.
 

@@ -73,9 +73,10 @@ def contrast(
 ) -> FrameT:
     """Test in each group whether a contrast of the models' areas is 0.
 
-    A contrast is a weighted sum of areas with weights that add up to 0. The test is DeLong's
-    chi-squared test. Its null hypothesis is that all given contrasts are 0. By default, the null
-    hypothesis is that all models of the group have the same area.
+    The areas are the AUCs of the models, or partial areas. A contrast is a weighted sum of areas
+    with weights that add up to 0. The test is DeLong's chi-squared test. Its null hypothesis is
+    that all given contrasts are 0. By default, the null hypothesis is that all models of the group
+    have the same area.
 
     Parameters
     ----------
@@ -110,14 +111,14 @@ def contrast(
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
     adjust : {"holm", "bh"} or None, default "holm"
-        Adjustment of the p-values of all rows of the result. `"holm"` controls the probability of
-        at least one false rejection. `"bh"` (Benjamini and Hochberg) controls the expected share of
-        false rejections among all rejections. None: no adjustment.
+        Adjustment of the p-values. All rows of the result are one family of tests. `"holm"`
+        controls the probability of at least one false rejection. `"bh"` (Benjamini and Hochberg)
+        controls the expected share of false rejections among all rejections. None: no adjustment.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the rows of the other models for this instance are also left out. These
-        other rows are counted in `note`. They raise no error, also with `unmatched="raise"`.
+        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
+        model, the rows of the other models for the same instance are left out too, and counted in
+        `note`. This is not an error, even with `unmatched="raise"`.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
@@ -150,7 +151,7 @@ def contrast(
         model of a contrast has no rows, or if a contrast is not 0 but its variance is 0.
 
         - `n_models` (Int64) is the number of models of the group.
-        - `n_paired` (Int64) is the number of rows that all these models scored.
+        - `n_paired` (Int64) is the number of instances that all these models scored.
         - `test` (String) is `delong`.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           no_positives, no_negatives, one_positive, one_negative, zero_variance`, or `unmatched:3`

@@ -130,9 +130,9 @@ def gate(
         its rows are counted instead. With 0, every group counts.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the row of the other model for this instance is also left out. This other
-        row is counted in `note`. It raises no error, also with `unmatched="raise"`.
+        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
+        model, the row of the other model for the same instance is left out too, and counted in
+        `note`. This is not an error, even with `unmatched="raise"`.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
@@ -188,8 +188,8 @@ def gate(
         - `auc_old` and `auc_new` are the metrics of the two models. For other metrics, the columns
           are named `average_precision_old` and `average_precision_new`, and so on.
 
-        `n_paired` (Int64) is the number of rows that both models scored. It is null for unpaired
-        tests. `ci_level` (Float64) is `level`, and `test` (String) is `method`.
+        `n_paired` (Int64) is the number of instances that both models scored. It is null for
+        unpaired tests. `ci_level` (Float64) is `level`, and `test` (String) is `method`.
 
         `note` (String) is null, or the first of these values that applies:
 

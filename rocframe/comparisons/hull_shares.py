@@ -102,9 +102,9 @@ def hull_shares(
         instances, and are resampled independently.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. With `missing="drop"`, if the row of one
-        model is left out, the rows of the other models for this instance are also left out. These
-        other rows are counted in `note`. They raise no error, also with `unmatched="raise"`.
+        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
+        model, the rows of the other models for the same instance are left out too, and counted in
+        `note`. This is not an error, even with `unmatched="raise"`.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None

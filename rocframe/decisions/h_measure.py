@@ -101,7 +101,7 @@ def h_measure(
         trivial_loss, prior_a, prior_b, n_pos, n_neg, n_missing, note`.
 
         - `h_measure` (Float64) is 1 - `expected_loss` / `trivial_loss`. The H measure is between 0
-          and 1. With `missing="worst"`, the H measure can be below 0.
+          and 1, but can be below 0 with `missing="worst"`.
         - `expected_loss` (Float64) is a mean over the distribution of c. For each c, the loss of
           the best threshold is used. The loss per row of a threshold is (1 - π)·c·FPR +
           π·(1 - c)·FNR.
@@ -131,10 +131,10 @@ def h_measure(
 
     Notes
     -----
-    For each c, a vertex of the convex hull of the ROC curve has the lowest loss. A vertex is the
-    best one in a range of c. The integral of its loss over this range is computed with incomplete
-    beta functions. In contrast to the R package hmeasure, scores are never reversed, and a row is
-    predicted positive if its score is at least the threshold.
+    For each c, a vertex of the convex hull of the ROC curve has the lowest loss. Each vertex has
+    the lowest loss in one range of c. The integral of its loss over this range is computed with
+    incomplete beta functions. In contrast to the R package hmeasure, scores are never reversed, and
+    a row is predicted positive if its score is at least the threshold.
 
     References
     ----------

@@ -128,13 +128,12 @@ def operating_point(
         from classes to numbers that sum to 1. The prevalence of each curve is the share of its
         class.
     subject_to : mapping of str to sequence, default None
-        Constraints: the lowest and highest allowed value of metrics, such as
-        `{"precision": (0.9, 1)}`. Use None for no limit, as in `(0.9, None)`. Rates are
-        proportions: 5 % is 0.05. `"alerts"` is the number of rows that are predicted positive,
-        `tp + fp`. If the curve was computed with `missing="worst"`, this number contains the
-        unscored negatives at every threshold, because they count as false positives.
-        `"threshold"` is the threshold itself. Rows for which a metric is undefined do not meet the
-        constraint of this metric.
+        Constraints: the lowest and highest allowed value of metrics, such as `{"precision": (0.9,
+        1)}`. Use None for no limit, as in `(0.9, None)`. Rates are proportions: 5 % is 0.05.
+        `"alerts"` is the number of rows that are predicted positive, `tp + fp`. If the curve was
+        computed with `missing="worst"`, this number contains the unscored negatives at every
+        threshold, because they count as false positives. `"threshold"` is the threshold itself. A
+        threshold at which a metric is undefined does not meet the constraint of this metric.
     minimize : bool, default None
         Whether a metric or expression is minimized. By default, a metric is optimized in its better
         direction, and an expression is maximized. Required for metrics without a better direction,
@@ -179,9 +178,9 @@ def operating_point(
 
     Notes
     -----
-    Each rule compares a quantity of the rows, for example the expected cost. Values of ratios of
-    integer counts are compared exactly, and other values after rounding to 12 significant digits.
-    Therefore rounding errors do not change the choice.
+    Each rule compares a quantity of the rows, for example the expected cost. If the quantity is a
+    ratio of integer counts, its values are compared exactly. Otherwise, they are compared after
+    rounding to 12 significant digits. Therefore rounding errors do not change the choice.
 
     `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn). c_fp is the cost
     of a false positive minus the cost of a true negative, and c_fn is the cost of a false negative

@@ -37,9 +37,10 @@ def at_prevalence(
     """Convert probabilities to probabilities for a population with another prevalence.
 
     A probability that is calibrated in a sample is too high in a population with fewer positives.
-    The odds of each probability are multiplied by the ratio of the odds of the two prevalences. The
-    result is correct if only the share of positives differs, and not the distribution of the scores
-    within each class. The order of the rows does not change, so ROC curves do not change either.
+    The odds of each probability are multiplied by the odds of the new prevalence, divided by the
+    odds of the sample prevalence. The result is correct if only the share of positives differs, and
+    not the distribution of the scores within each class. Within a group with the same prevalences,
+    the ranking of the rows by score does not change, so the ROC curve does not change either.
 
     Parameters
     ----------

@@ -172,11 +172,12 @@ REST = [
     (LARGE_ROWS, ("truth", "p"), {"classes": "of", "id": "id", "margin": True}, rf.ScoreError,
      f"score='p': Int64 {INEXACT}"),
     (WIDE, ({"a": "bits", "b": "bits"}, ["a", "b"]), {}, rf.LabelError,
-     ("label='bits': labels of one class must be Boolean, or 0 and 1.\nFound: 2.\n"
+     ("label='bits': each label column must contain only Boolean values, or only the numbers 0 "
+     "and 1.\nFound the value: 2.\n"
      "Convert the labels first, for example with pl.col('bits') == 2.")),
     (WIDE, ({"a": "text"}, ["a"]), {}, rf.ColumnTypeError,
      ("label='text': the column has type String.\n"
-     "Labels of one class must be Boolean, or 0 and 1: convert them first.")),
+     "Each label column must contain Boolean values, or the numbers 0 and 1.")),
     (WIDE, ({"a": "bits"}, ["a", "b"]), {}, rf.OptionValueError,
      "label=['a']: the classes of label= and scores= differ: no label for 'b'.\n"),
     (WIDE, ({"a": "bits", "b": "bits"}, ["a"]), {}, rf.OptionValueError,
