@@ -150,16 +150,19 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
     def of_table(
         cls,
         argument: str,
-        problem: str,
+        column: str,
         available: Iterable[str],
         *,
+        problem: str | None = None,
         owner: str = "The table has",
         hint: str | None = None,
     ) -> MissingColumnError:
         """Return an error for a missing column of a table that is passed as `argument`.
 
+        `problem` states which of two tables lacks the column, or is None if there is one table.
         `owner` is the start of the sentence that lists the columns.
         """
+        problem = problem or f"the table has no column {column!r}"
         lines = [f"{argument}: {problem}.", _state_names(owner, [*available], "column")]
         return cls("\n".join(lines if hint is None else [*lines, hint]))
 
@@ -265,7 +268,7 @@ class OptionValueError(RocframeError, ValueError):
         article = "an" if name[0].lower() in "aeiou" else "a"
         given = {"ndarray": "a numpy array", "NoneType": "None"}.get(name, f"{article} {name}")
         if isinstance(value, pl.DataFrame):
-            given = f"a table with the columns {format_list(value.columns)}"
+            given = format_value(value)
         return cls(f"{argument}: expected {expected}, but this is {given}.\n{hint}")
 
 

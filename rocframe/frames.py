@@ -151,11 +151,11 @@ def check_keys(
     for name in names:
         if name not in table:
             problem = f"the {noun} have a column {name!r}, but the table does not"
-            raise MissingColumnError.of_table(argument, problem, table)
+            raise MissingColumnError.of_table(argument, name, table, problem=problem)
         if name not in rows:
             problem = f"the table has a column {name!r}, but the {noun} do not"
             owner = f"The {noun} have"
-            raise MissingColumnError.of_table(argument, problem, rows, owner=owner)
+            raise MissingColumnError.of_table(argument, name, rows, problem=problem, owner=owner)
         if table[name] != rows[name]:
             hint = f"In the {noun}, it has type {rows[name]}. Cast one of the two columns."
             raise ColumnTypeError.of_table(argument, name, table[name], hint)

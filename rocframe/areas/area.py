@@ -216,7 +216,7 @@ def area(
 def _check_unused(**options: object) -> None:
     """Raise an error if an option is given, because tables of averaged curves do not support it."""
     for option, value in options.items():
-        hint = f"Leave out {option}=. The columns of the table determine it."
+        hint = f"Leave out {option}=. Each averaged curve has one area, between its two axes."
         check_supported(option, value, "the table of averaged curves", hint=hint)
 
 

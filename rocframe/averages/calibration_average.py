@@ -82,7 +82,7 @@ def plan_calibration_average(
     check_group_columns(keys, schema, ("bin", *READ_COLUMNS))
     for name in READ_COLUMNS:
         if name not in schema:
-            raise MissingColumnError.of_table("curves", f"the table has no column {name!r}", schema)
+            raise MissingColumnError.of_table("curves", name, schema)
         if not schema[name].is_numeric():
             hint = "This column must be numeric. Compute the table with .roc.calibration(…)."
             raise ColumnTypeError.of_table("curves", name, schema[name], hint)

@@ -407,7 +407,7 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
             raise OptionValueError.compose(
                 "mark",
                 name,
-                "the keys of the mapping must be strings",
+                "the keys of the mapping must be strings that are not empty",
                 'Use, for example, mark={"high": 0.9}.',
             )
     n_symbols = len(MARK_SYMBOLS)
@@ -487,9 +487,7 @@ def marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
         return rows.select(pl.Series(CURVE_INDEX, curve, pl.Int64), THRESHOLD, *CONFUSION)
     for name in (*curves.keys.columns, THRESHOLD, *CONFUSION):
         if name not in points.columns:
-            raise MissingColumnError.of_table(
-                "mark", f"the table has no column {name!r}", points.columns
-            )
+            raise MissingColumnError.of_table("mark", name, points.columns)
     points = points.drop_nulls(CONFUSION)
     row, curve = match_rows("mark", "points", points, curves.keys, curves.keys.columns)
     matched = points.select(THRESHOLD, *CONFUSION)[row].with_columns(

@@ -147,7 +147,7 @@ def _rates_of_points(schema: pl.Schema) -> dict[str, pl.Expr]:
         }
     for rate in RATE_NAMES:
         if rate not in schema:
-            raise MissingColumnError.of_table("table", f"the table has no column {rate!r}", schema)
+            raise MissingColumnError.of_table("table", rate, schema)
         if not schema[rate].is_numeric():
             hint = "Rates must be numbers. Cast the column first."
             raise ColumnTypeError.of_table("table", rate, schema[rate], hint)

@@ -364,8 +364,9 @@ def _reference_rows(
             problem = f"the predictions have a column {name!r}, but the reference does not"
             raise MissingColumnError.of_table(
                 "reference",
-                problem,
+                name,
                 found,
+                problem=problem,
                 owner="The reference has",
                 hint=hint if name == roles.count else None,
             )

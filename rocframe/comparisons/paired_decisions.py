@@ -50,9 +50,7 @@ def parse_model_thresholds(threshold: object, between: object) -> Thresholds:
     if isinstance(threshold, pl.DataFrame):
         for name in (between, THRESHOLD):
             if name not in threshold.columns:
-                raise MissingColumnError.of_table(
-                    THRESHOLD, f"the table has no column {str(name)!r}", threshold.columns
-                )
+                raise MissingColumnError.of_table(THRESHOLD, str(name), threshold.columns)
         return threshold
     if isinstance(threshold, Mapping):
         return {model: parse(value) for model, value in threshold.items()}

@@ -220,9 +220,7 @@ def _check_keep_table(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> Non
     """Raise an error if operating points lack a threshold or a group column of the curves."""
     check_keys("keep", points.schema, keys, keys, noun="curves")
     if THRESHOLD not in points.columns:
-        raise MissingColumnError.of_table(
-            "keep", f"the table has no column {THRESHOLD!r}", points.columns
-        )
+        raise MissingColumnError.of_table("keep", THRESHOLD, points.columns)
 
 
 def _mark_keep(

@@ -253,9 +253,7 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
         check_group_columns(keys, schema, tuple(EXPANDED))
         for name in CONFUSION:
             if name not in schema:
-                raise MissingColumnError.of_table(
-                    "table", f"the table has no column {name!r}", schema
-                )
+                raise MissingColumnError.of_table("table", name, schema)
             if not schema[name].is_integer():
                 hint = "Counts must be integers. Cast the column first."
                 raise ColumnTypeError.of_table("table", name, schema[name], hint)

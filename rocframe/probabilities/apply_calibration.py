@@ -209,7 +209,9 @@ def _check_fit_keys(fit: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -
         hint = "For several columns of scores, use score=[…], as in fit_calibration."
         problem = f"the table has a column {MODEL!r}, but the predictions do not"
         owner = "The predictions have"
-        raise MissingColumnError.of_table("fit", problem, schema, owner=owner, hint=hint)
+        raise MissingColumnError.of_table(
+            "fit", MODEL, schema, problem=problem, owner=owner, hint=hint
+        )
     check_keys("fit", fit.schema, schema, keys)
 
 

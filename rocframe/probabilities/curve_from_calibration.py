@@ -276,9 +276,7 @@ def calibration_layout(
     name of one of the `new_columns` of the result.
     """
     if by is None and "bin" not in schema:
-        raise MissingColumnError.of_table(
-            "table", "the table has no column 'bin'", schema, hint=MAKE_BINS
-        )
+        raise MissingColumnError.of_table("table", "bin", schema, hint=MAKE_BINS)
     names = list(schema)
     keys = names[: names.index("bin")] if by is None else list(parse_names(by))
     check_group_columns(keys, schema, new_columns)
@@ -287,8 +285,7 @@ def calibration_layout(
         raise MissingColumnError.compose("density", density, schema)
     for name in (threshold, "event_rate", mass):
         if name not in schema:
-            problem = f"the table has no column {name!r}"
-            raise MissingColumnError.of_table("table", problem, schema, hint=MAKE_BINS)
+            raise MissingColumnError.of_table("table", name, schema, hint=MAKE_BINS)
         if not schema[name].is_numeric():
             hint = f"This column must be numeric. {MAKE_BINS}"
             raise ColumnTypeError.of_table("table", name, schema[name], hint)

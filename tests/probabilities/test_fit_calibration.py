@@ -569,8 +569,8 @@ ERRORS = {
     "not a fit": (
         lambda: rf.apply_calibration(TEST, "p", CURVE),
         (
-            "fit: expected a table of fit_calibration, but this is a table with the columns "
-            "'threshold'.\n"
+            "fit: expected a table of fit_calibration, but this is <table with the columns "
+            "'threshold'>.\n"
             "Pass the collected result of fit_calibration."
         ),
     ),
