@@ -180,7 +180,9 @@ def operating_point(
     -----
     Each rule compares a quantity of the rows, for example the expected cost. If the quantity is a
     ratio of integer counts, its values are compared exactly. Otherwise, they are compared after
-    rounding to 12 significant digits. Therefore rounding errors do not change the choice.
+    rounding to 12 significant digits. Therefore rounding errors do not change the choice. Metrics
+    and their limits in `subject_to` are compared in the same way, and thresholds exactly. A row on
+    a limit meets the constraint.
 
     `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn). c_fp is the cost
     of a false positive minus the cost of a true negative, and c_fn is the cost of a false negative
@@ -596,7 +598,8 @@ def _rows_at_threshold(curves: Curves, threshold: float) -> NDArray[np.int64]:
 def allowed_rows(rows: CurveRows, constraints: Sequence[Constraint]) -> NDArray[np.bool_]:
     """Return whether each row meets all constraints."""
     is_allowed = np.ones(len(rows.curve), bool)
-    for metric, low, high in constraints:
+    for metric, *limits in constraints:
+        low, high = rows.round_values(np.array(limits), metric)
         values = rows.evaluate(metric)
         is_allowed &= (values >= low) & (values <= high)
     return is_allowed

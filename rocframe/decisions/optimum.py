@@ -15,7 +15,7 @@ from rocframe.curves.locate import round_values
 from rocframe.curves.segment import confusion_counts
 from rocframe.kernel.exact import MAX_INT64, exact_fraction, scale_by_totals
 from rocframe.kernel.groups import run_starts
-from rocframe.schemas.columns import CURVE_COLUMNS
+from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,12 +95,16 @@ class CurveRows:
         return tp, fp, pos, neg
 
     def evaluate(self, metric: Rate) -> NDArray[np.float64]:
-        """Return the value of a metric at each row; NaN if the metric is undefined.
+        """Return the value of a metric at each row, rounded; NaN if the metric is undefined."""
+        return self.round_values(metric.evaluate(self.counts), metric)
 
-        Values are rounded, except for ratios of integer counts, which are exact.
+    def round_values(self, values: NDArray[np.float64], metric: Rate) -> NDArray[np.float64]:
+        """Return values of a metric without rounding errors.
+
+        Thresholds, and ratios of integer counts, have no rounding errors and are not rounded.
         """
-        values = metric.evaluate(self.counts)
         is_exact = metric.count_ratio is not None and not self.weighted
+        is_exact |= metric.name == THRESHOLD
         return values if is_exact else round_values(values, metric.bounds)
 
 

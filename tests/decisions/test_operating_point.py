@@ -146,6 +146,30 @@ def test_constraints_limit_the_rows_that_are_candidates():
     assert capped.item(0, "threshold") == 0.6
 
 
+def test_rows_on_a_limit_meet_a_constraint():
+    metrics = ["fpr", "tpr", "precision", "accuracy", "lift", "mcc", "kappa", "net_benefit"]
+    score = np.random.default_rng(1).random(12)
+    table = pl.DataFrame({"label": [i % 3 == 0 for i in range(12)], "score": score, "weight": 1.0})
+    with all_cases() as case:
+        for weight in (None, "weight"):
+            curves = rf.curve(table, "label", "score", metrics=metrics[2:], weight=weight)
+            for name in ("threshold", *metrics):
+                values = curves[name].drop_nulls()
+                with case(f"{name}, weight={weight}"):
+                    for value in values:
+                        found = rf.operating_point(curves, subject_to={name: (value, value)})
+                        assert found[name].to_list() == pytest.approx([value], rel=1e-12)
+
+
+def test_close_thresholds_are_different_limits():
+    days = [1_700_000_000_001 + i for i in range(4)]
+    curves = rf.curve(pl.DataFrame({"label": [1, 0, 1, 0], "score": days}), "label", "score")
+    lowest = rf.operating_point(
+        curves, "alert_rate", minimize=False, subject_to={"threshold": (days[2], None)}
+    )
+    assert lowest.select("threshold", "value").row(0) == (days[2], 0.5)
+
+
 def test_without_a_row_that_meets_the_constraints_values_are_null():
     point = rf.operating_point(CURVES, subject_to={"precision": (0.9, 1), "tpr": (0.9, 1)})
     assert point.row(0, named=True) == {
