@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 MAKE_CURVES = "Compute a curve table with .roc.curve(label, score, by=…)."
 SEPARATE_CURVES = "The group may contain several curves: name all group columns in by=."
+COMPLETE_CURVES = "Compute the curve without thresholds=, and do not filter its rows."
 TOTAL_ROUNDING = 1e-9  # largest relative rounding error of a total of weights
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, read_curves
 from rocframe.decisions.optimum import CurveRows, curve_ranges
 from rocframe.errors import (
     OptionValueError,
@@ -134,6 +134,7 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:
             curves = read_curves(frame, table)
+            check_ends(curves, "its convex hull is unknown", COMPLETE_CURVES)
             rows = CurveRows.from_curves(curves)
             parts = find_concavities(rows, fewest)
             pairs = doubled_pairs(rows, len(curves.firsts))

@@ -9,7 +9,7 @@ import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.locate import round_values
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, read_curves
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -311,6 +311,7 @@ class Envelopes(NamedTuple):
 
 def lower_envelopes(curves: Curves, grid: int | str | list[float]) -> Envelopes:
     """Return the lower envelope of each curve at the values of the grid."""
+    check_ends(curves, "its lowest expected cost is unknown", COMPLETE_CURVES)
     pos, neg = (curves.total(*names) for names in TOTALS[:2])
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     lines = EnvelopeLines.find(tp, fp, curves.starts, pos, neg)

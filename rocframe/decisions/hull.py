@@ -9,7 +9,13 @@ import polars as pl
 
 from rocframe.curves.convex_hull import common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
-from rocframe.curves.table import check_new_columns, curve_layout, read_curves
+from rocframe.curves.table import (
+    COMPLETE_CURVES,
+    check_ends,
+    check_new_columns,
+    curve_layout,
+    read_curves,
+)
 from rocframe.frames import (
     as_input_frame,
     build_column,
@@ -214,6 +220,7 @@ def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.Da
 
 def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> CommonHulls:
     """Return the vertices of the common hulls of all curves with the same values of `by`."""
+    check_ends(curves, "its convex hull is unknown", COMPLETE_CURVES)
     keys, group = curves.keys, np.arange(len(curves.firsts))
     if across is not None:
         keys, group = number_keys(curves.keys, by)

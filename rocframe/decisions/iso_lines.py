@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, read_curves
 from rocframe.decisions.costs import (
     EQUAL_COST_KINDS,
     ERROR_RATE_COSTS,
@@ -198,6 +198,7 @@ def _equal_cost_table(
     curves: Curves, kind: Kind, settings: Settings, columns: Schema
 ) -> pl.DataFrame:
     """Return the line of equal cost of each curve, and the row that it touches."""
+    check_ends(curves, "its lowest expected cost is unknown", COMPLETE_CURVES)
     if settings.prevalence is None:
         settings = replace(settings, prevalence=curves.prevalence)
     best = lowest_cost(curves, settings.costs, settings.prevalence)

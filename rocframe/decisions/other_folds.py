@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rocframe.curves.table import COMPLETE_CURVES, check_ends
 from rocframe.decisions.optimum import CurveRows
-from rocframe.errors import BrokenCurveError
 from rocframe.frames import number_keys
 from rocframe.kernel.groups import cumulative_sums, group_starts, is_run_start
 from rocframe.kernel.scan import BLOCK_ROWS
@@ -71,10 +71,7 @@ class OtherFolds:
     @classmethod
     def from_curves(cls, curves: Curves, over: str) -> OtherFolds:
         """Return the steps of a curve table; `over` is the column of the folds."""
-        for i in np.flatnonzero(curves.ends_early)[:1].tolist():
-            problem = f"curves: {curves.name_group(i)} has no rows for its lowest scores"
-            hint = "Compute the curve without thresholds=, and do not filter its rows."
-            raise BrokenCurveError.compose(problem, hint)
+        check_ends(curves, "it cannot be pooled with other curves", COMPLETE_CURVES)
         _, group = number_keys(curves.keys, [name for name in curves.layout.by if name != over])
         order = np.argsort(group, kind="stable")
         group = group[order]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from rocframe.curves.table import check_ends
+from rocframe.curves.table import COMPLETE_CURVES, check_ends
 from rocframe.decisions.concavities import (
     Intervals,
     Which,
@@ -191,8 +191,7 @@ def _repair_chosen(
 
     Each curve is repaired in the concavities of `chosen` with the same key.
     """
-    hint = "Compute the curve without thresholds=, and do not filter its rows."
-    check_ends(curves, "its area cannot be computed", hint)
+    check_ends(curves, "its area cannot be computed", COMPLETE_CURVES)
     rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
     distinct, group = number_keys(chosen, keys)
     intervals = Intervals.from_table("chosen", chosen, group, which)

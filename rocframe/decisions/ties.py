@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, read_curves
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.options import public
@@ -116,6 +116,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
 
 def _tie_table(curves: Curves, columns: Schema) -> pl.DataFrame:
     """Return a row for each score that both a positive and a negative of a curve have."""
+    check_ends(curves, "the ties of these scores are unknown", COMPLETE_CURVES)
     pos, neg = (np.diff(curves.columns[name], prepend=0) for name in ("tp", "fp"))
     pos[curves.firsts] = neg[curves.firsts] = 0  # the first row is above all scores
     rows = np.flatnonzero((pos > 0) & (neg > 0))

@@ -42,6 +42,34 @@ ERRORS = {
             ".roc.auc(…, fpr=(0, 0.1))."
         ),
     ),
+    **{
+        name: (
+            function,
+            (
+                f"{ENDS}, so {unknown}.\n"
+                "Compute the curve without thresholds=, and do not filter its rows."
+            ),
+        )
+        for name, function, unknown in (
+            ("hull", rf.hull, "its convex hull is unknown"),
+            ("mix", lambda curves: rf.mix(curves, fpr=0.1), "its convex hull is unknown"),
+            (
+                "relative_superiority",
+                lambda curves: rf.relative_superiority(curves, across="fold"),
+                "its convex hull is unknown",
+            ),
+            (
+                "lc_index",
+                lambda curves: rf.lc_index(curves, across="fold", cost_ratio=(0.1, 0.5, 2)),
+                "its convex hull is unknown",
+            ),
+            ("concavities", rf.concavities, "its convex hull is unknown"),
+            ("cost_curve", rf.cost_curve, "its lowest expected cost is unknown"),
+            ("iso_lines", rf.iso_lines, "its lowest expected cost is unknown"),
+            ("ties", rf.ties, "the ties of these scores are unknown"),
+            ("transfer", rf.transfer, "it cannot be pooled with other curves"),
+        )
+    },
     "simplify": (
         rf.simplify,
         f"{ENDS}, so the error of the simplified curve is unknown.\n{KEEP}.",
@@ -82,6 +110,14 @@ def test_functions_that_need_the_missing_rows_raise(function, message, curves):
     with pytest.raises(rf.BrokenCurveError) as error:
         function(curves)
     assert str(error.value) == message
+
+
+def test_rows_of_incomplete_curves_are_candidates_of_operating_points():
+    best = rf.operating_point(TABLES["all curves"], "error_rate")
+    assert best.select("fold", "threshold", "value", "n_optima").rows() == [
+        (1, 0.9, 1 / 3, 2),
+        (2, 0.95, 1 / 3, 1),
+    ]
 
 
 # Each case has the options of `average`, the fixed values, and for each table the number of curves
