@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import polars as pl
+
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.kernel.exact import exact_fraction
 from rocframe.options import parse_fraction, parse_number
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
 
-    import polars as pl
     from numpy.typing import NDArray
 
 CLASS_KEY = "class"  # the key column of curves of one class against the rest
@@ -24,7 +25,9 @@ COSTS_EXAMPLE = "Use, for example, costs={('a', 'b'): 5}, the cost of predicting
 SHARE_ROUNDING = 1e-6  # largest accepted difference between the sum of all shares and 1
 
 ClassShares: TypeAlias = Mapping[Any, float]
-PairCosts: TypeAlias = "Mapping[Any, float] | Sequence[Sequence[float]] | NDArray[Any]"
+PairCosts: TypeAlias = (
+    "Mapping[Any, float] | Sequence[Sequence[float]] | NDArray[Any] | pl.DataFrame"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -119,7 +122,8 @@ def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fracti
     """
     given = costs
     if not isinstance(costs, Mapping):
-        rows = [list(row) if hasattr(row, "__iter__") else [row] for row in costs]
+        matrix = costs.to_numpy().tolist() if isinstance(costs, pl.DataFrame) else costs
+        rows = [list(row) if hasattr(row, "__iter__") else [row] for row in matrix]
         size = len(classes)
         if len(rows) != size or any(len(row) != size for row in rows):
             lengths = sorted({len(row) for row in rows})

@@ -113,6 +113,15 @@ def test_a_matrix_and_pairs_give_the_same_costs():
     assert_frame_equal(pairs, by_matrix)
 
 
+def test_a_table_of_costs_has_a_row_for_each_true_class():
+    matrix = [[0, 5, 1], [0, 0, 1], [0.5, 1, 0]]
+    expected = rf.operating_point(curves(), "expected_cost", prior=PRIOR, costs=matrix)
+    table = pl.DataFrame(matrix, schema=CLASSES, orient="row")
+    for costs in (table, table.to_pandas(), table.to_arrow()):
+        best = rf.operating_point(curves(), "expected_cost", prior=PRIOR, costs=costs)
+        assert_frame_equal(best, expected)
+
+
 def test_one_pair_of_costs_is_the_same_as_a_prevalence_and_costs_of_errors():
     table = curves()
     fp, fn = map(float, error_costs("a", PRIOR, COSTS))
