@@ -129,7 +129,8 @@ def transfer(
         (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, no_solution`. If a threshold was chosen, `note`
         describes the curve in this row. If no threshold was chosen, `note` describes the data that
-        were used to choose the threshold.
+        were used to choose the threshold. The note of a group that is missing in `chosen` is
+        `no_solution`.
 
     Raises
     ------
@@ -404,6 +405,6 @@ def _read_choice(curves: Curves, chosen: pl.DataFrame, rule: str) -> Choice:
         found.get_column(name).cast(pl.Float64).gather(row).fill_null(np.nan).to_numpy()
         for name in (THRESHOLD, "value")
     )
-    note = np.full(len(threshold), None, object)
-    note[np.isnan(threshold)] = "no_solution"
-    return Choice(threshold, value, note)
+    none = pl.Series([None], dtype=pl.String).new_from_index(0, found.height)
+    note = found.get_column("note", default=none).cast(pl.String).gather(row)
+    return Choice(threshold, value, note.fill_null("no_solution").to_numpy())

@@ -126,6 +126,21 @@ def test_one_chosen_threshold_is_applied_to_all_curves_and_missing_ones_are_null
     assert partly.filter(model="a").get_column("threshold").null_count() == 0
 
 
+def test_the_note_of_a_missing_threshold_is_that_of_the_table_of_chosen_thresholds():
+    validation = TABLE.filter(pl.col("model").eq("a") | pl.col("label").eq(1))
+    best = rf.operating_point(rf.curve(validation, "label", "score", by="model"))
+    assert best.select("model", "note").rows() == [("a", None), ("b", "no_negatives")]
+    for chosen, note in (
+        (best, "no_negatives"),
+        (best.drop("note"), "no_solution"),
+        (best.with_columns(note=None), "no_solution"),
+        (best.filter(model="a"), "no_solution"),
+    ):
+        applied = rf.transfer(CURVES, chosen=chosen)
+        notes = applied.select("model", "note").unique(maintain_order=True)
+        assert notes.rows() == [("a", None), ("b", note)]
+
+
 def test_filters_on_folds_of_a_plan_do_not_change_the_choice():
     plan = rf.transfer(CURVES.lazy(), "accuracy").filter(fold=2, model="a").collect()
     assert_frame_equal(plan, rf.transfer(CURVES, "accuracy").filter(fold=2, model="a"))
