@@ -7,22 +7,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.curves.curve import counts_at_thresholds
+from rocframe.curves.curve import trace_curves
+from rocframe.decisions.concavities import doubled_pairs, doubled_wins
+from rocframe.decisions.optimum import CurveRows
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, build_table, column, lazy_plan
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import scale_weights
+from rocframe.kernel.exact import exact_quotient
+from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_group_columns, parse_names, public
-from rocframe.rates import CONFUSION
+from rocframe.rates import CONFUSION, RATES
 from rocframe.schemas.decisions import confusion_matrix_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rocframe.curves.curve import CurveArrays
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -85,11 +89,13 @@ def confusion_matrix(
 
         - `fpr` and `tpr` (Float64) are the rates.
         - `auc` (Float64) is the area under the lines from (0, 0) to the point and from the point to
-          (1, 1): (1 + tpr - fpr) / 2.
-        - `below_chance` (Boolean) is true if `tpr` is less than `fpr`. Then the negated classifier,
-          which reverses all decisions, is better than chance.
+          (1, 1): (1 + tpr - fpr) / 2. With `missing="worst"`, it is the area of `auc`: pairs with a
+          missing score count 0.
+        - `below_chance` (Boolean) is true if `tpr` is less than `fpr`. If no score is missing, the
+          negated classifier, which reverses all decisions, is then better than chance.
         - `negated_fpr` and `negated_tpr` (Float64) are the rates of the negated classifier,
-          1 - `fpr` and 1 - `tpr`.
+          1 - `fpr` and 1 - `tpr`. With `missing="worst"`, rows without a score are errors of the
+          negated classifier too.
         - `tp, fp, fn, tn` are Int64, or Float64 if rows are weighted.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
           of rows with a missing value. A row counts `count` times; `weight` has no effect on these
@@ -151,33 +157,53 @@ def confusion_matrix(
         used = True if cases.state is None else cases.state == RowState.USED
         hint = 'Use decisions, for example pl.col("score") >= 0.5, or the function at(threshold=).'
         check_decisions(cases.score, np.asarray(used), hint)
-        scan = Scan.from_cases(scale_weights(cases))
-        # Each group has two rows: threshold inf and threshold 1.
-        counts = counts_at_thresholds(cases, [1.0])[1::2]
-        tp, fp, fn, tn = (counts.get_column(name).to_numpy() for name in CONFUSION)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            fpr, tpr = fp / (fp + tn), tp / (tp + fn)
-            negated_fpr, negated_tpr = tn / (fp + tn), fn / (tp + fn)
-        below = pl.Series(tpr < fpr).set(pl.Series(np.isnan(tpr - fpr)), None)
-        totals = scan.totals
-        columns = {
-            **counts.select(CONFUSION).to_dict(),
-            "fpr": fpr,
-            "tpr": tpr,
-            "auc": (1 + tpr - fpr) / 2,
-            "below_chance": below,
-            "negated_fpr": negated_fpr,
-            "negated_tpr": negated_tpr,
-            "n_pos": totals.pos_rows,
-            "n_neg": totals.neg_rows,
-            "n_missing": scan.rows.unscored.n_missing,
-            "note": class_notes(totals.pos_rows, totals.neg_rows).tolist(),
-        }
-        return build_table(scan.rows.keys, columns, schema)
+        return build_table(*_confusion_columns(trace_curves(Scan.from_cases(cases))), schema)
 
     return as_input_frame(
         predictions, plan_table(predictions, roles, compute, columns=schema, anchor="n_pos")
     )
+
+
+def _confusion_columns(curves: CurveArrays) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Return the keys of the groups, and the columns of the result, from curves of decisions."""
+    totals, rows = curves.scan.totals, curves.scan.rows
+    first, last = curves.starts[:-1], curves.starts[1:] - 1
+    row = first + np.add.reduceat(curves.threshold == 1, first)
+    counts = {name: values[row] for name, values in curves.counts.items()}
+    # If the decisions are reversed, rows without a decision are still errors.
+    unscored_fn, unscored_fp = curves.counts["fn"][last], curves.counts["fp"][first]
+    negated = {
+        "tp": counts["fn"] - unscored_fn,
+        "fp": counts["tn"] + unscored_fp,
+        "fn": counts["tp"] + unscored_fn,
+        "tn": counts["fp"] - unscored_fp,
+    }
+    (fpr, tpr), (negated_fpr, negated_tpr) = (
+        [RATES[name].evaluate(matrix) for name in ("fpr", "tpr")] for matrix in (counts, negated)
+    )
+    curve = groups_of_rows(curves.starts, np.arange(len(curves.threshold)))
+    all_rows = CurveRows(
+        curve=curve,
+        threshold=curves.threshold,
+        tp=curves.counts["tp"],
+        fp=curves.counts["fp"],
+        pos=totals.pos[curve],
+        neg=totals.neg[curve],
+    )
+    wins = doubled_wins(all_rows, all_rows.threshold, len(row))
+    return rows.keys, {
+        **counts,
+        "fpr": fpr,
+        "tpr": tpr,
+        "auc": exact_quotient(wins, doubled_pairs(all_rows, len(row))),
+        "below_chance": pl.Series(tpr < fpr).set(pl.Series(np.isnan(tpr - fpr)), None),
+        "negated_fpr": negated_fpr,
+        "negated_tpr": negated_tpr,
+        "n_pos": totals.pos_rows,
+        "n_neg": totals.neg_rows,
+        "n_missing": rows.unscored.n_missing,
+        "note": class_notes(totals.pos_rows, totals.neg_rows).tolist(),
+    }
 
 
 def check_decisions(score: NDArray[Any], used: NDArray[np.bool_], hint: str) -> None:

@@ -76,6 +76,33 @@ def test_a_classifier_below_chance_is_marked_and_undefined_rates_are_null():
     assert points.get_column("n_missing").to_list() == [0, 0, 0, 1]
 
 
+def test_rows_without_a_decision_are_errors_of_both_classifiers():
+    frame = pl.DataFrame(
+        {
+            "label": [1, 1, 1, 0, 0, 0],
+            "call": [1, 0, None, 1, 0, None],
+            "w": [0.1 * i for i in range(6)],
+        }
+    )
+    points = rf.confusion_matrix(frame, "label", "call", missing="worst")
+    expected = {
+        "fpr": 2 / 3,
+        "tpr": 1 / 3,
+        "auc": 2 / 9,
+        "negated_fpr": 2 / 3,
+        "negated_tpr": 1 / 3,
+    }
+    assert points.select(*expected).row(0, named=True) == expected
+    assert points.select(*COUNTS, "n_missing").row(0) == (1, 2, 2, 1, 2)
+    # The unscored rows have 2/3 of the weight of the positives, and 5/12 of that of the negatives.
+    weighted = rf.confusion_matrix(frame, "label", "call", weight="w", missing="worst")
+    rates = weighted.select("negated_fpr", "negated_tpr").row(0)
+    assert rates == pytest.approx((9 / 12, 1 / 3))
+    for weight, result in ((None, points), ("w", weighted)):
+        area = rf.auc(frame, "label", "call", weight=weight, missing="worst", ci=None)
+        assert result["auc"].to_list() == pytest.approx(area["auc"].to_list(), rel=1e-15)
+
+
 def test_several_classifiers_side_by_side_have_the_key_model():
     other = CALLS.with_columns(opposite=~pl.col("call"))
     points = rf.confusion_matrix(other, "label", ["call", "opposite"])
