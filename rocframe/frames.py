@@ -251,7 +251,7 @@ def through_node(
     if names := parse_names(compared):
         # polars applies a filter to the rows of `plan` if they have a column of the same name, so
         # the columns get other names before the computation.
-        private = private_names(names, [*by, *names])
+        private = private_names(names, plan.collect_schema().names())
         plan = plan.rename(private)
 
         def apply(frame: pl.DataFrame) -> pl.DataFrame:

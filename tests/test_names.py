@@ -145,6 +145,29 @@ def test_functions_on_curves_accept_group_columns_of_any_name(frame, verb):
                 assert_frame_equal(actual, like(frame, expected))
 
 
+@pytest.mark.parametrize(
+    "verb",
+    [
+        rf.hull,
+        rf.relative_superiority,
+        partial(rf.lc_index, cost_ratio=(0.1, 0.5, 2)),
+        partial(rf.cost_curve, grid=5),
+        partial(rf.mix, fpr=[0.2, 0.7]),
+    ],
+    ids=["hull", "relative_superiority", "lc_index", "cost_curve", "mix"],
+)
+def test_the_column_of_the_compared_curves_may_have_any_name(verb):
+    curves = rf.curve(PREDICTIONS, "label", ["score", "w"])
+    expected = verb(curves, across="model")
+    columns = [name for name in expected.columns if name.startswith("model")]
+    with all_cases() as case:
+        for name, frame in alternating(NAMES):
+            with case(name):
+                actual = verb(like(frame, curves.rename({"model": name})), across=name)
+                names = {column: column.replace("model", name) for column in columns}
+                assert_frame_equal(actual, like(frame, expected.rename(names)))
+
+
 def test_a_score_of_any_name_is_a_model_of_that_name():
     alone = rf.auc(PREDICTIONS, "label", "score", by="g")
     with all_cases() as case:

@@ -202,7 +202,7 @@ def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.Da
     hulls = common_hulls(curves, by, across)
     columns = optimal_ranges(curves, hulls)
     note = hulls.note[hulls.group].tolist()
-    last = [] if across is None else [curves.keys.get_column(across).gather(hulls.curve)]
+    last = [] if across is None else [take_rows(curves.keys, hulls.curve).get_column(across)]
     position = pl.Series(hulls.row).cast(pl.get_index_type())
     layout = curves.layout
     return take_rows(hulls.keys, hulls.group).with_columns(

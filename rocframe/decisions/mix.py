@@ -22,6 +22,7 @@ from rocframe.frames import (
     lazy_plan,
     private_names,
     select_keys,
+    take_rows,
     through_node,
 )
 from rocframe.inputs.roles import TYPE_CHECKS, resolve_column
@@ -230,8 +231,8 @@ def mixtures(
         result[f"threshold_{side}"] = np.where(exists, threshold, np.nan)
         if across is not None:
             position = pl.Series(hulls.curve[rows]).set(pl.Series(~exists), None)
-            owner = curves.keys.get_column(across).gather(position.cast(pl.get_index_type()))
-            result[f"{across}_{side}"] = owner
+            model = take_rows(curves.keys, position).get_column(across)
+            result[f"{across}_{side}"] = model
     return build_table(hulls.keys, result, columns, rows=group)
 
 
