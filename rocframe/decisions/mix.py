@@ -152,9 +152,11 @@ def mix(
     axis, values = parse_point({"fpr": fpr, "tpr": tpr, "alert_rate": alert_rate})
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        models = [(name, dtype) for name, dtype in schema.items() if name == across]
-        columns = mixture_columns(*models)
-        table = curve_layout(schema, by, tuple(name for name in columns if name != across))
+        model = None
+        if isinstance(across, str) and across in schema:
+            model = across, schema[across]
+        columns = mixture_columns(model)
+        table = curve_layout(schema, by, tuple(columns))
         if across is not None:
             check_group_column("across", across, table.by, schema)
         keys = {name: dtype for name, dtype in table.keys.items() if name != across}

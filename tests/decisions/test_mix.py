@@ -128,6 +128,17 @@ def test_models_are_mixed_across_a_key_at_the_mean_class_sizes():
     assert_frame_equal(curves.lazy().roc.mix(across="model", fpr=[0.05, 0.3]).collect(), point)
 
 
+@pytest.mark.parametrize("name", ["at", "value", "note"])
+def test_the_column_of_the_mixed_models_has_no_name_of_a_column_of_the_result(frame, name):
+    predictions = pl.DataFrame({name: ["a", "a", "b", "b"], "label": [1, 0] * 2, "s": [4, 3, 2, 1]})
+    curves = rf.curve(predictions, "label", "s", by=name)
+    with pytest.raises(rf.ReservedColumnError) as caught:
+        rf.mix(frame(curves), across=name, fpr=0.5).lazy().collect()
+    assert str(caught.value).startswith(
+        f"by={name!r}: the result already has a column of this name."
+    )
+
+
 def test_the_prevalence_of_the_table_counts_for_the_alert_rate():
     rows = [(True, 4), (True, 3), (False, 3), (False, 2), (True, 1), (False, 1)]
     curves = rf.curve(table(rows), "label", "score", prevalence=0.1)
