@@ -275,9 +275,10 @@ def check_group_column(
 
     `columns` are all columns of the table.
     """
-    if name in by:
+    is_text = isinstance(name, str)
+    if is_text and name in by:
         return
-    if name in columns:
+    if is_text and name in columns:
         groups = (
             f"Group columns of the table: {format_list(by)}."
             if by
@@ -285,8 +286,8 @@ def check_group_column(
         )
         problem = "expected a group column of the table"
         raise OptionValueError.compose(argument, name, problem, groups)
-    hint = None
-    if argument == "over" and name == "fold":
+    hint = None if is_text else "Pass the name of one group column as a string."
+    if argument == "over" and is_text and name == "fold":
         hint = (
             'The default is over="fold". Compute the table with "fold" in by=, or pass another '
             "group column as over=."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -162,6 +163,29 @@ def test_across_must_be_a_group_column():
     with pytest.raises(rf.MissingColumnError) as caught:
         rf.hull(curves, across="model")
     assert str(caught.value).startswith("across='model': ")
+
+
+@pytest.mark.parametrize(
+    ("argument", "verb"),
+    [
+        ("across", rf.hull),
+        ("across", rf.cost_curve),
+        ("across", rf.relative_superiority),
+        ("across", partial(rf.lc_index, cost_ratio=(0.1, 0.5, 2))),
+        ("across", partial(rf.mix, fpr=0.5)),
+        ("over", rf.transfer),
+        ("over", rf.repaired_auc),
+    ],
+)
+def test_the_compared_curves_have_one_group_column(argument, verb):
+    frame = pl.DataFrame({"model": "a", "label": [1, 0], "score": [0.9, 0.1]})
+    curves = rf.curve(frame, "label", "score", by="model")
+    for name in (["model"], ("model",), pl.col("model"), 1):
+        with pytest.raises(rf.MissingColumnError) as caught:
+            verb(curves, **{argument: name})
+        lines = str(caught.value).splitlines()
+        assert lines[0] == f"{argument}={name!r}: the frame has no group column of this name."
+        assert lines[-1] == "Pass the name of one group column as a string."
 
 
 def test_slopes_of_large_counts_are_correctly_rounded():
