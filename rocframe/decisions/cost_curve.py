@@ -406,22 +406,29 @@ def common_envelope_table(
         empty = build_table(keys, {}, COST_CURVE_ACROSS, rows=[])
         return empty.with_columns(curves.keys.get_column(across))
     n_points = len(envelopes.curve) // n_curves
-    cost = envelopes.columns["expected_cost"].reshape(n_curves, n_points)
+    exact = envelopes.columns["expected_cost"].reshape(n_curves, n_points)
     # Costs that differ by a rounding error are equal.
-    cost = np.where(np.isnan(cost), np.inf, round_values(cost, (0, 1)))
+    cost = np.where(np.isnan(exact), np.inf, round_values(exact, (0, 1)))
     order = np.argsort(group, kind="stable")
     starts = group_starts(group[order], keys.height)[:-1]
-    lowest = np.minimum.reduceat(cost[order], starts, axis=0)
-    position = np.where(cost == lowest[group], np.arange(n_curves)[:, None], n_curves)
-    best = np.minimum.reduceat(position[order], starts, axis=0)
+
+    def find_lowest() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the first curve of each group with the lowest cost, and this cost."""
+        lowest = np.minimum.reduceat(cost[order], starts, axis=0)
+        curve = np.where(cost == lowest[group], np.arange(n_curves)[:, None], n_curves)
+        return np.minimum.reduceat(curve[order], starts, axis=0), lowest
+
+    best, lowest = find_lowest()
     np.put_along_axis(cost, best, np.inf, axis=0)
-    second = np.minimum.reduceat(cost[order], starts, axis=0).ravel()
-    second = np.where(np.isinf(second), np.nan, second)
+    second, second_lowest = find_lowest()
+    best_cost, second_cost = (np.take_along_axis(exact, curve, axis=0) for curve in (best, second))
+    second_cost = np.where(second_lowest == lowest, best_cost, second_cost)
+    second_cost = np.where(np.isinf(second_lowest), np.nan, second_cost).ravel()
     point = (best * n_points + np.arange(n_points)).ravel()
     columns = {
         **{name: values[point] for name, values in envelopes.columns.items()},
-        "second_cost": second,
-        "cost_difference": second - lowest.ravel(),
+        "second_cost": second_cost,
+        "cost_difference": second_cost - best_cost.ravel(),
         "note": envelopes.note[point].tolist(),
     }
     table = build_table(

@@ -164,6 +164,19 @@ def test_the_envelope_across_models_names_the_best_and_the_cost_of_the_second():
     assert set(common.get_column("model")) == {"a", "b"}
 
 
+def test_costs_across_models_are_not_rounded():
+    curves = rf.curve(rf.datasets.vote(), "label", "score", by="model")
+    separate = rf.cost_curve(curves, grid=201).group_by("probability_cost", maintain_order=True)
+    costs = separate.agg(pl.col("expected_cost").sort()).get_column("expected_cost").to_list()
+    common = rf.cost_curve(curves, grid=201, across="model")
+    for row, (lowest, second, *_) in zip(common.iter_rows(named=True), costs, strict=True):
+        assert row["cost_difference"] == row["second_cost"] - row["expected_cost"]
+        if second - lowest > 1e-12:
+            assert (row["expected_cost"], row["second_cost"]) == (lowest, second)
+        else:
+            assert row["cost_difference"] == 0
+
+
 def test_a_table_without_groups_has_no_rows():
     empty = PREDICTIONS.clear().with_columns(model=pl.lit("a"), day=1)
     for by, across in (
