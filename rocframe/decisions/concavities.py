@@ -268,6 +268,10 @@ def repair_scores(
     rotated by 180° about the middle of the line between the two vertices. The AUC increases by
     twice the area of the concavity.
 
+    Repaired scores are rounded to Float64. If the scores of a concavity differ by many orders of
+    magnitude, such as 0.7 and 1e-17, small scores can have the same repaired score, and the AUC
+    increases less. To prevent this, compute the curves from the logarithms of such scores.
+
     Repaired scores are not probabilities, even if the scores are probabilities.
 
     References

@@ -83,8 +83,8 @@ def repaired_auc(
 
         - `auc` is the AUC of the curve, and `auc_repaired` its AUC after the repair.
         - `gain_realised` is `auc_repaired - auc`.
-        - `gain_chosen` is the increase of the AUC on the data in which the concavities were found.
-          This value is at least 0.
+        - `gain_chosen` is twice the area of the repaired concavities: the increase of the AUC on
+          the data in which they were found.
         - `optimism` is `gain_chosen - gain_realised`.
         - `n_concavities` (Int64) is the number of repaired concavities. If `n_concavities` is 0,
           both gains are 0.
@@ -175,13 +175,13 @@ def _repair_over_folds(curves: Curves, over: str, which: Which, min_rows: int) -
 
     Each curve is repaired in the concavities of the pooled other curves of its group.
     """
-    rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
-    others = pooled_other_curves(curves, over)
+    others, n_curves = pooled_other_curves(curves, over), len(curves.firsts)
     intervals = Intervals.from_rows(others, find_concavities(others, min_rows), which)
-    _, _, gain_chosen = _repaired_areas(others, intervals, others.curve, n_curves)
-    repaired = _repaired_areas(rows, intervals, rows.curve, n_curves)
-    n_concavities = np.bincount(intervals.group, minlength=n_curves)
-    return _gain_columns(curves, repaired, gain_chosen, n_concavities)
+    result = _gain_columns(curves, intervals, np.arange(n_curves), n_curves)
+    has_both = np.asarray(doubled_pairs(others, n_curves) > 0, bool)
+    for name in ("gain_chosen", "optimism"):
+        result[name] = np.where(has_both, result[name], np.nan)
+    return result
 
 
 def _repair_chosen(
@@ -192,36 +192,33 @@ def _repair_chosen(
     Each curve is repaired in the concavities of `chosen` with the same key.
     """
     check_ends(curves, "its area cannot be computed", COMPLETE_CURVES)
-    rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
     distinct, group = number_keys(chosen, keys)
     intervals = Intervals.from_table("chosen", chosen, group, which)
     key_of = find_keys(select_keys(curves.keys, keys), distinct).fill_null(-1).to_numpy()
-    repaired = _repaired_areas(rows, intervals, key_of[rows.curve], n_curves)
-    n_concavities = np.bincount(intervals.group, minlength=distinct.height + 1)
-    # The last element, with the index -1, is for curves whose key is not in the table.
-    gain_chosen = np.bincount(intervals.group, 2 * intervals.area, distinct.height + 1).astype(
-        np.float64
-    )
-    return _gain_columns(curves, repaired, gain_chosen[key_of], n_concavities[key_of])
+    return _gain_columns(curves, intervals, key_of, distinct.height)
 
 
 def _gain_columns(
-    curves: Curves,
-    repaired: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
-    gain_chosen: NDArray[np.float64],
-    n_concavities: NDArray[np.int64],
+    curves: Curves, intervals: Intervals, group: NDArray[np.int64], n_groups: int
 ) -> dict[str, Any]:
-    """Return the gains, the optimism and the areas of each curve as columns."""
-    auc, auc_repaired, gain = repaired
-    note = class_notes(curves.total("tp", "fn"), curves.total("fp", "tn"))
+    """Return the gains, the optimism and the areas of each curve as columns.
+
+    Each curve is repaired in the intervals of `group`, -1 for no group.
+    """
+    rows = CurveRows.from_curves(curves)
+    auc, auc_repaired, gain = _repaired_areas(rows, intervals, group[rows.curve], len(group))
+    # The last element, with the index -1, is for curves without a group.
+    n_concavities = np.bincount(intervals.group, minlength=n_groups + 1)
+    area = np.bincount(intervals.group, intervals.area, n_groups + 1).astype(np.float64)
+    gain_chosen = 2 * area[group]
     return {
         "gain_realised": gain,
         "gain_chosen": gain_chosen,
         "optimism": gain_chosen - gain,
         "auc_repaired": auc_repaired,
         "auc": auc,
-        "n_concavities": n_concavities,
-        "note": note.tolist(),
+        "n_concavities": n_concavities[group],
+        "note": class_notes(curves.total("tp", "fn"), curves.total("fp", "tn")).tolist(),
     }
 
 

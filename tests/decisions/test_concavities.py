@@ -255,6 +255,19 @@ def test_chosen_concavities_of_other_data_are_repaired():
     assert none.select("gain_realised", "gain_chosen", "n_concavities").rows() == [(0.0, 0.0, 0)]
 
 
+def test_the_gain_on_the_chosen_data_is_twice_the_area_in_both_cases():
+    # The repaired scores of the four scores from 1e-17 to 1e-20 are equal.
+    score = [0.9, 0.8, 0.7, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21]
+    rows = pl.DataFrame({"label": [1, 0, 0, 0, 1, 1, 1, 0], "score": score})
+    folds = pl.concat(rows.with_columns(fold=pl.lit(fold)) for fold in (1, 2))
+    curves = rf.curve(folds, "label", "score", by="fold")
+    found = curves.roc.concavities()
+    assert found["area"].to_list() == [0.28125] * 2
+    for gains in (curves.roc.repaired_auc(), curves.roc.repaired_auc(chosen=found)):
+        columns = gains.select("gain_chosen", "gain_realised", "optimism")
+        assert columns.rows() == [(0.5625, 0.46875, 0.09375)] * 2
+
+
 def test_the_gain_is_positive_where_scores_are_reversed_and_negative_for_chance():
     rng = np.random.default_rng(3)
     rows = 4000
