@@ -402,9 +402,10 @@ def _parse_mixtures(points: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
         problem = "a group has several points"
         hint = "Select one value, for example with .filter(value=0.1)."
         raise OptionValueError.compose("points", points, problem, hint)
-    right = [name.removesuffix("_above") for name in points.columns if name.endswith("_above")]
+    mixed_columns = points.columns[len(by) :]
+    above = [name.removesuffix("_above") for name in mixed_columns if name.endswith("_above")]
     return by, tuple(
-        name for name in right if f"{name}_below" in points.columns and name != THRESHOLD
+        name for name in above if f"{name}_below" in mixed_columns and name != THRESHOLD
     )
 
 

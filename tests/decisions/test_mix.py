@@ -208,6 +208,20 @@ def test_one_model_decides_a_case():
     assert per_case.height == 300
 
 
+def test_group_columns_may_have_names_like_those_of_mixed_models():
+    frame, _ = drawn(100)
+    groups = pl.col("id") % 3, pl.col("id") % 2
+    named = frame.with_columns(**dict(zip(["m_above", "m_below"], groups, strict=True)))
+    plain = frame.with_columns(**dict(zip("ab", groups, strict=True)))
+    decisions = [
+        table.roc.draw_decisions(
+            "score", rf.curve(table, "label", "score", by=by).roc.mix(fpr=0.3), id="id", seed=1
+        ).get_column("decision")
+        for table, by in ((named, ["m_above", "m_below"]), (plain, ["a", "b"]))
+    ]
+    assert decisions[0].equals(decisions[1])
+
+
 def test_cases_without_a_score_an_identifier_or_a_point_have_no_decision():
     points = pl.DataFrame(
         {
