@@ -12,7 +12,7 @@ from rocframe.curves.locate import round_values
 from rocframe.curves.segment import confusion_counts, interpolated_values, segment_root
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.hull import common_hulls
-from rocframe.errors import OptionValueError, RepeatedNameError
+from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -301,8 +301,9 @@ def draw_decisions(
         A table of `mix`, or of `at` with `interpolate=True`, with one row per group. The columns to
         the left of the column `at` are group columns, which the predictions must also have.
     id : str or Expr
-        Column or expression that identifies the case of a row, such as a customer. The draw depends
-        only on the seed and on the text of this value. All rows of a case therefore have the same
+        Column or expression that identifies the case of a row, such as a customer, of any type
+        except List, Array, Duration and Object. The draw depends only on the seed and on the text
+        of this value, or on its bytes if it is Binary. All rows of a case therefore have the same
         draw.
     seed : int
         Seed of the random draw, an integer >= 0. With another seed, other cases have the lower
@@ -366,7 +367,10 @@ def draw_decisions(
         TYPE_CHECKS["score"](name, score_dtype)
         if score_dtype.is_float():
             score_expr = score_expr.fill_nan(None)
-        _, id_expr, _ = resolve_column(plan, schema, "id", id)
+        id_name, id_expr, id_dtype = resolve_column(plan, schema, "id", id)
+        if isinstance(id_dtype, (pl.List, pl.Array, pl.Duration, pl.Object)):
+            hint = "The draw depends on the text of the identifier. Pass a column of another type."
+            raise ColumnTypeError.compose("id", id_name, id_dtype, hint)
         return _with_decisions(
             plan,
             schema,
@@ -374,7 +378,7 @@ def draw_decisions(
             by=by,
             across=across,
             score=score_expr,
-            case=id_expr,
+            case=id_expr if id_dtype == pl.Binary else id_expr.cast(pl.String),
             seed=number,
         )
 
@@ -433,12 +437,8 @@ def _with_decisions(
             pl.lit(values[name], dtype).alias(name) for name, dtype in sides.schema.items()
         )
     private = {role: column(name) for role, name in names.items()}
-    draw = (
-        private["case"]
-        .cast(pl.String)
-        .map_batches(
-            lambda values: uniform_draws(values, seed), return_dtype=pl.Float64, is_elementwise=True
-        )
+    draw = private["case"].map_batches(
+        lambda values: uniform_draws(values, seed), return_dtype=pl.Float64, is_elementwise=True
     )
     # A comparison with null is null, so missing values and groups without points give null.
     is_below = draw < private["mix"]
@@ -458,7 +458,7 @@ MULTIPLIER = 0x9E3779B97F4A7C15
 
 
 def uniform_draws(texts: pl.Series, seed: int) -> pl.Series:
-    """Return a number in [0, 1) for each text, which depends only on the text and the seed.
+    """Return a number in [0, 1) for each text or bytes, which depends only on them and the seed.
 
     The number is a polynomial hash of the bytes modulo 2**64, followed by the mixing function of
     SplitMix64. The numbers are the same in all versions of polars and numpy.

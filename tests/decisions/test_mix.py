@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from fractions import Fraction
 
 import numpy as np
@@ -194,6 +195,30 @@ def test_numbers_of_the_draw_are_the_same_in_all_versions():
     many = uniform_draws(pl.Series(range(50_000)).cast(pl.String), 0).to_numpy()
     assert len(np.unique(many)) == len(many)
     assert np.abs(np.histogram(many, 20, (0, 1))[0] - 2500).max() < 250
+
+
+def test_identifiers_have_any_type_with_a_text_or_bytes():
+    frame, point = drawn(6)
+    texts = frame.select(pl.col("id").cast(pl.String)).to_series()
+    expected = rf.draw_decisions(frame, "score", point, id="id", seed=3).get_column("decision")
+    binary = frame.with_columns(id=texts.cast(pl.Binary))
+    decided = rf.draw_decisions(binary, "score", point, id="id", seed=3).get_column("decision")
+    assert decided.equals(expected)
+    no_text = frame.with_columns(id=pl.Series([b"\xff", b"\xfe", b"\xff", b"\xfe", b"\x80", None]))
+    decided = rf.draw_decisions(
+        no_text, pl.lit(point.item(0, "threshold_below")), point, id="id", seed=3
+    )
+    first, second, *rest = decided.get_column("decision")
+    assert rest[:2] == [first, second]
+    assert rest[3] is None
+    for values in ([[1]], [timedelta(1)], [object()]):
+        wrong = frame.with_columns(id=pl.Series(values * 6))
+        with pytest.raises(rf.ColumnTypeError) as caught:
+            rf.draw_decisions(wrong, "score", point, id="id", seed=3)
+        assert str(caught.value) == (
+            f"id='id': the column has type {wrong.schema['id']}.\nThe draw depends on the text of "
+            "the identifier. Pass a column of another type."
+        )
 
 
 def test_one_model_decides_a_case():
