@@ -46,6 +46,7 @@ from rocframe.options import (
 )
 from rocframe.rates import (
     CONFUSION,
+    COSTS_HINT,
     COUNT_METRICS,
     NAMES,
     RATES,
@@ -355,6 +356,10 @@ class RuleOptions:
             subject_to={} if subject_to is None else _parse_constraints(subject_to),
             minimize=minimize,
         )
+        if subject_to and "expected_cost" in subject_to and options.settings.costs is None:
+            argument, limits = "subject_to['expected_cost']", subject_to["expected_cost"]
+            problem = "this constraint requires costs="
+            raise OptionValueError.compose(argument, limits, problem, COSTS_HINT)
         options.at_prevalence(None)
         for option, default, users in OPTION_USERS:
             value = benefits if option == "benefits" else settings[option]

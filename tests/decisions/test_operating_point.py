@@ -301,6 +301,10 @@ ERRORS = {
     f"\n{BOUNDS_HINT} For 90 %, use 0.9.": ("youden", {"subject_to": {"ppv": (90, None)}}),
     "subject_to['alerts']=(-1, 5): -1 is outside the range of this metric, at least 0."
     f"\n{BOUNDS_HINT}": ("youden", {"subject_to": {"alerts": (-1, 5)}}),
+    f"subject_to['expected_cost']=(None, 0.4): this constraint requires costs=.\n{COSTS_HINT}": (
+        "tpr",
+        {"subject_to": {"expected_cost": (None, 0.4)}},
+    ),
     "rule='alert_rate': neither high nor low values of this metric are better.\n"
     "Pass minimize=True or minimize=False.": ("alert_rate", {}),
     "minimize=True: rule='youden' does not support this option.\nLeave out minimize=.": (
