@@ -273,6 +273,10 @@ def _parse_cost_ratio(cost_ratio: object) -> list[float]:
     if not values[0] <= values[1] <= values[2] or values[0] == values[2]:
         problem = "the three ratios must not decrease, and the first and the last must differ"
         raise OptionValueError.compose("cost_ratio", cost_ratio, problem, hint)
+    low, _, high = relative_cost(np.array(values))
+    if low == high:
+        problem = "the first and the last ratio are too close to 0 or to infinity to differ"
+        raise OptionValueError.compose("cost_ratio", cost_ratio, problem, hint)
     return [value + 0.0 for value in values]
 
 
@@ -388,7 +392,7 @@ def superiority_table(curves: Curves, across: str, prevalence: float | None) -> 
 
 def relative_cost(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return c_fp / (c_fp + c_fn) for ratios c_fp / c_fn, which can be infinite."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         cost: NDArray[np.float64] = 1 / (1 + 1 / ratio)
     return cost
 
@@ -484,8 +488,11 @@ def triangular_probability(
     value: NDArray[np.float64], low: float, mode: float, high: float
 ) -> NDArray[np.float64]:
     """Return the distribution function of a triangular distribution at each value."""
-    x = np.clip(value, low, high)
-    rising = (x - low) ** 2 / ((high - low) * (mode - low)) if mode > low else 0.0 * x
-    falling = (high - x) ** 2 / ((high - low) * (high - mode)) if mode < high else 0.0 * x
-    probability: NDArray[np.float64] = np.where(x < mode, rising, 1 - falling)
+    below, above = np.clip(value, low, mode), np.clip(value, mode, high)
+    # Quotients of small differences do not underflow, in contrast to their products.
+    rising = (below - low) / (high - low) * ((below - low) / (mode - low)) if mode > low else 0.0
+    falling = (
+        (high - above) / (high - low) * ((high - above) / (high - mode)) if mode < high else 0.0
+    )
+    probability: NDArray[np.float64] = np.where(value < mode, rising, 1 - falling)
     return probability
