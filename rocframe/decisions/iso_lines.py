@@ -210,9 +210,9 @@ def _equal_cost_table(
     rows = rows.with_columns(kind.exprs(Settings(prevalence=curves.prevalence)))
     x, y = (rows.get_column(name).cast(pl.Float64).to_numpy() for name in (kind.x, kind.y))
     x_step, y_step = equal_cost_steps(best, curves, kind)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         slope = y_step / x_step
-        intercept = np.where(x_step > 0, y - slope * x, np.nan)
+        intercept = np.where(np.isinf(slope), np.nan, y - slope * x)
     values = {
         "slope": slope,
         "intercept": intercept,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rocframe.rates import Rate
 
 
+MAX_FLOAT_BITS = 1000  # integers with at most so many bits can be converted to Float64
 NEAR_OPTIMUM = 1e-9  # values at a smaller relative distance from the best are compared exactly
 
 
@@ -237,12 +238,14 @@ def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) 
     scale = lcm(tp_gain.denominator, fp_loss.denominator)
     gain, loss = int(tp_gain * scale), int(fp_loss * scale)
     largest = abs(gain) + abs(loss)
-    if prevalence is None:
-        return CountPolynomial(
-            function=lambda tp, fp, *_: gain * tp - loss * fp, degree=1, largest=largest
-        )
-    return CountPolynomial(
-        function=lambda tp, fp, pos, neg: gain * tp * neg - loss * fp * pos,
-        degree=2,
-        largest=largest,
-    )
+    unit = 1 << max(largest.bit_length() - MAX_FLOAT_BITS, 0)
+
+    def weighted_difference(tp: Any, fp: Any, pos: Any, neg: Any) -> Any:
+        """Return the polynomial; divided by `unit` for floats, so that it does not overflow."""
+        up, down = (gain / unit, loss / unit) if tp.dtype.kind == "f" else (gain, loss)
+        if prevalence is None:
+            return up * tp - down * fp
+        return up * tp * neg - down * fp * pos
+
+    degree = 1 if prevalence is None else 2
+    return CountPolynomial(function=weighted_difference, degree=degree, largest=largest)

@@ -242,6 +242,20 @@ def test_large_counts_are_compared_exactly():
     assert point.get_column("n_optima").to_list() == [2, 1]
 
 
+@pytest.mark.parametrize("prevalence", [None, 0.3])
+def test_costs_may_differ_by_many_orders_of_magnitude(prevalence):
+    costs = {"fp": 1e-200, "fn": 1e200}
+    weighted = rf.curve(PREDICTIONS.with_columns(w=1.5), "label", "score", weight="w")
+    for curves in (CURVES, weighted):
+        cheapest = rf.operating_point(curves, "expected_cost", costs=costs, prevalence=prevalence)
+        assert cheapest.item(0, "threshold") == 0.4
+    benefits = {"tp": 1e-200, "fp": -1e200}
+    best = rf.operating_point(CURVES, "profit", benefits=benefits, prevalence=prevalence)
+    assert best.item(0, "threshold") == 0.9
+    line = rf.iso_lines(CURVES, costs={"fp": 1e200, "fn": 1e-200}, prevalence=prevalence)
+    assert line.select("threshold", "slope", "intercept").row(0) == (0.9, inf, None)
+
+
 def test_weights_and_repeated_rows_choose_the_same_threshold():
     rng = np.random.default_rng(7)
     frame = pl.DataFrame(
