@@ -10,7 +10,7 @@ import polars as pl
 from rocframe.curves.curve import trace_curves
 from rocframe.decisions.concavities import doubled_pairs, doubled_wins
 from rocframe.decisions.optimum import CurveRows
-from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
+from rocframe.errors import ColumnTypeError, MassError, MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, build_table, column, lazy_plan
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.cases import RowState
@@ -22,6 +22,7 @@ from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_group_columns, parse_names, public
 from rocframe.rates import CONFUSION, RATES
 from rocframe.schemas.decisions import confusion_matrix_columns
+from rocframe.text import format_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -215,6 +216,17 @@ def check_decisions(score: NDArray[Any], used: NDArray[np.bool_], hint: str) -> 
         raise OptionValueError.compose("score", value, problem, hint)
 
 
+def _checked_counts(values: pl.Series) -> pl.Series:
+    """Return counts as Int64; raise an error if they are negative or too large."""
+    counts = values.cast(pl.Int64, strict=False)
+    invalid = int(((counts < 0) | (counts.is_null() & values.is_not_null())).sum())
+    if invalid:
+        problem = f"table: column {values.name!r} is negative or above the maximum of Int64"
+        hint = "Correct these rows, or remove them with .filter()."
+        raise MassError(f"{problem} in {format_count(invalid, 'row')}.\n{hint}")
+    return counts
+
+
 EXPANDED = {"label": pl.Boolean(), "decision": pl.Boolean(), "count": pl.Int64()}
 
 
@@ -244,8 +256,9 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     Raises
     ------
     RocframeError
-        If a column is missing or not an integer column, or a group column has the name of a column
-        of the result.
+        If a column is missing or not an integer column, a count is negative or above the maximum
+        of Int64, or a group column has the name of a column of the result. For a LazyFrame, errors
+        that depend on the counts are raised by `collect`.
 
     See Also
     --------
@@ -285,7 +298,10 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
                 raise ColumnTypeError.of_table("table", name, schema[name], hint)
         values = {"label": [True, False, True, False], "decision": [True, True, False, False]}
         lists = [pl.lit(pl.Series([cells])).first().alias(name) for name, cells in values.items()]
-        counts = pl.concat_list(column(name).cast(pl.Int64) for name in CONFUSION)
+        counts = pl.concat_list(
+            column(name).map_batches(_checked_counts, return_dtype=pl.Int64, is_elementwise=True)
+            for name in CONFUSION
+        )
         return plan.select(*(column(name) for name in keys), *lists, counts.alias("count")).explode(
             *EXPANDED
         )

@@ -153,6 +153,24 @@ def test_tables_without_counts_raise(table, error):
         rf.expand_counts(pl.DataFrame({"label": ["a"], **table}), by="label")
 
 
+@pytest.mark.parametrize(
+    ("counts", "rows"),
+    [
+        (pl.Series([3, -1, -2]), "2 rows"),
+        (pl.Series([3, 1, 2**63], dtype=pl.UInt64), "1 row"),
+        (pl.Series([3, 1, -(2**70)], dtype=pl.Int128), "1 row"),
+    ],
+)
+def test_counts_that_are_no_numbers_of_rows_raise(frame, counts, rows):
+    table = frame({"tp": [1, 2, 3], "fp": counts, "fn": [1, None, 1], "tn": [1, 1, 1]})
+    with pytest.raises(rf.MassError) as caught:
+        rf.expand_counts(table).lazy().collect()
+    assert str(caught.value) == (
+        f"table: column 'fp' is negative or above the maximum of Int64 in {rows}.\n"
+        "Correct these rows, or remove them with .filter()."
+    )
+
+
 def test_points_are_drawn_in_a_chart():
     points = rf.confusion_matrix(CALLS, "label", "call", by="g")
     chart = points.roc.chart()
