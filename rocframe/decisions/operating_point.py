@@ -553,19 +553,17 @@ def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
     def find(block: slice) -> list[NDArray[Any]]:
         rows = CurveRows.from_curves(curves, block)
         first = curves.starts[block.start]
-        allowed, index = rows.where(allowed_rows(rows, constraints))
+        is_allowed = allowed_rows(rows, constraints)
         shape = block.stop - block.start, len(rules)
         row, n_optima, value = np.full(shape, -1), np.zeros(shape, int), np.full(shape, np.nan)
         for i, rule in enumerate(rules):
             if rule.name in given:
                 row[:, i] = given[rule.name][block]
-                exists = row[:, i] >= 0
-                n_optima[:, i] = exists
+                n_optima[:, i] = row[:, i] >= 0
             else:
-                best = best_rows(allowed, rule, shape[0])
-                exists = best.row >= 0
-                row[exists, i] = first + index[best.row[exists]]
-                n_optima[:, i] = best.n_optima
+                best, n_optima[:, i] = best_rows(rows, rule, shape[0], is_allowed)
+                row[:, i] = np.where(best >= 0, first + best, -1)
+            exists = row[:, i] >= 0
             chosen = rows.take(row[exists, i] - first)
             value[exists, i] = rule.value.evaluate(chosen.counts)
         return [row.ravel(), n_optima.ravel(), value.ravel()]

@@ -176,11 +176,17 @@ class Optimum(NamedTuple):
     n_optima: NDArray[np.int64]
 
 
-def best_rows(rows: CurveRows, rule: Rule, n_curves: int) -> Optimum:
-    """Return the best row of each curve by a rule.
+def best_rows(
+    rows: CurveRows, rule: Rule, n_curves: int, is_allowed: NDArray[np.bool_] | None = None
+) -> Optimum:
+    """Return the best row of each curve by a rule, among the allowed rows.
 
     Of several best rows, the row with the highest threshold is returned.
     """
+    if is_allowed is not None and not is_allowed.all():
+        allowed, index = rows.where(is_allowed)
+        row, n_optima = best_rows(allowed, rule, n_curves)
+        return Optimum(np.append(index, -1)[row], n_optima)
     if rule.polynomial is None:
         metric = rows.evaluate(rule.value)
         index = np.flatnonzero(~np.isnan(metric))

@@ -327,8 +327,9 @@ def _choose_on_others(
 
     def choose(part: slice) -> list[Choice]:
         rows = folds.pooled_rows(part)
+        is_allowed = allowed_rows(rows, constraints)
         totals = folds.pos[part], folds.neg[part]
-        return [_choose(rows, rule, constraints, *totals) for rule in rules]
+        return [_choose(rows, rule, is_allowed, *totals) for rule in rules]
 
     parts = run_parallel(choose, folds.parts() or [slice(0, 0)])
     restored = np.argsort(folds.order)
@@ -341,15 +342,14 @@ def _choose_on_others(
 def _choose(
     rows: CurveRows,
     rule: Rule,
-    constraints: Sequence[Constraint],
+    is_allowed: NDArray[np.bool_],
     pos: NDArray[Any],
     neg: NDArray[Any],
 ) -> Choice:
-    """Return the best threshold of each curve by a rule."""
-    allowed, index = rows.where(allowed_rows(rows, constraints))
-    best = best_rows(allowed, rule, len(pos)).row
+    """Return the best threshold of each curve by a rule, among the allowed rows."""
+    best = best_rows(rows, rule, len(pos), is_allowed).row
     exists = best >= 0
-    chosen = rows.take(index[best[exists]])
+    chosen = rows.take(best[exists])
     threshold, value = np.full((2, len(pos)), np.nan)
     threshold[exists], value[exists] = chosen.threshold, rule.value.evaluate(chosen.counts)
     return Choice(threshold, value, class_notes(pos, neg, no_solution=~exists))

@@ -57,12 +57,9 @@ class RuleSearch:
         `scores` has no effect. `PointSearch` has the same method.
         """
         rows, n_groups = self._curve_rows(scan), len(scan.totals.pos)
-        allowed, index = rows.where(allowed_rows(rows, self.constraints))
-        best = best_rows(allowed, self.rule, n_groups).row
+        best = best_rows(rows, self.rule, n_groups, allowed_rows(rows, self.constraints)).row
         exists = best >= 0
-        row = np.zeros(n_groups, np.int64)
-        row[exists] = index[best[exists]]
-        counts = rows.take(row).counts
+        counts = rows.take(np.where(exists, best, 0)).counts
         columns = {name: values[:, None] for name, values in counts.items()}
         return CurvePoints(**columns, missing=~exists[:, None])
 
