@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.locate import round_values
@@ -31,6 +30,7 @@ from rocframe.schemas.decisions import COST_CURVE, COST_CURVE_ACROSS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.curves.table import Curves
@@ -316,8 +316,13 @@ def lower_envelopes(curves: Curves, grid: int | str | list[float]) -> Envelopes:
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     lines = EnvelopeLines.find(tp, fp, curves.starts, pos, neg)
     if isinstance(grid, str):
-        curve, value, n_below = _between_breakpoints(lines.owner, lines.crossing, len(pos))
-        row = lines.row[lines.first[curve] + n_below]
+        # The points of each curve are 0, 1 and the crossings.
+        curve = np.concatenate([np.arange(len(pos)), lines.owner, np.arange(len(pos))])
+        value = np.concatenate([np.zeros(len(pos)), lines.crossing, np.ones(len(pos))])
+        order = np.lexsort((value, curve))
+        order = order[is_run_start(curve[order], value[order])]
+        curve, value = curve[order], value[order]
+        row = lines.row[lines.lines_at(curve, value)]
     else:
         axis = grid_axis(grid)
         curve, value = np.repeat(np.arange(len(pos)), len(axis)), np.tile(axis, len(pos))
@@ -333,32 +338,6 @@ def grid_axis(grid: int | list[float]) -> NDArray[np.float64]:
         axis: NDArray[np.float64] = np.arange(grid) / (grid - 1)
         return axis  # correctly rounded, in contrast to np.linspace
     return np.array(grid)
-
-
-def _between_breakpoints(
-    owner: NDArray[np.int64], breakpoints: NDArray[np.float64], n_curves: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the curve and the value of the grid points: 0, 1 and the breakpoints of each curve.
-
-    The points are sorted by curve and value. The third array is the number of breakpoints of the
-    curve below each point.
-    """
-    curve = np.arange(n_curves)
-    points = (
-        pl.DataFrame(
-            {
-                "curve": np.concatenate([curve, owner, curve]),
-                "value": np.concatenate([np.zeros(n_curves), breakpoints, np.ones(n_curves)]),
-                "n": np.repeat([0, 1, 0], [n_curves, len(owner), n_curves]),
-            }
-        )
-        .group_by("curve", "value")
-        .agg(pl.col("n").sum())
-        .sort("curve", "value")
-        .with_columns(pl.col("n").cum_sum().over("curve") - pl.col("n"))
-    )
-    curve, value, n_below = (column.to_numpy() for column in points.get_columns())
-    return curve, value, n_below
 
 
 def first_equal_rows(curves: Curves) -> NDArray[np.int64]:
