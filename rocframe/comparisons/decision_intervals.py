@@ -20,7 +20,7 @@ from rocframe.comparisons.pairing import (
     plan_comparison,
     read_instances,
 )
-from rocframe.decisions.cost_curve import EnvelopeLines
+from rocframe.decisions.cost_curve import EnvelopeLines, normalized_cost
 from rocframe.decisions.decision_curve import (
     DEFAULT_THRESHOLDS,
     class_totals,
@@ -583,5 +583,4 @@ def expected_costs(scan: ReplicateScan, axis: NDArray[np.float64]) -> NDArray[np
     with np.errstate(divide="ignore", invalid="ignore"):
         fpr = fp.ravel()[rows] / neg[:, None]
         fnr = np.maximum(pos[:, None] - tp.ravel()[rows], 0) / pos[:, None]
-    values: NDArray[np.float64] = fpr * (1 - axis) + fnr * axis
-    return values
+    return normalized_cost(fpr, fnr, axis)

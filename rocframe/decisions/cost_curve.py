@@ -340,6 +340,13 @@ def grid_axis(grid: int | list[float]) -> NDArray[np.float64]:
     return np.array(grid)
 
 
+def normalized_cost(
+    fpr: NDArray[np.float64], fnr: NDArray[np.float64], value: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the expected cost at probability costs, divided by the cost if all rows are errors."""
+    return fpr * (1 - value) + fnr * value
+
+
 def first_equal_rows(curves: Curves) -> NDArray[np.int64]:
     """Return, for each row, the position of the first row of the same curve with equal counts."""
     is_new = is_run_start(curves.columns["tp"], curves.columns["fp"])
@@ -359,7 +366,7 @@ def _cost_values(
     with np.errstate(divide="ignore", invalid="ignore"):
         fpr = curves.columns["fp"][row] / neg
         fnr = np.maximum(pos - curves.columns["tp"][row], 0) / pos
-        expected, trivial = fpr * (1 - value) + fnr * value, np.minimum(value, 1 - value)
+        expected, trivial = normalized_cost(fpr, fnr, value), np.minimum(value, 1 - value)
         columns = {
             "expected_cost": expected,
             "threshold": curves.columns[THRESHOLD][row],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rocframe.curves.table import curve_layout, read_curves
-from rocframe.decisions.cost_curve import EnvelopeLines, expand_ranges
+from rocframe.decisions.cost_curve import EnvelopeLines, expand_ranges, normalized_cost
 from rocframe.decisions.hull import common_hulls, optimal_ranges
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, number_keys, through_node
@@ -443,7 +443,7 @@ def largest_differences(curves: Curves, across: str, ranges: CostRanges) -> NDAr
     at_best = all_lines.lines_at(best_curve[row], value)
     at_other = point[other.row[other.lines_at(index[row], value)]]
     cost, second = (
-        fpr[line] * (1 - value) + (1 - tpr[line]) * value for line in (at_best, at_other)
+        normalized_cost(fpr[line], 1 - tpr[line], value) for line in (at_best, at_other)
     )
     result[single] = 0.0
     np.maximum.at(result, single[row], second - cost)
