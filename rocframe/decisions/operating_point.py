@@ -56,7 +56,6 @@ from rocframe.rates import (
     Settings,
     fnr,
     fpr,
-    ratio,
 )
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.schemas.decisions import N_OPTIMA, RULE
@@ -68,7 +67,6 @@ if TYPE_CHECKING:
     from rocframe.decisions.class_costs import ClassShares, PairCosts
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.rates import Counts
 
 
 @public
@@ -487,30 +485,23 @@ def _expected_cost_rule(settings: Settings, _: Mapping[str, float] | None) -> Ru
 
 def _profit_rule(settings: Settings, benefits: Mapping[str, float] | None) -> Rule:
     _check_given(benefits, "profit", "benefits", '{"tp": 20, "fp": -1}')
-    given = dict(benefits or {})
-    exact = {name: exact_fraction(given.get(name, 0)) for name in CONFUSION}
+    benefits = benefits or {}
+    exact = {name: exact_fraction(benefits.get(name, 0)) for name in CONFUSION}
     tp_gain, fp_loss = exact["tp"] - exact["fn"], exact["tn"] - exact["fp"]
     if tp_gain == fp_loss == 0:
         problem = "all decisions have the same profit"
         hint = 'Use, for example, benefits={"tp": 20, "fp": -1}; benefits that are not named are 0.'
-        raise OptionValueError.compose("benefits", given, problem, hint)
-
-    def formula(c: Counts, _: Settings) -> pl.Expr:
-        total = sum((getattr(c, name) * benefit for name, benefit in given.items()), pl.lit(0.0))
-        return ratio(total, c.n)
-
-    return Rule(
+        raise OptionValueError.compose("benefits", benefits, problem, hint)
+    # The formula is that of the expected cost, with benefits instead of costs.
+    value = replace(
+        RATES["expected_cost"],
         name="profit",
-        value=Rate(
-            name="profit",
-            label="Profit per row",
-            formula=formula,
-            better="higher",
-            bounds=(-inf, inf),
-            settings=settings,
-        ),
-        polynomial=linear_gain(tp_gain, fp_loss, settings.prevalence),
+        label="Profit per row",
+        better="higher",
+        settings=replace(settings, costs=benefits),
     )
+    polynomial = linear_gain(tp_gain, fp_loss, settings.prevalence)
+    return Rule(name="profit", value=value, polynomial=polynomial)
 
 
 def _bayes_rule(settings: Settings, _: Mapping[str, float] | None) -> Rule:
