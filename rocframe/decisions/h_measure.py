@@ -196,7 +196,7 @@ def parse_prior(prior: object) -> tuple[float, float] | PriorName:
     if isinstance(prior, str):
         check_choice("prior", prior, get_args(PriorName))
         return prior  # type: ignore[return-value]
-    values = to_floats(prior) if not isinstance(prior, float | int) else None
+    values = to_floats(prior)
     if values is None or len(values) != 2 or not all(0 < value < np.inf for value in values):
         problem = "expected two finite numbers above 0, or the name of a prior"
         names = ", ".join(repr(name) for name in get_args(PriorName))
@@ -239,34 +239,28 @@ def expected_losses(scan: Scan, prior: tuple[float, float] | PriorName) -> Losse
         else:
             a, b = (np.full(len(pos), x) for x in ((2.0, 2.0) if prior == "symmetric" else prior))
 
-    def below(cost: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the integral of c times the density, from 0 to `cost`."""
-        mean = a[group] / (a[group] + b[group])
-        result: NDArray[np.float64] = mean * betainc(a[group] + 1, b[group], cost)
-        return result
-
-    def above(cost: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the integral of 1 - c times the density, from `cost` to 1."""
-        mean = b[group] / (a[group] + b[group])
-        result: NDArray[np.float64] = mean * betainc(b[group] + 1, a[group], 1 - cost)
+    def below(
+        cost: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the integral of c times the density of Beta(a, b), from 0 to `cost`."""
+        result: NDArray[np.float64] = a / (a + b) * betainc(a + 1, b, cost)
         return result
 
     # Of two neighboring vertices, the one with the higher TPR has the lower loss if the relative
-    # cost of a false positive is below the cost at which both losses are equal.
+    # cost of a false positive is below the cost at which both losses are equal. 1 - c, the relative
+    # cost of a false negative, has the distribution Beta(b, a).
     vertex = np.flatnonzero(hull_vertices(tp, fp, starts))
-    owner = groups_of_rows(starts, vertex)
-    is_edge = owner[1:] == owner[:-1]
-    group = owner[1:][is_edge]
+    curve = groups_of_rows(starts, vertex)
+    is_edge = curve[1:] == curve[:-1]
+    curve = curve[1:][is_edge]
     height, width = (np.diff(values[vertex])[is_edge] for values in (tp, fp))
     cost = exact_quotient(height, height + width)
-    terms = width * below(cost, group) + height * above(cost, group)
-    loss = np.bincount(group, terms, len(pos)).astype(np.float64)
+    terms = width * below(cost, a[curve], b[curve]) + height * below(1 - cost, b[curve], a[curve])
+    loss = np.bincount(curve, terms, len(pos)).astype(np.float64)
     # Unscored rows are errors at every threshold; their losses are added.
     first, last = starts[:-1], starts[1:] - 1
-    groups = np.arange(len(pos))
-    loss = loss + fp[first] * below(np.ones(len(pos)), groups)
-    loss = loss + np.maximum(pos - tp[last], 0) * above(np.zeros(len(pos)), groups)
-    trivial = neg * below(share, groups) + pos * above(share, groups)
+    loss = loss + fp[first] * (a / (a + b)) + np.maximum(pos - tp[last], 0) * (b / (a + b))
+    trivial = neg * below(share, a, b) + pos * below(1 - share, b, a)
     only_scored = scan.totals.unscored_pos + scan.totals.unscored_neg == 0
     loss = np.where(only_scored, np.minimum(loss, trivial), loss)
     with np.errstate(invalid="ignore"):
