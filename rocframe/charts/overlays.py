@@ -50,7 +50,7 @@ from rocframe.curves.thinning import BETWEEN
 from rocframe.decisions.costs import EQUAL_COST_KINDS, equal_cost_steps, lowest_cost
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.options import check_flag, check_supported, to_floats
-from rocframe.rates import CONFUSION
+from rocframe.rates import CONFUSION, Settings
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_interval, join_first
 
@@ -148,9 +148,8 @@ def overlay_records(inputs: OverlayInput, options: ChartOptions) -> list[dict[st
     if options.hull:
         records += _hull_points(inputs)
     if options.costs is not None or options.prevalence is not None:
-        given = options.prevalence
-        prevalence = inputs.curves.prevalence if given is None else given
-        records += _equal_costs(inputs, options.costs, prevalence)
+        settings = Settings(costs=options.costs, prevalence=options.prevalence)
+        records += _equal_costs(inputs, settings)
     for name, points in named_marks(options.mark).items():
         records += [record | {MARK: name} for record in _mark_records(inputs, points)]
     return records
@@ -325,14 +324,12 @@ def _tie_outlines(inputs: OverlayInput) -> list[dict[str, Any]]:
     ]
 
 
-def _equal_costs(
-    inputs: OverlayInput, costs: Mapping[str, float] | None, prevalence: float | None
-) -> list[dict[str, Any]]:
+def _equal_costs(inputs: OverlayInput, settings: Settings) -> list[dict[str, Any]]:
     """Return records of the lines of equal cost, and of the row of lowest cost of each curve.
 
     The line of a curve passes through its row of lowest cost.
     """
-    best = lowest_cost(inputs.curves, costs, prevalence)
+    best = lowest_cost(inputs.curves, settings)
     columns, plane = inputs.curves.columns, inputs.plane
     pos, neg = inputs.line_points.pos, inputs.line_points.neg
     index = np.flatnonzero(inputs.drawn & (best.row >= 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from rocframe.decisions.optimum import CurveRows, Rule, best_rows, linear_gain
 from rocframe.errors import OptionValueError
 from rocframe.kernel.exact import exact_fraction
-from rocframe.rates import CONFUSION, RATES, Settings
+from rocframe.rates import CONFUSION, RATES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rocframe.curves.table import Curves
     from rocframe.kinds import Kind
+    from rocframe.rates import Settings
 
 
 class ErrorCosts(NamedTuple):
@@ -79,14 +80,18 @@ class LowestCost:
 ERROR_RATE_COSTS = {"fp": 1.0, "fn": 1.0}  # with these costs, the expected cost is the error rate
 
 
-def lowest_cost(
-    curves: Curves, costs: Mapping[str, float] | None, prevalence: float | None
-) -> LowestCost:
+def lowest_cost(curves: Curves, settings: Settings) -> LowestCost:
     """Return the row of lowest expected cost of each curve.
 
-    Of several such rows, the row with the highest threshold is returned.
+    Of several such rows, the row with the highest threshold is returned. Without costs in
+    `settings`, each error costs 1. Without a prevalence, the costs are those at the prevalence of
+    the table or of each curve.
     """
-    settings = Settings(costs=ERROR_RATE_COSTS if costs is None else costs, prevalence=prevalence)
+    settings = replace(
+        settings,
+        costs=ERROR_RATE_COSTS if settings.costs is None else settings.costs,
+        prevalence=curves.prevalence if settings.prevalence is None else settings.prevalence,
+    )
     rule, errors = cost_rule(settings), ErrorCosts.parse(settings.costs or {})
     rows = CurveRows.from_curves(curves)
     pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
@@ -96,7 +101,8 @@ def lowest_cost(
     cost, rise, run = (np.full(len(pos), np.nan) for _ in range(3))
     exists = row >= 0
     cost[exists] = rule.value.evaluate(rows.take(row[exists]).counts)
-    share = pos[exists] / (pos + neg)[exists] if prevalence is None else prevalence
+    given = settings.prevalence
+    share = pos[exists] / (pos + neg)[exists] if given is None else given
     rise[exists], run[exists] = (1 - share) * float(errors.fp), share * float(errors.fn)
     return LowestCost(row=row, n_optima=n_optima, cost=cost, rise=rise, run=run)
 

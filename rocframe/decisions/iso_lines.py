@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, read_curves
-from rocframe.decisions.costs import (
-    EQUAL_COST_KINDS,
-    ERROR_RATE_COSTS,
-    ErrorCosts,
-    equal_cost_steps,
-    lowest_cost,
-)
+from rocframe.decisions.costs import EQUAL_COST_KINDS, ErrorCosts, equal_cost_steps, lowest_cost
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.inference.notes import class_notes
@@ -154,8 +147,9 @@ def iso_lines(
     │ 2.5   ┆ 0.9       ┆ 0.2        ┆ 1   │
     └───────┴───────────┴────────────┴─────┘
     """
-    settings = Settings(costs=ERROR_RATE_COSTS if costs is None else costs, prevalence=prevalence)
-    ErrorCosts.parse(settings.costs or {})
+    settings = Settings(costs=costs, prevalence=prevalence)
+    if costs is not None:
+        ErrorCosts.parse(costs)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         axes = _straight_kind(list(schema), kind)
@@ -199,9 +193,7 @@ def _equal_cost_table(
 ) -> pl.DataFrame:
     """Return the line of equal cost of each curve, and the row that it touches."""
     check_ends(curves, "its lowest expected cost is unknown", COMPLETE_CURVES)
-    if settings.prevalence is None:
-        settings = replace(settings, prevalence=curves.prevalence)
-    best = lowest_cost(curves, settings.costs, settings.prevalence)
+    best = lowest_cost(curves, settings)
     position = pl.Series(best.row).replace(-1, None).cast(pl.get_index_type())
     names = [name for name in columns if name in (*CURVE_COLUMNS, PREVALENCE)]
     rows = curves.table.select(

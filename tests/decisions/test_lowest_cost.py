@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import rocframe as rf
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.costs import lowest_cost
+from rocframe.rates import Settings
 
 rows = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=1, max_size=25)
 prices = st.none() | st.fixed_dictionaries(
@@ -29,7 +30,7 @@ def curves_of(table):
 
 
 def found(table, costs=None, prevalence=None):
-    return lowest_cost(curves_of(table), costs, prevalence)
+    return lowest_cost(curves_of(table), Settings(costs=costs, prevalence=prevalence))
 
 
 def expected(row, costs, prevalence):
