@@ -178,14 +178,15 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
 class CommonHulls(NamedTuple):
     """Vertices of the common hull of each group, sorted by group and rising false positive rate.
 
-    `keys` and `note` have an item for each group. `row`, `curve` and `group` are, for each vertex,
-    its row in the curve table, its curve and its group. `n_pos` and `n_neg` are the sums of the
-    class sizes of all curves of each group, and `n_curves` is the number of these curves. Several
-    curves can contain the same vertex: each pair of `shared_vertex` and `shared_curve` is a vertex
-    and a curve that contains it.
+    `keys` and `note` have an item for each group, and `curve_group` is the group of each curve.
+    `row`, `curve` and `group` are, for each vertex, its row in the curve table, its curve and its
+    group. `n_pos` and `n_neg` are the sums of the class sizes of all curves of each group, and
+    `n_curves` is the number of these curves. Several curves can contain the same vertex: each pair
+    of `shared_vertex` and `shared_curve` is a vertex and a curve that contains it.
     """
 
     keys: pl.DataFrame
+    curve_group: NDArray[np.int64]
     row: NDArray[np.int64]
     curve: NDArray[np.int64]
     group: NDArray[np.int64]
@@ -259,6 +260,7 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
         row, curve = row[is_new], shared_curve[is_new]
     return CommonHulls(
         keys=keys,
+        curve_group=group,
         row=row,
         curve=curve,
         group=group[curve],

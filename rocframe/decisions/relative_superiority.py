@@ -14,7 +14,7 @@ from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.cost_curve import EnvelopeLines, expand_ranges, normalized_cost
 from rocframe.decisions.hull import common_hulls, optimal_ranges
 from rocframe.errors import OptionValueError
-from rocframe.frames import as_input_frame, build_table, lazy_plan, number_keys, through_node
+from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.groups import group_starts, groups_of_rows
 from rocframe.options import check_group_column, parse_fraction, public, to_floats
@@ -311,8 +311,8 @@ class CostRanges(NamedTuple):
 
     `curve` is the curve of each range, and `n_best` the number of curves that have the lowest cost
     in it. `low` and `high` are the limits of the probability cost, `ratio_low` and `ratio_high`
-    those of the cost ratio. `prevalence` has a value for each curve: NaN if the curve lacks a
-    class.
+    those of the cost ratio. `group` and `prevalence` have a value for each curve; the prevalence is
+    NaN if the curve lacks a class.
     """
 
     curve: NDArray[np.int64]
@@ -321,6 +321,7 @@ class CostRanges(NamedTuple):
     high: NDArray[np.float64]
     ratio_low: NDArray[np.float64]
     ratio_high: NDArray[np.float64]
+    group: NDArray[np.int64]
     prevalence: NDArray[np.float64]
 
 
@@ -345,9 +346,8 @@ def cost_ranges(curves: Curves, across: str, prevalence: float | None) -> CostRa
     is_new[1:] = (np.diff(curve) != 0) | (np.diff(n_shared) != 0) | (after[1:] != before[:-1])
     first = np.flatnonzero(is_new)
     last = np.append(first, len(curve))[1:] - 1
-    _, group = number_keys(curves.keys, others)
     with np.errstate(invalid="ignore"):
-        share = (hulls.n_pos / (hulls.n_pos + hulls.n_neg))[group]
+        share = (hulls.n_pos / (hulls.n_pos + hulls.n_neg))[hulls.curve_group]
     share = share if curves.prevalence is None else np.full(len(pos), curves.prevalence)
     return CostRanges(
         curve=curve[first],
@@ -357,6 +357,7 @@ def cost_ranges(curves: Curves, across: str, prevalence: float | None) -> CostRa
         # The cost ratio falls while the probability cost rises.
         ratio_low=limits["cost_ratio_low"][vertex[last]],
         ratio_high=limits["cost_ratio_high"][vertex[first]],
+        group=hulls.curve_group,
         prevalence=np.where((pos > 0) & (neg > 0), share, np.nan),
     )
 
@@ -375,7 +376,7 @@ def superiority_table(curves: Curves, across: str, prevalence: float | None) -> 
         "relative_cost_high": relative_cost(ranges.ratio_high),
         "cost_ratio_low": ranges.ratio_low,
         "cost_ratio_high": ranges.ratio_high,
-        "largest_difference": largest_differences(curves, across, ranges),
+        "largest_difference": largest_differences(curves, ranges),
     }
     missing = np.full(len(undefined), np.nan)
     return build_table(
@@ -397,7 +398,7 @@ def relative_cost(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     return cost
 
 
-def largest_differences(curves: Curves, across: str, ranges: CostRanges) -> NDArray[np.float64]:
+def largest_differences(curves: Curves, ranges: CostRanges) -> NDArray[np.float64]:
     """Return the largest difference of the second lowest and the lowest cost in each range.
 
     The difference is 0 if several curves have the lowest cost, and NaN if there is no other curve.
@@ -414,8 +415,8 @@ def largest_differences(curves: Curves, across: str, ranges: CostRanges) -> NDAr
     curve = groups_of_rows(curves.starts, all_lines.row)
     with np.errstate(divide="ignore", invalid="ignore"):
         fpr, tpr = fp[all_lines.row] / neg[curve], tp[all_lines.row] / pos[curve]
-    _, group = number_keys(curves.keys, [name for name in curves.layout.by if name != across])
     # For each best curve, find the points of all other curves of its group.
+    group = ranges.group
     usable = np.flatnonzero(((pos > 0) & (neg > 0))[curve])
     order = usable[np.lexsort((tpr[usable], fpr[usable], group[curve[usable]]))]
     of_points = group[curve[order]]
