@@ -176,6 +176,9 @@ def _costs_against_rest(
             sums[predicted]["fp"] += (cost - 1) * shares[true]
             sums[true]["fn"] += (cost - 1) * shares[predicted]
     return {
-        name: {error: float(paid / (total - shares[name])) for error, paid in both.items()}
-        for name, both in sums.items()
+        name: {
+            error: float(cost_sum / (total - shares[name]))
+            for error, cost_sum in sums_of_class.items()
+        }
+        for name, sums_of_class in sums.items()
     }

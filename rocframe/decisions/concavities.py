@@ -126,7 +126,7 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     │ 0.222222 ┆ 6.0             ┆ 2.0             ┆ 2     ┆ 2     ┆ 0.555556 │
     └──────────┴─────────────────┴─────────────────┴───────┴───────┴──────────┘
     """
-    fewest = parse_integer("min_rows", min_rows, example=10)
+    min_rows = parse_integer("min_rows", min_rows, example=10)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         columns = concavity_columns(schema.get("tp", pl.Int64()))
@@ -136,7 +136,7 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
             curves = read_curves(frame, table)
             check_ends(curves, "its convex hull is unknown", COMPLETE_CURVES)
             rows = CurveRows.from_curves(curves)
-            parts = find_concavities(rows, fewest)
+            parts = find_concavities(rows, min_rows)
             pairs = doubled_pairs(rows, len(curves.firsts))
             auc = exact_quotient(doubled_wins(rows, rows.threshold, len(pairs)), pairs)
             result = _vertex_columns(rows, parts) | {"area": parts.area, "auc": auc[parts.curve]}

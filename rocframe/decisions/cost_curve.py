@@ -206,14 +206,14 @@ class EnvelopeLines(NamedTuple):
     """The lines of the lower envelope of each curve, sorted by curve and rising probability cost.
 
     Each line is the cost of a row of the curve: `row` is the position of this row in the curve
-    table. `first` is the index of the first line of each curve. `owner` and `crossing` are the
+    table. `first` is the index of the first line of each curve. `curve` and `crossing` are the
     curve and the probability cost of each crossing of two neighboring lines. Curves that lack a
     class have no crossings.
     """
 
     row: NDArray[np.int64]
     first: NDArray[np.int64]
-    owner: NDArray[np.int64]
+    curve: NDArray[np.int64]
     crossing: NDArray[np.float64]
 
     @classmethod
@@ -227,12 +227,12 @@ class EnvelopeLines(NamedTuple):
     ) -> EnvelopeLines:
         """Return the envelope lines; curve i has the rows `starts[i]` to `starts[i + 1] - 1`."""
         vertex = np.flatnonzero(hull_vertices(tp, fp, starts))
-        owner = groups_of_rows(starts, vertex)
-        first = group_starts(owner, len(pos))[:-1]
-        is_edge = owner[1:] == owner[:-1]
-        owner = owner[1:][is_edge]
+        curve = groups_of_rows(starts, vertex)
+        first = group_starts(curve, len(pos))[:-1]
+        is_edge = curve[1:] == curve[:-1]
+        curve = curve[1:][is_edge]
         step_tp, step_fp = (np.diff(count[vertex])[is_edge] for count in (tp, fp))
-        pos, neg = pos[owner], neg[owner]
+        pos, neg = pos[curve], neg[curve]
         step_tp, pos = scale_by_totals(pos, step_tp, pos)
         step_fp, neg = scale_by_totals(neg, step_fp, neg)
         height, width = exact_product(step_tp, neg), exact_product(step_fp, pos)
@@ -240,7 +240,7 @@ class EnvelopeLines(NamedTuple):
         if width.dtype.kind == "f":  # sums of weights
             crossing = round_values(crossing, (0, 1))
         defined = ~np.isnan(crossing)  # NaN if the curve lacks a class
-        return cls(row=vertex, first=first, owner=owner[defined], crossing=crossing[defined])
+        return cls(row=vertex, first=first, curve=curve[defined], crossing=crossing[defined])
 
     def rows_on(self, axis: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the row of lowest cost for each curve and each probability cost in `axis`.
@@ -249,7 +249,7 @@ class EnvelopeLines(NamedTuple):
         a crossing of two lines of the envelope, the row with the higher threshold is returned.
         """
         n_below = np.zeros((len(self.first), len(axis) + 1), np.int64)
-        np.add.at(n_below, (self.owner, np.searchsorted(axis, self.crossing, "right")), 1)
+        np.add.at(n_below, (self.curve, np.searchsorted(axis, self.crossing, "right")), 1)
         line = self.first[:, None] + np.cumsum(n_below, axis=1)[:, :-1]
         rows: NDArray[np.int64] = self.row[line]
         return rows
@@ -259,7 +259,7 @@ class EnvelopeLines(NamedTuple):
 
         Values are probability costs in [0, 1].
         """
-        n_below = self._position(curve, value, "left") - np.searchsorted(self.owner, curve)
+        n_below = self._position(curve, value, "left") - np.searchsorted(self.curve, curve)
         lines: NDArray[np.int64] = self.first[curve] + n_below
         return lines
 
@@ -282,7 +282,7 @@ class EnvelopeLines(NamedTuple):
         With `side="right"`, the crossing must be above `value[i]`.
         """
         is_before = np.less if side == "left" else np.less_equal
-        first, end = (np.searchsorted(self.owner, curve, edge) for edge in ("left", "right"))
+        first, end = (np.searchsorted(self.curve, curve, edge) for edge in ("left", "right"))
         return grouped_bisect(lambda i: is_before(self.crossing[i], value), first, end - 1)
 
 
@@ -317,7 +317,7 @@ def lower_envelopes(curves: Curves, grid: int | str | list[float]) -> Envelopes:
     lines = EnvelopeLines.find(tp, fp, curves.starts, pos, neg)
     if isinstance(grid, str):
         # The points of each curve are 0, 1 and the crossings.
-        curve = np.concatenate([np.arange(len(pos)), lines.owner, np.arange(len(pos))])
+        curve = np.concatenate([np.arange(len(pos)), lines.curve, np.arange(len(pos))])
         value = np.concatenate([np.zeros(len(pos)), lines.crossing, np.ones(len(pos))])
         order = np.lexsort((value, curve))
         order = order[is_run_start(curve[order], value[order])]

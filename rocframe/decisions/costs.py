@@ -101,8 +101,8 @@ def lowest_cost(curves: Curves, settings: Settings) -> LowestCost:
     cost, rise, run = (np.full(len(pos), np.nan) for _ in range(3))
     exists = row >= 0
     cost[exists] = rule.value.evaluate(rows.take(row[exists]).counts)
-    given = settings.prevalence
-    share = pos[exists] / (pos + neg)[exists] if given is None else given
+    prevalence = settings.prevalence
+    share = pos[exists] / (pos + neg)[exists] if prevalence is None else prevalence
     rise[exists], run[exists] = (1 - share) * float(errors.fp), share * float(errors.fn)
     return LowestCost(row=row, n_optima=n_optima, cost=cost, rise=rise, run=run)
 

@@ -235,8 +235,8 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
     for largest_size, total in zip(largest, (pos, neg), strict=True):
         np.maximum.at(largest_size, group, total * takes_part)
     # The positives of one curve and the negatives of another curve cannot form a ROC point.
-    apart = (np.bincount(group, has_both, n_groups) == 0) & (sizes[0] > 0)
-    sizes[1][apart] = largest[1][apart] = 0
+    lacks_complete_curve = (np.bincount(group, has_both, n_groups) == 0) & (sizes[0] > 0)
+    sizes[1][lacks_complete_curve] = largest[1][lacks_complete_curve] = 0
 
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     row = np.flatnonzero(hull_vertices(tp, fp, curves.starts))

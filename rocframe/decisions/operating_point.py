@@ -234,11 +234,13 @@ def operating_point(
     └───────┴───────────┴─────┴─────┴───┴─────┴─────┴─────┴──────────┘
     """
     classes = ClassCosts.parse(prior, costs)
-    given: dict[Any, dict[str, Any]] = {None: {"costs": costs, "prevalence": prevalence}}
+    settings_by_class: dict[Any, dict[str, Any]] = {
+        None: {"costs": costs, "prevalence": prevalence}
+    }
     if classes is not None:
         hint = "Leave out prior= or prevalence=."
         check_supported("prevalence", prevalence, "prior=", hint=hint)
-        given = {name: classes.settings_of(name) for name in classes.prior}
+        settings_by_class = {name: classes.settings_of(name) for name in classes.prior}
     options = {
         name: RuleOptions.parse(
             rule,
@@ -249,7 +251,7 @@ def operating_point(
             beta=beta,
             **settings,
         )
-        for name, settings in given.items()
+        for name, settings in settings_by_class.items()
     }
 
     def find_points(frame: pl.DataFrame, table: CurveLayout) -> pl.DataFrame:
@@ -535,7 +537,7 @@ def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
     """Return the best row of each curve by each rule; null if there is none."""
     rules, constraints = options.at_prevalence(curves.prevalence)
     n_curves = len(curves.firsts)
-    given = {
+    bayes_rows = {
         rule.name: _rows_at_threshold(curves, rule.threshold)
         for rule in rules
         if rule.threshold is not None
@@ -548,8 +550,8 @@ def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
         shape = block.stop - block.start, len(rules)
         row, n_optima, value = np.full(shape, -1), np.zeros(shape, int), np.full(shape, np.nan)
         for i, rule in enumerate(rules):
-            if rule.name in given:
-                row[:, i] = given[rule.name][block]
+            if rule.name in bayes_rows:
+                row[:, i] = bayes_rows[rule.name][block]
                 n_optima[:, i] = row[:, i] >= 0
             else:
                 best, n_optima[:, i] = best_rows(rows, rule, shape[0], is_allowed)

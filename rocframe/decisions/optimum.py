@@ -128,7 +128,7 @@ class CountPolynomial:
         sizes = rows.pos + rows.neg if self.degree == 1 else np.minimum(rows.pos, rows.neg)
         return np.asarray(sizes > 0, bool)
 
-    def highest(self, rows: CurveRows) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
+    def candidates(self, rows: CurveRows) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
         """Return the values of the polynomial at candidates for the best row, and their positions.
 
         The value of any other row is lower than that of the best row of the same curve. The
@@ -193,7 +193,7 @@ def best_rows(
         values = -metric[index] if rule.minimize else metric[index]
     else:
         defined, index = rows.where(rule.polynomial.is_defined(rows))
-        values, near = rule.polynomial.highest(defined)
+        values, near = rule.polynomial.candidates(defined)
         index = index if near is None else index[near]
     curve = rows.curve[index]
     row = np.full(n_curves, -1)

@@ -408,7 +408,7 @@ def largest_differences(curves: Curves, ranges: CostRanges) -> NDArray[np.float6
     """
     result = np.where(ranges.n_best > 1, 0.0, np.nan)
     single = np.flatnonzero(ranges.n_best == 1)
-    best, winner = np.unique(ranges.curve[single], return_inverse=True)
+    best_curves, best_index = np.unique(ranges.curve[single], return_inverse=True)
     pos, neg = (curves.total(*names) for names in TOTALS[:2])
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     all_lines = EnvelopeLines.find(tp, fp, curves.starts, pos, neg)
@@ -420,10 +420,10 @@ def largest_differences(curves: Curves, ranges: CostRanges) -> NDArray[np.float6
     usable = np.flatnonzero(((pos > 0) & (neg > 0))[curve])
     order = usable[np.lexsort((tpr[usable], fpr[usable], group[curve[usable]]))]
     of_points = group[curve[order]]
-    starts, ends = np.searchsorted(of_points, [group[best], group[best] + 1])
+    starts, ends = np.searchsorted(of_points, [group[best_curves], group[best_curves] + 1])
     segment, point = expand_ranges(starts, ends)
     point = order[point]
-    is_other = curve[point] != best[segment]
+    is_other = curve[point] != best_curves[segment]
     segment, point = segment[is_other], point[is_other]
     compared, segment = np.unique(segment, return_inverse=True)
     if not len(compared):
@@ -432,9 +432,9 @@ def largest_differences(curves: Curves, ranges: CostRanges) -> NDArray[np.float6
     ones = np.ones(len(compared))
     other = EnvelopeLines.find(tpr[point], fpr[point], edges, ones, ones)
 
-    single, winner = (values[np.isin(winner, compared)] for values in (single, winner))
-    low, high, best_curve = ranges.low[single], ranges.high[single], best[winner]
-    index = np.searchsorted(compared, winner)
+    single, best_index = (values[np.isin(best_index, compared)] for values in (single, best_index))
+    low, high, best_curve = ranges.low[single], ranges.high[single], best_curves[best_index]
+    index = np.searchsorted(compared, best_index)
     parts = [(np.arange(len(single)), low), (np.arange(len(single)), high)]
     parts += [
         lines.crossings_between(of, low, high)

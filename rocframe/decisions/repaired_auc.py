@@ -145,8 +145,8 @@ def repaired_auc(
     │ random_forest       ┆ -0.003498     ┆ 0.000506    ┆ 1      │
     └─────────────────────┴───────────────┴─────────────┴────────┘
     """
-    fewest = parse_integer("min_rows", min_rows, example=10)
     keys: dict[str, pl.DataType] = {}
+    min_rows = parse_integer("min_rows", min_rows, example=10)
     check_choice("which", which, get_args(Which))
     if chosen is not None:
         check_supported("min_rows", min_rows, "chosen=", default=1)
@@ -154,7 +154,7 @@ def repaired_auc(
 
     def compute(curves: Curves, columns: Schema) -> pl.DataFrame:
         if chosen is None:
-            result = _repair_over_folds(curves, over, which, fewest)
+            result = _repair_over_folds(curves, over, which, min_rows)
         else:
             result = _repair_chosen(curves, chosen, tuple(keys), which)
         return build_table(curves.keys, result, columns)
