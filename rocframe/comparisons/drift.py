@@ -23,9 +23,11 @@ from rocframe.comparisons.hypothesis import Hypothesis, Quantity
 from rocframe.comparisons.unpaired import UnpairedEstimates, welch_columns
 from rocframe.errors import (
     AmbiguousCountError,
+    ColumnTypeError,
     MissingColumnError,
     OptionValueError,
     RepeatedNameError,
+    RocframeError,
 )
 from rocframe.frames import (
     as_input_frame,
@@ -37,7 +39,7 @@ from rocframe.frames import (
 )
 from rocframe.inference.confidence import Confidence, parse_level
 from rocframe.inference.p_values import adjust_p_values, adjust_table, check_adjust
-from rocframe.inputs.node import plan_table
+from rocframe.inputs.node import plan_bound_table
 from rocframe.inputs.roles import Roles, bind_roles
 from rocframe.inputs.score_cells import SCORE_WIDTH
 from rocframe.kernel.groups import is_run_start
@@ -48,14 +50,14 @@ from rocframe.table_arguments import is_arrow_table, read_arrow_table
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust, Alternative
     from rocframe.inputs.cases import Cases
-    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.inputs.roles import BoundRoles, By, Column, Count, Missing, Scores
     from rocframe.schemas.table_type import Schema
 
 
@@ -111,7 +113,8 @@ def drift(
           and that does not overlap the window.
         - A value of the column `over`: this window.
         - A DataFrame, LazyFrame or Arrow table of other predictions, such as those of the first
-          month: the rows of this table that belong to the same group.
+          month: the rows of this table that belong to the same group. The table needs all columns
+          that the arguments use, except `over`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the AUC of the window is
         larger (`"greater"`) or smaller (`"less"`) than the AUC of the reference.
@@ -187,7 +190,7 @@ def drift(
         class, values are missing with `missing="raise"`, or a weight is negative or not finite. For
         a LazyFrame, errors that depend on its columns or values are raised by `collect`.
     MissingColumnError
-        If `over` is not a column.
+        If `over` is not a column, or if the table `reference` lacks a column.
     OptionValueError
         If `reference` is not a value of the column `over`.
     ColumnTypeError
@@ -318,20 +321,16 @@ def plan_windows(
             if name in by:
                 raise RepeatedNameError.of_group("over", name, by)
         roles_of_windows = replace(roles, by=(*by, *names))
-        rows, hidden = plan, 0
+        bound = bind_roles(
+            plan, schema, roles_of_windows, [*columns(schema[over])], over=len(names)
+        )
+        rows, hidden = plan.select(bound.inputs), 0
         if reference is not None:
-            # Check the columns of the predictions before a column is added to them.
-            bind_roles(plan, schema, roles_of_windows, [*columns(schema[over])], over=len(names))
-            (flag,) = private_names(["reference"], [*schema]).values()
-            parts = {False: plan, True: _reference_rows(reference, schema, roles, names)}
-            flagged = [
-                part.with_columns(pl.lit(value).alias(flag)) for value, part in parts.items()
-            ]
-            rows, hidden = pl.concat(flagged, how="diagonal_relaxed"), 1
-            roles_of_windows = replace(roles, by=(*by, *names, flag))
-        return plan_table(
+            rows, bound = _add_reference(rows, bound, reference, schema, roles)
+            hidden = 1
+        return plan_bound_table(
             rows,
-            roles_of_windows,
+            bound,
             compute,
             columns=columns(schema[over]),
             anchor="n_pos",
@@ -345,21 +344,24 @@ def plan_windows(
     return as_input_frame(predictions, plan)
 
 
-def _reference_rows(
-    reference: pl.LazyFrame, schema: pl.Schema, roles: Roles, windows: Sequence[str]
-) -> pl.LazyFrame:
-    """Return the columns of a reference table that the predictions, with this schema, also have.
+def _add_reference(
+    rows: pl.LazyFrame,
+    bound: BoundRoles,
+    reference: pl.LazyFrame,
+    schema: pl.Schema,
+    roles: Roles,
+) -> tuple[pl.LazyFrame, BoundRoles]:
+    """Return the rows of the predictions and of a reference table, and the roles of their columns.
 
-    The columns of the windows are left out. Raise an error if the table does not have a column that
-    an argument names, or if the column has another type.
+    `rows` are the predictions with the columns of `bound`, and `schema` are all columns of the
+    predictions. `roles` are their roles without the windows, which are null for the rows of the
+    reference. The last group column is `reference`, which is True for these rows. No other group
+    column has this name, because it is a column of the result.
     """
     found = reference.collect_schema()
     by = parse_names(roles.by)
-    arguments = (*by, roles.label, roles.score, roles.weight, roles.count)
-    for name in arguments:
-        if not isinstance(name, str) or name not in schema:
-            continue
-        if name not in found:
+    for name in (*by, roles.label, roles.score, roles.weight, roles.count):
+        if isinstance(name, str) and name not in found:
             hint = "Compress the reference in the same way as the predictions."
             problem = f"the predictions have a column {name!r}, but the reference does not"
             raise MissingColumnError.of_table(
@@ -368,19 +370,50 @@ def _reference_rows(
                 found,
                 problem=problem,
                 owner="The reference has",
-                hint=hint if name == roles.count else None,
+                hint=hint if name is roles.count else None,
             )
-    check_keys("reference", found, schema, [name for name in by if name in schema])
+    check_keys("reference", found, schema, by)
     if roles.count is NOT_GIVEN and "count" in found:
         hint = 'For count="count", compress the predictions in the same way as the reference.'
         raise AmbiguousCountError(f"{AmbiguousCountError.compose('reference')}\n{hint}")
-    # The widths are needed to find a reference with scores of another resolution.
-    return reference.select(
-        column(name)
-        for name in dict.fromkeys((*schema, SCORE_WIDTH))
-        if name in found
-        and name not in windows
-        and (found[name] == schema.get(name) or name in arguments or found[name].is_numeric())
+    # Selectors of scores must not select columns that the predictions do not have. The widths are
+    # needed to find a reference with scores of another resolution.
+    names = [name for name in dict.fromkeys((*schema, SCORE_WIDTH)) if name in found]
+    table = reference.select(map(column, names))
+    try:
+        bound_reference = bind_roles(table, found, roles, ())
+    except RocframeError as error:
+        raise type(error)(f"reference: {error}") from None
+    if bound_reference.models != bound.models:
+        models = (format_list(each.models or ()) for each in (bound_reference, bound))
+        problem = "the reference has the models {}, but the predictions have the models {}"
+        hint = "Pass the score columns by name, or select the same columns in both tables."
+        raise OptionValueError.compose("score", roles.score, problem.format(*models), hint)
+    private = private_names([*bound.private, *bound_reference.private], bound.by)
+    exprs = bound_reference.inputs[len(by) :]
+    inputs = [
+        expr.alias(private[role]) for role, expr in zip(bound_reference.private, exprs, strict=True)
+    ]
+    parts = {False: rows, True: table.select(*map(column, by), *inputs)}
+    both = pl.concat(
+        [part.with_columns(pl.lit(value).alias("reference")) for value, part in parts.items()],
+        how="diagonal_relaxed",
+    )
+    try:
+        both.collect_schema()
+    except pl.exceptions.SchemaError:
+        of_predictions, of_reference = (
+            part.collect_schema()[private["label"]] for part in parts.values()
+        )
+        hint = f"In the predictions, it has type {of_predictions}. Cast one of the two columns."
+        name = bound.names["label"]
+        raise ColumnTypeError.of_table("reference", name, of_reference, hint) from None
+    return both, replace(
+        bound,
+        by=(*bound.by, "reference"),
+        keys={**bound.keys, "reference": pl.Boolean()},
+        private=private,
+        names={**bound_reference.names, **bound.names},
     )
 
 

@@ -48,25 +48,51 @@ def plan_table(
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         bound = bind_roles(plan, schema, roles, (*columns, *more), over=over)
-        by, last = bound.by[: len(bound.by) - over], bound.by[len(bound.by) - over :]
-        kept, removed = last[:keep_over], last[keep_over:]
-        keys = {name: dtype for name, dtype in bound.result_keys.items() if name not in removed}
-
-        def complete_table(frame: pl.DataFrame) -> pl.DataFrame:
-            compared = over if compare_over else 0
-            table = _compute_table(frame, bound, compute, len(removed), compared)
-            return table if finish is None else finish(table)
-
-        return through_node(
+        return plan_bound_table(
             plan.select(bound.inputs),
-            complete_table,
-            schema={**keys, **columns},
-            by=by if finish is None else (),
+            bound,
+            compute,
+            columns=columns,
             anchor=anchor,
-            compared=kept,
+            finish=finish,
+            over=over,
+            keep_over=keep_over,
+            compare_over=compare_over,
         )
 
     return lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+
+
+def plan_bound_table(
+    rows: pl.LazyFrame,
+    bound: BoundRoles,
+    compute: Callable[[Cases], pl.DataFrame],
+    *,
+    columns: Mapping[str, pl.DataType],
+    anchor: str,
+    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
+    over: int = 0,
+    keep_over: int = 0,
+    compare_over: bool = False,
+) -> pl.LazyFrame:
+    """Return the query plan of `plan_table` for rows that have the columns of `bound.inputs`."""
+    by, last = bound.by[: len(bound.by) - over], bound.by[len(bound.by) - over :]
+    kept, removed = last[:keep_over], last[keep_over:]
+    keys = {name: dtype for name, dtype in bound.result_keys.items() if name not in removed}
+
+    def complete_table(frame: pl.DataFrame) -> pl.DataFrame:
+        compared = over if compare_over else 0
+        table = _compute_table(frame, bound, compute, len(removed), compared)
+        return table if finish is None else finish(table)
+
+    return through_node(
+        rows,
+        complete_table,
+        schema={**keys, **columns},
+        by=by if finish is None else (),
+        anchor=anchor,
+        compared=kept,
+    )
 
 
 def _compute_table(

@@ -3,6 +3,7 @@ from itertools import pairwise
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -230,6 +231,91 @@ def test_the_reference_is_a_table_of_other_predictions():
     assert partly.filter(segment="b")["difference"].null_count() == 2
     no_group = rf.drift(live.filter(segment="a"), "label", "score", by="segment", reference=before)
     assert_frame_equal(no_group, got.filter(segment="a"))
+
+
+def test_a_reference_table_needs_the_columns_of_all_scores_and_expressions():
+    scores = LOG.with_columns(other=-pl.col("score"), w=pl.lit(1))
+    named = {"positive": None, "label": "label"}
+    as_text = {"label": (pl.col("text") == "yes").alias("label")}
+    for table, score, options, reference, missing in (
+        (scores, ["score", "other"], named, LOG, "score='other'"),
+        (scores, {"a": "score", "b": "other"}, named, LOG, "score='other'"),
+        (scores, pl.col("other") * 2, named, LOG, "score='other'"),
+        (scores, "score", named | {"weight": pl.col("w") * 2}, LOG, "weight='w'"),
+        (LOG.with_columns(text=pl.lit("yes")), "score", as_text, LOG, "label='text'"),
+    ):
+        for policy in ("drop", "worst"):
+            with pytest.raises(rf.MissingColumnError) as error:
+                rf.drift(
+                    table, score=score, over="day", missing=policy, reference=reference, **options
+                )
+            assert str(error.value) == (
+                f"reference: {missing}: the frame has no column of this name.\n"
+                "The frame has: 'day', 'segment', 'label', 'score'."
+            )
+    with pytest.raises(rf.OptionValueError) as models:
+        rf.drift(scores, "label", cs.by_name("score", "other", require_all=False), over="day",
+                 reference=LOG)  # fmt: skip
+    assert str(models.value).partition(": ")[2] == (
+        "the reference has the models 'score', but the predictions have the models 'score', "
+        "'other'.\nPass the score columns by name, or select the same columns in both tables."
+    )
+
+
+def test_a_reference_table_can_have_other_columns_and_other_types():
+    before = LOG.filter(pl.col("day") < MONDAY + timedelta(weeks=2))
+    positive = pl.col("label") == 1
+    expected = rf.drift(LOG, "label", "score", over="day", reference=before)
+    for label, reference in (
+        (positive, before.with_columns(segment=pl.lit(1), day=pl.lit("x"), more=pl.lit(2))),
+        (positive.alias("label"), before.cast({"label": pl.Int8, "score": pl.Int32})),
+    ):
+        table = rf.drift(LOG, label, "score", over="day", reference=reference)
+        assert_frame_equal(table, expected)
+    models = rf.drift(LOG, "label", cs.numeric(), over="day", reference=before.with_columns(x=1))
+    assert_frame_equal(models.drop("model"), expected)
+
+
+def test_errors_about_the_rows_of_a_reference_table_say_so():
+    incomplete = LOG.with_columns(score=pl.when(pl.col("score") > 0).then("score"))
+    text, other = (
+        LOG.with_columns(text=pl.lit("yes", pl.Enum(names))) for names in (["yes"], ["no", "yes"])
+    )
+    for table, label, reference, message in (
+        (
+            LOG,
+            "label",
+            incomplete,
+            (
+                "missing='raise': score column 'score' is null or NaN in 163 rows, the first one "
+                'in group day=None, reference=True.\nUse missing="drop" to leave these rows out, '
+                'or missing="worst" to count rows without a score as wrong at every threshold.'
+            ),
+        ),
+        (
+            LOG,
+            "label",
+            LOG.cast({"score": pl.String}),
+            (
+                "reference: score='score': the column has type String.\nScores must be numbers. "
+                "Cast the column first, for example with pl.col('score').cast(pl.Float64)."
+            ),
+        ),
+        (
+            text,
+            "text",
+            other,
+            (
+                "reference: column 'text' of the table has type Enum(categories=['no', 'yes']).\n"
+                "In the predictions, it has type Enum(categories=['yes']). Cast one of the two "
+                "columns."
+            ),
+        ),
+    ):
+        positive = "yes" if label == "text" else None
+        with pytest.raises(rf.RocframeError) as error:
+            rf.drift(table, label, "score", over="day", positive=positive, reference=reference)
+        assert str(error.value) == message
 
 
 @pytest.mark.parametrize("reference", ["first", "previous", MONDAY + timedelta(weeks=1)])
