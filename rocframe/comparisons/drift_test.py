@@ -266,7 +266,7 @@ def drift_test_table(windows: TimeWindows, over: str, level: float) -> pl.DataFr
     columns: dict[str, Any] = {
         **counts,
         **logits.homogeneity(),
-        **logits.trend(_times(windows.window)[usable], level),
+        **logits.trend(_times(windows.window.filter(usable), group), level),
         "n_windows": logits.n,
         "ci_level": level,
         "note": [join_notes(*notes) for notes in zip(absent, exclusions, strict=True)],
@@ -288,17 +288,24 @@ def _check_no_overlap(windows: TimeWindows, has_time: NDArray[np.bool_], over: s
         raise OptionValueError.compose("over", over, problem, hint)
 
 
-def _times(window: pl.Series) -> NDArray[np.float64]:
-    """Return the starts of windows as numbers: days for dates and times; NaN for other types."""
-    if window.dtype.base_type() in {pl.Date, pl.Datetime}:
-        microseconds = window.cast(pl.Datetime("us")).to_physical()
-        return microseconds.cast(pl.Float64).fill_null(np.nan).to_numpy() / MICROSECONDS_PER_DAY
-    if window.dtype.is_integer():
-        return window.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return np.full(len(window), np.nan)
+def _times(window: pl.Series, group: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the times from the first window of each group, with a float for each window.
+
+    The unit is a day for dates and times. The result is NaN for types that are no times. `group`
+    has the group of each window.
+    """
+    is_time = window.dtype.base_type() in {pl.Date, pl.Datetime}
+    if not is_time and not window.dtype.is_integer():
+        return np.full(len(window), np.nan)
+    # Differences of integers are exact.
+    numbers = (window.cast(pl.Datetime("us")).to_physical() if is_time else window).cast(pl.Int128)
+    elapsed = (numbers - numbers.gather(np.searchsorted(group, group))).cast(pl.Float64).to_numpy()
+    return elapsed / MICROSECONDS_PER_DAY if is_time else elapsed
 
 
 MICROSECONDS_PER_DAY = 86_400_000_000
+# The largest mean square of the residuals of values on a line, divided by that of the values.
+SQUARED_ROUNDING = 1e-24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -361,8 +368,10 @@ class Estimates:
             between = np.maximum(q - df, 0) / (self.total(weight) - trace)
             weight = 1 / (self.variance + between[self.group])
             residual, slope, spread, _ = self._line(time, weight)
-            se = np.sqrt(self.total(weight * residual**2) / df / spread)
-            known = (df > 0) & (se > 0)
+            squares = self.total(weight * residual**2)
+            size = self.total(weight * np.maximum(self.value**2, 1))
+            known = (df > 0) & (squares > SQUARED_ROUNDING * size)
+            se = np.sqrt(squares / df / spread)
             slope, se = np.where(known, slope, np.nan), np.where(known, se, np.nan)
             half = stdtrit(df, (1 + level) / 2) * se
             p_value = normal_p_value(slope / se, "two-sided", df)

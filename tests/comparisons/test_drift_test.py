@@ -123,6 +123,42 @@ def test_times_dates_counts_and_lazy_frames_are_supported():
     assert names["n_windows"].to_list() == expected["n_windows"].to_list()
 
 
+@pytest.mark.parametrize(
+    "time",
+    [
+        pl.col("week"),
+        pl.col("week") * 3_600_000_000_000 + 1_700_000_000_000_000_000,
+        pl.datetime(2026, 1, 1, 1, 7) + pl.duration(seconds="week"),
+    ],
+)
+def test_areas_whose_logits_are_on_a_line_have_a_homogeneity_but_no_trend(time):
+    scores = [1, 3, 4, 2, 7, 5, 0, 6, 4, 3, 5, 2, 0, 7, 1, 6, 6, 2, 3, 7, 0, 4, 1, 5]
+    table = pl.DataFrame(
+        {
+            "week": np.repeat([0, 1, 2], 8),
+            "label": ([1] * 4 + [0] * 4) * 3,
+            "score": scores,
+        }
+    ).with_columns(time.alias("week"))
+    areas = rf.auc(table, "label", "score", by="week")
+    assert areas["auc"].to_list() == [0.25, 0.5, 0.75]
+    tests = rf.drift_test(table, "label", "score", over="week")
+    trend = ["trend_p", "trend_p_adjusted", "slope", "lower", "upper", "se"]
+    assert tests.select(trend).row(0) == (None,) * 6
+    homogeneity = ["homogeneity_p", "cochran_q", "df", "between_sd", "mean_auc", "n_windows"]
+    expected = brute_force(areas, [0, 1, 2.5], 0.95)  # these columns do not depend on the times
+    assert tests.select(homogeneity).row(0) == pytest.approx(
+        [expected[name] for name in homogeneity]
+    )
+
+
+def test_the_trend_of_large_integers_is_that_of_their_differences():
+    table = log(4)
+    expected = rf.drift_test(table, "label", "score", over="week")
+    late = table.with_columns(pl.col("week") + 2**62)
+    assert_frame_equal(rf.drift_test(late, "label", "score", over="week"), expected)
+
+
 def test_windows_without_a_variance_or_a_time_are_left_out():
     table = log(n_weeks=4)
     perfect = pl.DataFrame({"week": [7] * 4, "label": [1, 1, 0, 0], "score": [2.0, 3, 0, 1]})
