@@ -26,6 +26,7 @@ from rocframe.comparisons.pairing import (
     plan_comparison,
     read_instances,
 )
+from rocframe.curves.locate import round_values
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
@@ -266,9 +267,11 @@ def _stages(
     has_threshold, is_or = ~np.isnan(threshold), operator == "or"
     decisions = np.stack(list(decide(instances, batch, thresholds)))
     alone = np.stack([class_sums(batch, weight * decision) for decision in decisions])
-    tp, fp = alone.swapaxes(0, 1) if is_or else -alone.swapaxes(0, 1)
-    # The sort is stable, so models with equal counts are in the order of their names.
-    order = np.lexsort((tp, fp, ~has_threshold), axis=0)
+    rates_alone = class_rates(alone, total)
+    # Rates are rounded, so that models with equal sums of weights have equal rates. The sort is
+    # stable, so that models with equal rates are in the order of their names.
+    tpr, fpr = (1 if is_or else -1) * round_values(rates_alone, (0, 1)).swapaxes(0, 1)
+    order = np.lexsort((tpr, fpr, ~has_threshold), axis=0)
     group, row = np.arange(len(batch.groups)), np.arange(len(batch.rows))
     combined = np.full(len(batch.rows), not is_or)
     expected = np.full(total.shape, 0.0 if is_or else 1.0)
@@ -277,7 +280,7 @@ def _stages(
         decision = decisions[model[batch.group], row]
         combined = combined | decision if is_or else combined & decision
         measured, rest = (class_sums(batch, weight * part) for part in (combined, ~combined))
-        rates = class_rates(alone[model, :, group].T, total)
+        rates = rates_alone[model, :, group].T
         expected = independent_rates(expected, rates)[int(is_or)]
         parts = {"": class_rates(measured, measured + rest), "_independent": expected}
         columns: dict[str, NDArray[Any]] = {

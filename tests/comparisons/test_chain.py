@@ -67,6 +67,24 @@ def test_a_chain_of_two_models_is_their_combination():
         assert_frame_equal(chain.filter(stage=2).select(names), pair.select(names))
 
 
+@pytest.mark.parametrize("operator", ["or", "and"])
+def test_the_order_of_models_with_equal_false_positive_rates_does_not_depend_on_rounding(operator):
+    only_a, only_b = [0.5, 0.2, 0.7, 0.6, 0.4, 0.5], [0.2, 0.5, 0.4, 0.7, 0.6, 0.5]
+    assert sorted(only_a) == sorted(only_b)  # the sums are equal except for rounding errors
+    table = pl.DataFrame(
+        {
+            "label": [1] * 2 + [0] * 14,
+            "a": [1, operator == "and"] + [1] * 6 + [0] * 8,
+            "b": [1, operator == "or"] + [0] * 6 + [1] * 6 + [0] * 2,
+            "w": [1.0, 1.0, *only_a, *only_b, 1.0, 1.0],
+        }
+    )
+    chain = rf.chain(table, "label", ["a", "b"], weight="w", operator=operator)
+    assert chain["model"].to_list() == ["a", "b"]
+    backward = rf.chain(table.reverse(), "label", ["a", "b"], weight="w", operator=operator)
+    assert_frame_equal(backward, chain)
+
+
 def test_a_long_table_is_paired_by_id_and_lazy_tables_stay_lazy(frame):
     chain = rf.chain(LOG, "label", MODELS, threshold=0.5, by="g")
     long = frame(LONG.sample(fraction=1, shuffle=True, seed=1))
