@@ -15,7 +15,7 @@ import numpy as np
 
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.frames import find_keys
-from rocframe.inference.notes import class_notes
+from rocframe.inference.notes import absent_classes, first_notes
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.comparisons.hypothesis import Hypothesis, Quantity
+    from rocframe.inference.notes import Note
     from rocframe.inputs.cases import Cases
 
     # Estimates a quantity and its variance in each group of a scan.
@@ -49,13 +50,18 @@ def unpaired_tests(
             a.groups, b.groups, assume_unique=True, return_indices=True
         )
         a, b = (estimates.select(own) for estimates, own in zip((a, b), positions, strict=True))
-        units = np.minimum(a.n_pos, b.n_pos), np.minimum(a.n_neg, b.n_neg)
+        absent_a, absent_b = (absent_classes(model.n_pos, model.n_neg) for model in (a, b))
+        applies: dict[Note, NDArray[Any]] = {
+            **{note: absent_a[note] | absent_b[note] for note in absent_a},
+            "one_positive": (a.n_pos == 1) | (b.n_pos == 1),
+            "one_negative": (a.n_neg == 1) | (b.n_neg == 1),
+            "zero_variance": a.variance + b.variance == 0,
+        }
         yield {
             "models": pair,
             "group": groups,
-            "n_paired": np.full(len(groups), np.nan),
             **compare_estimates(a, b, hypothesis),
-            "note": class_notes(*units, zero_variance=a.variance + b.variance == 0),
+            "note": first_notes(applies),
         }
 
 

@@ -242,6 +242,31 @@ def test_unpaired_rows_need_no_id_and_support_weights_and_counts():
         assert found["se"].to_list() == [near(value) for value in squares["se"]]
 
 
+@pytest.mark.parametrize("metric", ["auc", "brier"])
+def test_the_note_of_an_unpaired_test_is_the_first_note_of_one_of_the_models(metric):
+    labels = {
+        "no_positives": ([1, 1, 1], [0, 0]),
+        "no_rows": ([1, 0], [None, None]),
+        "no_negatives": ([1, 1], [1, 1, 0, 0]),
+        "one_positive": ([1, 1, 0], [1, 0, 0]),
+        "one_negative": ([1, 1, 0], [1, 1, 0, 0]),
+    }
+    table = pl.concat(
+        pl.DataFrame({"label": pl.Series(values, dtype=pl.Int64)}).with_columns(
+            g=pl.lit(note), model=pl.lit(model)
+        )
+        for note, models in labels.items()
+        for model, values in zip("ab", models, strict=True)
+    ).with_columns(score=pl.int_range(pl.len()) / pl.len())
+    method = "delong_unpaired" if metric == "auc" else "t_test_unpaired"
+    options = {"by": "g", "metric": metric, "method": method, "missing": "drop"}
+    found = rf.compare(table, "label", "score", **options)
+    assert found["note"].to_list() == found["g"].to_list() == sorted(labels)
+    exchanged = table.with_columns(pl.col("model").replace({"a": "b", "b": "a"}))
+    again = rf.compare(exchanged, "label", "score", **options)
+    assert again["note"].to_list() == sorted(labels)
+
+
 def test_nan_is_one_group_key_in_unpaired_comparisons():
     table = simulated(10, groups=2).with_columns(
         g=pl.when(pl.col("g") == 0).then(float("nan")).otherwise(1.0)
