@@ -45,7 +45,7 @@ COEFFICIENT_ROUNDING = (
     1e-9  # largest rounding error of a sum of coefficients, divided by the largest coefficient
 )
 EIGENVALUE_ROUNDING = (
-    1e-10  # largest rounding error of an eigenvalue, divided by the largest eigenvalue
+    1e-10  # largest rounding error of an eigenvalue, divided by the terms of the covariances
 )
 
 
@@ -352,11 +352,13 @@ def chi_squared(
     diagonal = np.arange(differences.shape[1])
     differences[:, diagonal, diagonal] = 0
     covariance = contrasts @ differences @ contrasts.T / -2
+    # The largest sum of absolute values of the terms of a covariance.
+    size = (np.abs(contrasts) @ differences @ np.abs(contrasts).T / 2).max(axis=(1, 2))
     statistic, df = np.full((2, len(values)), np.nan)
     for group in np.flatnonzero(np.isfinite(covariance).all(axis=(1, 2))):
         eigenvalues, axes = np.linalg.eigh(covariance[group])
         projected = axes.T @ values[group]
-        positive = eigenvalues > EIGENVALUE_ROUNDING * max(float(eigenvalues.max()), 0.0)
+        positive = eigenvalues > EIGENVALUE_ROUNDING * max(size[group], eigenvalues.max())
         if (np.abs(projected[~positive]) > EIGENVALUE_ROUNDING * np.abs(contrasts).sum()).any():
             continue
         statistic[group] = (projected[positive] ** 2 / eigenvalues[positive]).sum()

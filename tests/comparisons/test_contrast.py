@@ -217,6 +217,40 @@ def test_a_nonzero_contrast_without_variance_is_null():
     assert row(rf.contrast(table, "label", ["a", "c"]))["df"] == 1
 
 
+def test_a_contrast_whose_variance_is_a_rounding_error_has_variance_0():
+    label = [1] * 10 + [0] * 9
+    scores = np.random.default_rng(2).integers(0, 9, 19)
+    table = pl.DataFrame({"label": label, "a": scores, "r": -scores, "one": label, "k": 0})
+    # The AUCs of a and r add up to 1, so this contrast is -0.2 in all samples.
+    coefficients = {"a": 0.3, "r": 0.3, "one": -0.4, "k": -0.2}
+    found = row(rf.contrast(table, "label", [*coefficients], coefficients=coefficients))
+    assert [found[name] for name in ("statistic", "df", "p_value", "p_adjusted")] == [None] * 4
+    assert found["note"] == "zero_variance"
+
+
+def test_two_changes_of_different_rows_have_an_interaction_without_degrees_of_freedom():
+    rng = np.random.default_rng(3)
+    for n_pos, n_neg in ((8, 8), (22, 29), (29, 18)):
+        neither = rng.permutation(n_pos + n_neg)
+        middle = (n_pos + n_neg) // 2
+        low, high = (np.flatnonzero((neither < middle) == is_low) for is_low in (True, False))
+        changed_low, changed_high, both = neither.copy(), neither.copy(), neither.copy()
+        changed_low[low] = both[low] = rng.permutation(neither[low])
+        changed_high[high] = both[high] = rng.permutation(neither[high])
+        table = pl.DataFrame(
+            {
+                "label": [1] * n_pos + [0] * n_neg,
+                "a": changed_low,
+                "b": changed_high,
+                "c": both,
+                "d": neither,
+            }
+        )
+        interaction = {"a": 1, "b": 1, "c": -1, "d": -1}
+        found = row(rf.contrast(table, "label", [*interaction], coefficients=interaction))
+        assert [found[name] for name in ("statistic", "df", "p_value", "note")] == [0, 0, 1, None]
+
+
 @pytest.mark.parametrize(("note", "label"), CLASSES.items())
 def test_a_group_with_too_few_rows_of_a_class_is_null_with_a_note(frame, note, label):
     numbers = pl.Series(range(len(label)), dtype=pl.Int64)
