@@ -10,10 +10,16 @@ import polars as pl
 from rocframe.comparisons.paired_decisions import (
     OPERATORS,
     RATE_NAMES,
+    check_threshold_column,
     independent_rates,
     possible_range,
 )
-from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
+from rocframe.errors import (
+    ColumnTypeError,
+    MissingColumnError,
+    OptionValueError,
+    RepeatedNameError,
+)
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -69,8 +75,9 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     Raises
     ------
     RocframeError
-        If a column is missing, if a rate is outside [0, 1], or if a group has several points of a
-        model. For a LazyFrame, errors that depend on values are raised by `collect`.
+        If a column is missing or has an unsuitable type, if `across` is a group column, if a rate
+        is outside [0, 1], or if a group has several points of a model. For a LazyFrame, errors that
+        depend on values are raised by `collect`.
 
     See Also
     --------
@@ -110,11 +117,16 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
         names = parse_names(by)
         if by is None and recognized.type is not OTHER:
             names = tuple(name for name in recognized.by if name != across)
+        if across in names:
+            raise RepeatedNameError.of_group("across", across, names)
         columns = combination_columns(schema[across], pl.Int64())
         check_group_columns(names, schema, tuple(columns))
         keys = group_dtypes(names, schema)
         rates = _rates_of_points(schema)
-        threshold = column(THRESHOLD) if THRESHOLD in schema else pl.lit(None)
+        threshold = pl.lit(None)
+        if THRESHOLD in schema:
+            check_threshold_column("table", schema)
+            threshold = column(THRESHOLD)
         inputs = {MODEL: column(across), **rates, THRESHOLD: threshold.cast(pl.Float64)}
         private = private_names(inputs, names)
 
@@ -140,18 +152,20 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
 
 def _rates_of_points(schema: pl.Schema) -> dict[str, pl.Expr]:
     """Return the rates of the points, computed from the counts if the table has counts."""
-    if all(name in schema for name in CONFUSION):
-        return {
-            rate: (column(part) / (column(part) + column(rest))).fill_nan(None)
-            for rate, (part, rest) in zip(RATE_NAMES, TOTALS[:2], strict=True)
+    has_counts = all(name in schema for name in CONFUSION)
+    for name in CONFUSION if has_counts else RATE_NAMES:
+        if name not in schema:
+            raise MissingColumnError.of_table("table", name, schema)
+        if not schema[name].is_numeric():
+            hint = f"{'Counts' if has_counts else 'Rates'} must be numbers. Cast the column first."
+            raise ColumnTypeError.of_table("table", name, schema[name], hint)
+    floats = {name: column(name).cast(pl.Float64) for name in (*CONFUSION, *RATE_NAMES)}
+    if has_counts:
+        pairs = zip(RATE_NAMES, TOTALS[:2], strict=True)
+        floats |= {
+            rate: floats[part] / (floats[part] + floats[rest]) for rate, (part, rest) in pairs
         }
-    for rate in RATE_NAMES:
-        if rate not in schema:
-            raise MissingColumnError.of_table("table", rate, schema)
-        if not schema[rate].is_numeric():
-            hint = "Rates must be numbers. Cast the column first."
-            raise ColumnTypeError.of_table("table", rate, schema[rate], hint)
-    return {rate: column(rate).cast(pl.Float64).fill_nan(None) for rate in RATE_NAMES}
+    return {rate: floats[rate].fill_nan(None) for rate in RATE_NAMES}
 
 
 def point_combinations(

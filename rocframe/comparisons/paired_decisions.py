@@ -17,7 +17,7 @@ import polars as pl
 
 from rocframe.comparisons.paired_areas import segment_sums
 from rocframe.decisions.confusion_matrix import check_decisions
-from rocframe.errors import MissingColumnError, OptionValueError
+from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import check_keys, column, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.kernel.exact import exact_quotient
@@ -51,10 +51,19 @@ def parse_model_thresholds(threshold: object, between: object) -> Thresholds:
         for name in (between, THRESHOLD):
             if name not in threshold.columns:
                 raise MissingColumnError.of_table(THRESHOLD, str(name), threshold.columns)
+        check_threshold_column(THRESHOLD, threshold.schema)
         return threshold
     if isinstance(threshold, Mapping):
         return {model: parse(value) for model, value in threshold.items()}
     return None if threshold is None else parse(threshold)
+
+
+def check_threshold_column(argument: str, schema: Mapping[str, pl.DataType]) -> None:
+    """Raise an error if the thresholds in a table are not numbers; `schema` has its dtypes."""
+    dtype = schema[THRESHOLD]
+    if not dtype.is_numeric() and dtype != pl.Null:
+        hint = "Thresholds must be numbers. Cast the column first."
+        raise ColumnTypeError.of_table(argument, THRESHOLD, dtype, hint)
 
 
 def model_thresholds(

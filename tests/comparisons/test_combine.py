@@ -270,6 +270,24 @@ INVALID = {
             "['model']."
         ),
     ),
+    "thresholds that are text": (
+        LOG,
+        MODELS,
+        {"threshold": pl.DataFrame({"model": MODELS, "threshold": ["1", "2"]})},
+        (
+            "threshold: column 'threshold' of the table has type String.\n"
+            "Thresholds must be numbers. Cast the column first."
+        ),
+    ),
+    "lists of thresholds": (
+        LOG,
+        MODELS,
+        {"threshold": pl.DataFrame({"model": MODELS, "threshold": [[1], [2]]})},
+        (
+            "threshold: column 'threshold' of the table has type List(Int64).\n"
+            "Thresholds must be numbers. Cast the column first."
+        ),
+    ),
     "other models": (
         LOG,
         MODELS,
@@ -362,6 +380,52 @@ def test_invalid_points_raise(points, message):
         rf.combine_points(pl.DataFrame(points), across="classifier")
     with pytest.raises(rf.MissingColumnError):
         rf.combine_points(pl.DataFrame(points).drop("tpr"))
+
+
+def test_small_integer_types_of_counts_do_not_overflow():
+    counts = {"tp": [200, 100], "fp": [1, 1], "fn": [100, 100], "tn": [9, 9]}
+    points = pl.DataFrame({"model": ["a", "b"], **counts})
+    small = points.cast(dict.fromkeys(counts, pl.UInt8))
+    assert_frame_equal(rf.combine_points(small), rf.combine_points(points))
+    assert rf.combine_points(small).select("tpr_a", "tpr_b").row(0) == (200 / 300, 0.5)
+
+
+COUNTED = {"model": ["a", "b"], "tp": [1, 2], "fp": [1, 2], "fn": [2, 1], "tn": [2, 1]}
+
+
+@pytest.mark.parametrize(
+    ("points", "options", "message"),
+    [
+        (
+            COUNTED | {"fn": ["2", "1"]},
+            {},
+            (
+                "table: column 'fn' of the table has type String.\n"
+                "Counts must be numbers. Cast the column first."
+            ),
+        ),
+        (
+            COUNTED | {"threshold": ["x", "y"]},
+            {},
+            (
+                "table: column 'threshold' of the table has type String.\n"
+                "Thresholds must be numbers. Cast the column first."
+            ),
+        ),
+        (
+            COUNTED,
+            {"by": "model"},
+            (
+                "across='model': this column is also a group column in by=['model'].\n"
+                "Remove 'model' from by=."
+            ),
+        ),
+    ],
+)
+def test_columns_of_points_that_do_not_fit_raise(points, options, message):
+    with pytest.raises(rf.RocframeError) as caught:
+        rf.combine_points(pl.DataFrame(points), **options)
+    assert str(caught.value) == message
 
 
 def test_points_of_models_have_one_column_of_models():
