@@ -70,7 +70,11 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
             sample_values, draws, key, stratified=not depends_on_prevalence
         )
         difference = bootstrap_interval(
-            samples[:, a] - samples[:, b], 0.0, None, hypothesis.level, bounds=(-1.0, 1.0)
+            samples[:, a] - samples[:, b],
+            float(values[a][group] - values[b][group]),
+            None,
+            hypothesis.level,
+            bounds=(-1.0, 1.0),
         )
         variance[group] = 0.0 if difference.constant else difference.se**2
         redrawn[group] += difference.n_undefined

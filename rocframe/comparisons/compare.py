@@ -227,11 +227,12 @@ def compare(
         is the number of degrees of freedom of a t test, and null for all other methods. The limits
         and `se` are null for `"permutation"` and `"venkatraman"`.
 
-        For the other methods, the limits, `se` and `p_value` are null if a class has fewer than two
-        rows or clusters, or if the variance of the difference is 0. For the t tests of losses, two
-        rows or clusters of any class are enough. If both the variance and the difference are 0,
-        `p_value` is not null. It is 1 for a two-sided test, 1/2 for a one-sided test, and 0 for a
-        test with a positive `margin`. The columns from `difference` to `auc_b` are Float64.
+        For the other methods, the limits, `se` and `p_value` are null if `difference` is null, if a
+        class has fewer than two rows or clusters, or if the variance of the difference is 0. For
+        the t tests of losses, two rows or clusters of any class are enough. If both the variance
+        and the difference are 0, `p_value` is not null. It is 1 for a two-sided test, 1/2 for a
+        one-sided test, and 0 for a test with a positive `margin`. The columns from `difference` to
+        `auc_b` are Float64.
 
         - `n_paired` (Int64) is the number of instances that both models scored. It is null for
           unpaired tests.
@@ -240,8 +241,8 @@ def compare(
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance`; `redrawn:3` if 3 resamples lacked
-        a class and were drawn again; `unmatched:3` if 3 rows without a matching row of another
-        model were left out.
+        a class and were drawn again, or were left out because a rate was undefined; `unmatched:3`
+        if 3 rows without a matching row of another model were left out.
 
     Raises
     ------

@@ -231,6 +231,22 @@ def test_resamples_without_the_point_are_counted():
     assert 0 < int(lost.removeprefix("redrawn:")) < 200
 
 
+@pytest.mark.parametrize("place", [{"fpr": 0.1}, {"tpr": 0.9}], ids=str)
+def test_a_rate_that_is_undefined_in_the_data_has_no_standard_error(place):
+    # A quarter of the rows of a have no score, so that its curve is only known between these rates.
+    rng = np.random.default_rng(0)
+    predictions = pl.DataFrame(
+        {"label": [1] * 20 + [0] * 20, "a": rng.random(40), "b": rng.random(40)}
+    ).with_columns(a=pl.when(pl.int_range(pl.len()) % 4 != 0).then("a"))
+    options = {"method": "bootstrap", "missing": "worst", "n_boot": 100, "seed": 1}
+    found = rf.compare(predictions, "label", ["a", "b"], **place, **options).row(0, named=True)
+    other = "tpr" if "fpr" in place else "fpr"
+    undefined = ["difference", "lower", "upper", "p_value", "p_adjusted", "se", "statistic"]
+    assert [found[name] for name in (f"{other}_a", *undefined)] == [None] * 8
+    assert found[f"{other}_b"] is not None
+    assert found["note"] == "redrawn:92"
+
+
 def test_equal_models_have_no_difference():
     found = rf.compare(log(5), "label", {"a": "a", "b": "a"}, method="bootstrap", n_boot=50)
     row = found.row(0, named=True)
