@@ -470,7 +470,8 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
                 for ignored, value in zip(has_few_rows, passed, strict=True)
             ],
             "verdict": verdict.tolist(),
-            "deterioration": sign * table.get_column("difference"),
+            # The sum with 0 is 0 instead of -0.
+            "deterioration": sign * table.get_column("difference").to_numpy() + 0.0,
             "limit": limit,
             "margin": margin,
             "p_adjusted": p_adjusted,

@@ -602,8 +602,9 @@ def build_model_table(
 
 def model_position(argument: str, model: object, models: Sequence[object]) -> int:
     """Return the position in `models` of the model that is passed as an argument."""
+    hint = f"Models: {format_list(models)}."
+    if isinstance(model, pl.Expr | pl.Series) or getattr(model, "ndim", False):
+        raise OptionValueError.unexpected_type(argument, model, "the name of a model", hint)
     if model not in models:
-        raise OptionValueError.compose(
-            argument, model, "unknown model", f"Models: {format_list(models)}."
-        )
+        raise OptionValueError.compose(argument, model, "unknown model", hint)
     return models.index(model)

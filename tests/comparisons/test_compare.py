@@ -108,6 +108,28 @@ def test_a_single_model_cannot_be_compared():
     assert rf.compare(long(simulated(14), "a"), "label", "score", id="id").height == 0
 
 
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (pl.lit("a"), "an Expr"),
+        (pl.Series(["a"]), "a Series"),
+        (np.array(["a", "b"]), "a numpy array"),
+    ],
+    ids=["expression", "series", "array"],
+)
+def test_the_baseline_is_the_name_of_a_model(model, kind):
+    for method in ("delong", "delong_unpaired"):
+        with pytest.raises(rf.OptionValueError) as error:
+            rf.compare(simulated(14), "label", ["a", "b"], baseline=model, method=method)
+        assert str(error.value) == (
+            f"baseline: expected the name of a model, but this is {kind}.\nModels: 'a', 'b'."
+        )
+    expected = rf.compare(simulated(14), "label", ["a", "b"], baseline="a")
+    assert_frame_equal(
+        rf.compare(simulated(14), "label", ["a", "b"], baseline=np.str_("a")), expected
+    )
+
+
 # Groups
 
 

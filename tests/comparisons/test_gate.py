@@ -261,6 +261,7 @@ def test_identical_scores_pass_and_identical_ranks_need_rows(metric):
         0,
         0,
     )
+    assert str(gate["deterioration"].item()) == "0.0"
     assert not decide(same, metric=metric, margin=0, seed=1)["passed"].item()
     assert not decide(same.with_columns(new=pl.col("old") / 2), metric=metric, margin=0.001,
                       seed=1)["passed"].item()  # fmt: skip
