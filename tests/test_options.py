@@ -50,7 +50,7 @@ METHODS = (
 )
 ANALYTIC = 'Use ci="logit_delong", ci="delong" or ci="bootstrap".'
 NO_RATES = "method='permutation' compares areas, not rates.\nUse method=\"bootstrap\"."
-WHOLE = "expected an integer of at least 1.\nUse, for example, n_perm=1000."
+WHOLE = "expected an integer from 1 to 1000000000.\nUse, for example, n_perm=1000."
 RESAMPLES = "expected an integer from 2 to 100000000.\nUse, for example, n_boot=2000."
 COSTS = 'Use, for example, costs={"fp": 1, "fn": 5}.'
 SEED = "expected an integer of at least 0, or None.\nUse, for example, seed=1."
@@ -339,6 +339,7 @@ WRONG = [
     (lambda: compare(method="bootstrap", n_boot=1), f"n_boot=1: {RESAMPLES}"),
     (lambda: exchanged(n_perm=0), f"n_perm=0: {WHOLE}"),
     (lambda: compare(n_perm=0), f"n_perm=0: {WHOLE}"),
+    (lambda: exchanged(n_perm=10**9 + 1), f"n_perm=1000000001: {WHOLE}"),
     (lambda: compare(n_boot=1), f"n_boot=1: {RESAMPLES}"),
     (lambda: exchanged(n_perm="all"), f"n_perm='all': {WHOLE}"),
     (lambda: exchanged(seed=-1), f"seed=-1: {SEED}"),

@@ -579,7 +579,7 @@ class CompareOptions:
         test = ComparisonTest.parse(method, quantity.metric, tests, defaults or DEFAULT_METHODS)
         n_draws = {
             "n_boot": parse_n_boot("n_boot", n_boot),
-            "n_perm": parse_integer("n_perm", n_perm),
+            "n_perm": parse_integer("n_perm", n_perm, high=10**9),
         }
         hypothesis = Hypothesis.parse(quantity, margin, alternative, level)
         check_adjust(adjust)

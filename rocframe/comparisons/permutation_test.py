@@ -160,8 +160,8 @@ def _exchange_p_values(
     Statistic and p-value are NaN if a class is absent.
     """
     defined = np.array([group.n_pairs > 0 for group in groups], bool)
-    # n units have 2^n exchanges. The number is limited to 2^31, which is larger than any number of
-    # draws.
+    # n units have 2^n exchanges. The number is limited to 2^31, which is larger than the largest
+    # number of draws.
     exchanges = np.array([1 << min(group.n_units, 31) for group in groups], np.int64)
     exact = defined & (exchanges <= draws.n_draws)
     tried = np.where(exact, exchanges, np.where(defined, draws.n_draws, 0))
