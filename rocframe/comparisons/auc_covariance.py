@@ -7,18 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rocframe.areas.partial import RateRange
+from rocframe.comparisons.delong import paired_areas
 from rocframe.comparisons.hypothesis import Quantity
-from rocframe.comparisons.paired_areas import paired_areas
-from rocframe.comparisons.pairing import (
-    PairingOptions,
-    build_model_table,
-    model_batches,
-    plan_comparison,
-    read_instances,
-)
+from rocframe.comparisons.instances import model_batches, read_instances
+from rocframe.comparisons.pairing import PairingOptions, build_model_table, plan_comparison
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import RowGroups
 from rocframe.options import NOT_GIVEN, public
 from rocframe.schemas.columns import MODEL
 from rocframe.schemas.comparisons import covariance_columns
@@ -209,10 +203,9 @@ def covariance_table(
 ) -> pl.DataFrame:
     """Return a row for each group and ordered pair of models, including a model with itself."""
     instances = read_instances(frame, columns)
-    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
     parts: list[dict[str, NDArray[Any]]] = []
-    for batch in model_batches(instances, groups, columns.options, together=True):
-        areas = paired_areas(instances, batch, quantity.rate_range)
+    for batch in model_batches(instances, columns.options, all_models=True):
+        areas = paired_areas(batch, quantity.rate_range)
         matrix = quantity.slope**2 * areas.covariances()
         variances = np.diagonal(matrix, axis1=1, axis2=2)
         note = class_notes(
@@ -240,7 +233,7 @@ def covariance_table(
     return build_model_table(
         parts,
         covariance_columns(instances.models.dtype, quantity.name),
-        keys=groups.keys,
+        keys=instances.groups.keys,
         models=instances.models,
         order=["model_a", "model_b"],
     )

@@ -11,7 +11,6 @@ from rocframe.areas.pairs import count_pairs
 from rocframe.areas.partial import partial_areas
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.mean_losses import mean_loss
-from rocframe.comparisons.paired_areas import merge_identical_rows, model_scans
 from rocframe.inference.bootstrap import batched_replicates, bootstrap_interval
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.resample import GroupRows, ReplicateCounts, RowSampler, draw_classes
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.comparisons.hypothesis import PairedComparison, Quantity
-    from rocframe.comparisons.pairing import Instances, ModelBatch
+    from rocframe.comparisons.instances import ModelBatch
     from rocframe.kernel.resample import RandomDraws
     from rocframe.kernel.scan import Scan, Scannable
 
@@ -41,12 +40,11 @@ def bootstrap_test(comparison: PairedComparison) -> list[dict[str, Any]]:
 
 def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[str, Any]:
     """Return the columns of the comparison of a pair of models, with an element per group."""
-    instances, hypothesis, draws = comparison.instances, comparison.hypothesis, comparison.draws
+    hypothesis, draws = comparison.hypothesis, comparison.draws
     quantity = hypothesis.quantity
     depends_on_prevalence = quantity.depends_on_prevalence
-    batch = replace(comparison.batch, models=tuple(sorted(pair)))
-    instances, batch = merge_identical_rows(instances, batch)
-    scans = list(model_scans(instances, batch))
+    batch = replace(comparison.batch, models=tuple(sorted(pair))).merge_identical_rows()
+    scans = list(batch.scans())
     values = [_value(scan, quantity) for scan in scans]
 
     def sample_values(resamples: list[ReplicateCounts]) -> NDArray[np.float64]:
@@ -60,7 +58,7 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
     size = len(batch.groups)
     variance = np.full(size, np.nan)
     n_paired, redrawn, n_pos, n_neg = np.zeros((4, size), np.int64)
-    for group, sample in enumerate(paired_samples(instances, batch, scans)):
+    for group, sample in enumerate(paired_samples(batch, scans)):
         n_paired[group] = sample.count.sum()
         n_pos[group], n_neg[group] = sample.units
         if min(sample.units) < 2:  # all resamples of a single row or cluster are equal
@@ -159,23 +157,22 @@ class PairedSample:
         )
 
 
-def paired_samples(
-    instances: Instances, batch: ModelBatch, scans: Sequence[Scan]
-) -> Iterator[PairedSample]:
+def paired_samples(batch: ModelBatch, scans: Sequence[Scan]) -> Iterator[PairedSample]:
     """Yield the rows of each group of a batch; `scans` has the scan of each model."""
     # Each row is treated as a cluster with the same number in all scans, so that all models use the
     # same draws.
-    row_numbers = np.arange(len(batch.rows))
+    row_numbers, count = np.arange(len(batch.rows)), batch.count
+    cluster_of_instance = batch.instances.cluster
     ends = zip(batch.starts, batch.middle, batch.starts[1:], strict=False)
     for group, (start, middle, end) in enumerate(ends):
-        rows = batch.rows[start:end]
         cluster = None
-        if instances.cluster is not None:
-            cluster = np.unique(instances.cluster[rows], return_inverse=True)[1]
+        if cluster_of_instance is not None:
+            rows = batch.rows[start:end]
+            cluster = np.unique(cluster_of_instance[rows], return_inverse=True)[1]
         yield PairedSample(
             populations=[GroupRows.from_scan(scan, group, row_numbers) for scan in scans],
             n_pos=int(middle - start),
-            count=np.ones(len(rows), int) if instances.count is None else instances.count[rows],
+            count=count[start:end],
             cluster=cluster,
         )
 

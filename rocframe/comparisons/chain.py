@@ -7,29 +7,21 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import polars as pl
 
+from rocframe.comparisons.instances import model_batches, read_instances
 from rocframe.comparisons.paired_decisions import (
     RATE_NAMES,
     class_rates,
-    class_sums,
     decide,
     independent_rates,
     model_thresholds,
     null_unless_known,
     parse_model_thresholds,
-    row_counts,
     row_weights,
 )
-from rocframe.comparisons.pairing import (
-    PairingOptions,
-    build_model_table,
-    model_batches,
-    plan_comparison,
-    read_instances,
-)
+from rocframe.comparisons.pairing import PairingOptions, build_model_table, plan_comparison
 from rocframe.curves.locate import round_values
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import RowGroups
 from rocframe.options import NOT_GIVEN, check_choice, public
 from rocframe.rates import CONFUSION, TOTALS
 from rocframe.schemas.columns import MODEL, THRESHOLD
@@ -40,8 +32,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocframe.comparisons.instances import ModelBatch
     from rocframe.comparisons.paired_decisions import Thresholds
-    from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, Unmatched
+    from rocframe.comparisons.pairing import PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
@@ -239,14 +232,13 @@ def chain_table(
 ) -> pl.DataFrame:
     """Return a row for each group and each stage of the chain of the group."""
     instances = read_instances(frame, columns)
-    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
-    thresholds = model_thresholds(given, instances, groups.keys, columns)
-    batches = model_batches(instances, groups, columns.options, together=True)
-    parts = [part for batch in batches for part in _stages(instances, batch, thresholds, operator)]
+    thresholds = model_thresholds(given, instances, columns)
+    batches = model_batches(instances, columns.options, all_models=True)
+    parts = [part for batch in batches for part in _stages(batch, thresholds, operator)]
     table = build_model_table(
         parts,
         chain_columns(instances.models.dtype, count) | {"known": pl.Boolean()},
-        keys=groups.keys,
+        keys=instances.groups.keys,
         models=instances.models,
         order=["stage"],
         constants={"operator": operator} | ({THRESHOLD: None} if given is None else {}),
@@ -257,16 +249,16 @@ def chain_table(
 
 
 def _stages(
-    instances: Instances, batch: ModelBatch, thresholds: NDArray[np.float64], operator: Operator
+    batch: ModelBatch, thresholds: NDArray[np.float64], operator: Operator
 ) -> list[dict[str, NDArray[Any]]]:
     """Return the columns of each stage of the chains of a batch, with an element per group."""
-    weight = row_weights(instances, batch)
-    n_pos, n_neg = class_sums(batch, row_counts(instances, batch))
-    total = class_sums(batch, weight)
+    weight = row_weights(batch)
+    n_pos, n_neg = batch.class_sums(batch.count)
+    total = batch.class_sums(weight)
     threshold = thresholds[np.array(batch.models)][:, batch.groups]
     has_threshold, is_or = ~np.isnan(threshold), operator == "or"
-    decisions = np.stack(list(decide(instances, batch, thresholds)))
-    alone = np.stack([class_sums(batch, weight * decision) for decision in decisions])
+    decisions = np.stack(list(decide(batch, thresholds)))
+    alone = np.stack([batch.class_sums(weight * decision) for decision in decisions])
     rates_alone = class_rates(alone, total)
     # Rates are rounded, so that models with equal sums of weights have equal rates. The sort is
     # stable, so that models with equal rates are in the order of their names.
@@ -279,7 +271,7 @@ def _stages(
     for stage, model in enumerate(order, start=1):
         decision = decisions[model[batch.group], row]
         combined = combined | decision if is_or else combined & decision
-        measured, rest = (class_sums(batch, weight * part) for part in (combined, ~combined))
+        measured, rest = (batch.class_sums(weight * part) for part in (combined, ~combined))
         rates = rates_alone[model, :, group].T
         expected = independent_rates(expected, rates)[int(is_or)]
         parts = {"": class_rates(measured, measured + rest), "_independent": expected}

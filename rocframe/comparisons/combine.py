@@ -8,30 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rocframe.comparisons.instances import model_batches, read_instances
 from rocframe.comparisons.paired_decisions import (
     OPERATORS,
     RATE_NAMES,
     class_rates,
-    class_sums,
     decide,
     independent_rates,
     model_thresholds,
     null_unless_known,
     parse_model_thresholds,
     possible_range,
-    row_counts,
     row_weights,
 )
-from rocframe.comparisons.pairing import (
-    PairingOptions,
-    build_model_table,
-    model_batches,
-    plan_comparison,
-    read_instances,
-)
+from rocframe.comparisons.pairing import PairingOptions, build_model_table, plan_comparison
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import RowGroups
 from rocframe.options import NOT_GIVEN, public
 from rocframe.rates import CONFUSION, TOTALS
 from rocframe.schemas.columns import MODEL
@@ -42,8 +34,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocframe.comparisons.instances import ModelBatch
     from rocframe.comparisons.paired_decisions import Thresholds
-    from rocframe.comparisons.pairing import ModelBatch, PairingColumns, Unmatched
+    from rocframe.comparisons.pairing import PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
@@ -234,16 +227,12 @@ def combination_table(
 ) -> pl.DataFrame:
     """Return two rows for each group and pair of models: AND and OR."""
     instances = read_instances(frame, columns)
-    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
-    thresholds = model_thresholds(given, instances, groups.keys, columns)
+    thresholds = model_thresholds(given, instances, columns)
     parts: list[dict[str, Any]] = []
-    for batch in model_batches(instances, groups, columns.options):
+    for batch in model_batches(instances, columns.options):
         known = ~np.isnan(thresholds[:, batch.groups])
-        decisions = dict(zip(batch.models, decide(instances, batch, thresholds), strict=True))
-        weight, rows = (
-            row_weights(instances, batch),
-            class_sums(batch, row_counts(instances, batch)),
-        )
+        decisions = dict(zip(batch.models, decide(batch, thresholds), strict=True))
+        weight, rows = row_weights(batch), batch.class_sums(batch.count)
         for a, b in combinations(batch.models, 2):
             shared = {
                 "group": batch.groups,
@@ -267,7 +256,7 @@ def combination_table(
     table = build_model_table(
         parts,
         combination_columns(instances.models.dtype, count) | {"known": pl.Boolean()},
-        keys=groups.keys,
+        keys=instances.groups.keys,
         models=instances.models,
         order=["model_a", "model_b", "operator"],
         constants=dict.fromkeys(("threshold_a", "threshold_b")) if given is None else {},
@@ -286,7 +275,7 @@ def _combined_columns(
     """
     # All counts are sums of these four cells, so they have the same rounding errors of weights.
     both, only_a, only_b, neither = (
-        class_sums(batch, weight * cell) for cell in (a & b, a & ~b, ~a & b, ~a & ~b)
+        batch.class_sums(weight * cell) for cell in (a & b, a & ~b, ~a & b, ~a & ~b)
     )
     either = both + only_a + only_b
     total, measured = either + neither, np.stack([both, either])

@@ -10,30 +10,32 @@ import numpy as np
 import polars as pl
 
 from rocframe.comparisons.bootstrap_test import bootstrap_test
-from rocframe.comparisons.delong import area_estimates, delong_paired
+from rocframe.comparisons.delong import delong_paired
 from rocframe.comparisons.hypothesis import (
     ComparedMetric,
     Hypothesis,
     PairedComparison,
     Quantity,
 )
+from rocframe.comparisons.instances import model_batches, read_instances, read_models
 from rocframe.comparisons.mean_losses import loss_estimates, t_test
 from rocframe.comparisons.pairing import (
     PairingOptions,
     build_model_table,
-    model_batches,
     model_position,
     plan_comparison,
-    read_instances,
-    read_models,
 )
 from rocframe.comparisons.permutation_test import permutation_test, venkatraman_test
-from rocframe.comparisons.unpaired import UnpairedEstimates, unpaired_tests, welch_columns
+from rocframe.comparisons.unpaired import (
+    UnpairedEstimates,
+    area_estimates,
+    unpaired_tests,
+    welch_columns,
+)
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import RowGroups
 from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
 from rocframe.options import (
     NOT_GIVEN,
@@ -646,23 +648,21 @@ def _compare_paired(
     assert compare_pairs is not None
     instances = read_instances(frame, columns)
     baseline = _baseline_position(options.baseline, instances.models)
-    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
     # The keys of random streams are slow to compute, so only tests with random draws have them.
-    keys = [] if options.test.draws is None else stream_keys(groups.keys)
+    keys = [] if options.test.draws is None else stream_keys(instances.groups.keys)
     draws = RandomDraws(n_draws=options.n_draws, seed=options.seed, keys=keys)
     comparisons: list[dict[str, Any]] = []
-    for batch in model_batches(instances, groups, columns.options):
+    for batch in model_batches(instances, columns.options):
         pairs = _model_pairs(batch.models, baseline)
         if pairs:
             comparison = PairedComparison(
-                instances=instances,
                 batch=batch,
                 pairs=pairs,
                 hypothesis=options.hypothesis,
                 draws=draws,
             )
             comparisons += compare_pairs(comparison)
-    return instances.models, groups.keys, comparisons
+    return instances.models, instances.groups.keys, comparisons
 
 
 def _compare_unpaired(

@@ -9,20 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from rocframe.areas.partial import RateRange
-from rocframe.comparisons.paired_areas import paired_areas
-from rocframe.comparisons.pairing import (
-    PairingOptions,
-    model_batches,
-    model_position,
-    plan_comparison,
-    read_instances,
-)
+from rocframe.comparisons.delong import paired_areas
+from rocframe.comparisons.instances import model_batches, read_instances
+from rocframe.comparisons.pairing import PairingOptions, model_position, plan_comparison
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
 from rocframe.inference.notes import class_notes
 from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import RowGroups
 from rocframe.options import NOT_GIVEN, public, to_float
 from rocframe.schemas.columns import MODEL
 from rocframe.schemas.comparisons import CONTRAST
@@ -278,15 +272,15 @@ def contrast_table(
     from scipy.special import chdtrc
 
     instances = read_instances(frame, columns)
-    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
-    n_groups = len(groups.starts) - 1
+    keys = instances.groups.keys
+    n_groups = keys.height
     n_models, n_paired = np.zeros((2, n_groups), np.int64)
     statistic, df = np.full((2, n_groups), np.nan)
     n_pos, n_neg, unmatched = np.zeros((3, n_groups), np.int64)
     zero_variance = np.zeros(n_groups, bool)
     matrix = None if contrasts is None else _contrast_matrix(contrasts, instances.models)
-    for batch in model_batches(instances, groups, columns.options, together=True):
-        areas = paired_areas(instances, batch, rate_range)
+    for batch in model_batches(instances, columns.options, all_models=True):
+        areas = paired_areas(batch, rate_range)
         n_models[batch.groups] = len(batch.models)
         n_paired[batch.groups] = areas.n_pos + areas.n_neg
         unmatched[batch.groups] = batch.unmatched
@@ -319,7 +313,7 @@ def contrast_table(
             n_pos, n_neg, zero_variance=zero_variance, unmatched=unmatched
         ).tolist(),
     }
-    return build_table(groups.keys, values, CONTRAST.columns())
+    return build_table(keys, values, CONTRAST.columns())
 
 
 def _contrast_matrix(contrasts: Sequence[Coefficients], models: pl.Series) -> NDArray[np.float64]:

@@ -11,14 +11,12 @@ import numpy as np
 import polars as pl
 
 from rocframe.comparisons.bootstrap_test import paired_samples
-from rocframe.comparisons.paired_areas import merge_identical_rows, model_scans
+from rocframe.comparisons.instances import model_batches, read_instances
 from rocframe.comparisons.pairing import (
     PairingOptions,
     build_model_table,
-    model_batches,
     model_position,
     plan_comparison,
-    read_instances,
 )
 from rocframe.decisions.cost_curve import EnvelopeLines, normalized_cost
 from rocframe.decisions.decision_curve import (
@@ -33,7 +31,6 @@ from rocframe.inference.notes import class_notes
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.probabilities import outside_unit_problem
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import RowGroups
 from rocframe.kernel.resample import RandomDraws, stream_keys
 from rocframe.options import (
     NOT_GIVEN,
@@ -53,7 +50,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.comparisons.bootstrap_test import PairedSample
-    from rocframe.comparisons.pairing import Instances, PairingColumns, Unmatched
+    from rocframe.comparisons.instances import Instances
+    from rocframe.comparisons.pairing import PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kernel.resample import ReplicateCounts, ReplicateScan
@@ -366,18 +364,18 @@ def decision_table(
         baseline = model_position("baseline", options.baseline, instances.models.to_list())
     if options.kind == "decision":
         instances = _in_threshold_ranges(instances, options.axis, columns)
-    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
+    group_keys = instances.groups.keys
     confidence = options.confidence
-    keys = [] if confidence.ci is None else stream_keys(groups.keys)
+    keys = [] if confidence.ci is None else stream_keys(group_keys)
     draws = RandomDraws(n_draws=confidence.n_boot, seed=confidence.seed, keys=keys)
     axis, *_ = INTERVAL_NAMES[options.kind]
     parts: list[dict[str, NDArray[Any]]] = []
-    for batch in model_batches(instances, groups, columns.options, together=True):
-        merged, merged_batch = merge_identical_rows(instances, batch)
-        scans = list(model_scans(merged, merged_batch))
+    for batch in model_batches(instances, columns.options, all_models=True):
+        merged = batch.merge_identical_rows()
+        scans = list(merged.scans())
         curves = DecisionValues(options=options)
         position = batch.models.index(baseline) if baseline in batch.models else None
-        samples = paired_samples(merged, merged_batch, scans)
+        samples = paired_samples(merged, scans)
         for group, unmatched, sample in zip(batch.groups, batch.unmatched, samples, strict=True):
             part = _columns_of_group(sample, curves, position, draws, int(group))
             size = len(part["se"])
@@ -400,7 +398,7 @@ def decision_table(
     return build_model_table(
         parts,
         decision_interval_columns(options.kind, columns.model),
-        keys=groups.keys,
+        keys=group_keys,
         models=instances.models,
         order=[MODEL, axis],
         constants={"ci_level": None if confidence.ci is None else confidence.level},
@@ -421,8 +419,9 @@ def _in_threshold_ranges(
 
         def group(position: int, used: NDArray[np.int64] = used, model: object = model) -> str:
             row = int(used[position])
-            keys = instances.keys.row(row) if instances.keys.width else ()
-            key: dict[str, object] = dict(zip(columns.bound.keys, keys, strict=True))
+            keys = instances.groups.keys
+            group_key = keys.row(int(instances.group[row])) if keys.width else ()
+            key: dict[str, object] = dict(zip(columns.bound.keys, group_key, strict=True))
             if columns.model != pl.Null:
                 key |= {columns.options.between: model}
             return "group " + ", ".join(f"{name}={value!r}" for name, value in key.items())

@@ -16,16 +16,18 @@ from rocframe.comparisons.compare import (
     ComparisonTest,
     comparison_table,
 )
-from rocframe.comparisons.delong import area_estimates
+from rocframe.comparisons.instances import read_instances, read_models
 from rocframe.comparisons.mover import newcombe_paired, newcombe_unpaired
-from rocframe.comparisons.pairing import (
-    PairingOptions,
-    plan_comparison,
-    read_instances,
-    read_models,
-)
+from rocframe.comparisons.pairing import PairingOptions, plan_comparison
+from rocframe.comparisons.unpaired import area_estimates
 from rocframe.errors import OptionValueError, PairingError
-from rocframe.frames import build_table, find_keys, number_distinct_rows, number_keys
+from rocframe.frames import (
+    build_table,
+    find_keys,
+    number_distinct_rows,
+    number_keys,
+    take_rows,
+)
 from rocframe.inference.confidence import parse_level
 from rocframe.inference.p_values import adjust_p_values
 from rocframe.inputs.cases import RowState
@@ -556,7 +558,8 @@ def _has_different_scores(
     """
     instances = read_instances(frame, columns)
     names = instances.models.to_list()
-    of_instance = find_keys(instances.keys, groups).fill_null(groups.height).to_numpy()
+    keys = take_rows(instances.groups.keys, instances.group)
+    of_instance = find_keys(keys, groups).fill_null(groups.height).to_numpy()
     result = np.zeros(table.height, bool)
     old = names.index(table.get_column("model_a")[0])
     for new in set(table.get_column("model_b").to_list()):

@@ -8,15 +8,8 @@ import numpy as np
 import polars as pl
 
 from rocframe.comparisons.bootstrap_test import paired_samples
-from rocframe.comparisons.paired_areas import merge_identical_rows, model_scans
-from rocframe.comparisons.pairing import (
-    PairingOptions,
-    build_model_table,
-    model_batches,
-    plan_comparison,
-    read_instances,
-    read_models,
-)
+from rocframe.comparisons.instances import model_batches, read_instances, read_models
+from rocframe.comparisons.pairing import PairingOptions, build_model_table, plan_comparison
 from rocframe.curves.convex_hull import common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
 from rocframe.frames import number_keys
@@ -24,7 +17,7 @@ from rocframe.inference.bootstrap import batched_replicates
 from rocframe.inference.confidence import parse_n_boot
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import RowGroups, scale_weights
+from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import (
     GroupRows,
     GroupSampler,
@@ -243,13 +236,12 @@ def _paired_shares(
 ) -> pl.DataFrame:
     """Return a row for each group and model that scored the same instances."""
     instances = read_instances(frame, columns)
-    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
-    draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(groups.keys))
+    keys = instances.groups.keys
+    draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(keys))
     parts = []
-    for batch in model_batches(instances, groups, columns.options, together=True):
-        merged, batch_rows = merge_identical_rows(instances, batch)
-        scans = list(model_scans(merged, batch_rows))
-        samples = paired_samples(merged, batch_rows, scans)
+    for batch in model_batches(instances, columns.options, all_models=True):
+        merged = batch.merge_identical_rows()
+        samples = paired_samples(merged, list(merged.scans()))
         for group, unmatched, sample in zip(batch.groups, batch.unmatched, samples, strict=True):
             shape, n_pos = len(batch.models), int(sample.count[: sample.n_pos].sum())
             n_neg, redrawn = int(sample.count.sum()) - n_pos, 0
@@ -280,7 +272,7 @@ def _paired_shares(
     return build_model_table(
         parts,
         hull_share_columns(columns.model),
-        keys=groups.keys,
+        keys=keys,
         models=instances.models,
         order=[MODEL],
     )

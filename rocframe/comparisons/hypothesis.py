@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.comparisons.pairing import Instances, ModelBatch
+    from rocframe.comparisons.instances import ModelBatch
     from rocframe.inference.p_values import Alternative
     from rocframe.kernel.resample import RandomDraws
 
@@ -158,7 +158,6 @@ class Hypothesis:
 class PairedComparison:
     """The pairs of models to compare on the same rows, the hypothesis, and the random draws."""
 
-    instances: Instances
     batch: ModelBatch
     pairs: Sequence[tuple[int, int]]
     hypothesis: Hypothesis

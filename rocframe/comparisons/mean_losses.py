@@ -21,12 +21,7 @@ import numpy as np
 from rocframe.areas.pairs import group_sums
 from rocframe.areas.variance import ZERO_VARIANCE
 from rocframe.comparisons.hypothesis import difference_columns
-from rocframe.comparisons.paired_areas import (
-    in_rank_order,
-    row_clusters,
-    scaled_weights,
-    segment_sums,
-)
+from rocframe.comparisons.instances import segment_sums
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.threads import run_parallel
 from rocframe.probabilities.losses import log_losses, probability_losses
@@ -36,7 +31,7 @@ if TYPE_CHECKING:
 
     from rocframe.areas.variance import Clusters
     from rocframe.comparisons.hypothesis import PairedComparison, Quantity
-    from rocframe.comparisons.pairing import Instances, ModelBatch
+    from rocframe.comparisons.instances import ModelBatch
     from rocframe.kernel.scan import Block, Scan, Scannable
 
 
@@ -50,15 +45,13 @@ def row_losses(metric: str, probability: NDArray[Any]) -> tuple[NDArray[Any], ND
 
 def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Return the columns of the paired t test of each pair of models that scored the same rows."""
-    instances, batch = comparison.instances, comparison.batch
-    metric = comparison.hypothesis.quantity.metric
-    if instances.weight is None:
-        batch = in_rank_order(instances, batch)  # sums of floats depend on the order of rows
-    rows = PairedRows.from_batch(instances, batch)
-    negative = instances.negative[batch.rows]
+    batch, metric = comparison.batch, comparison.hypothesis.quantity.metric
+    if batch.instances.weight is None:
+        batch = batch.in_rank_order()  # sums of floats depend on the order of rows
+    rows, negative = PairedRows.from_batch(batch), batch.negative
     losses, means = {}, {}
     for model in batch.models:
-        of_positives, of_negatives = row_losses(metric, instances.score[model][batch.rows])
+        of_positives, of_negatives = row_losses(metric, batch.instances.score[model][batch.rows])
         losses[model] = np.where(negative, of_negatives, of_positives)
         means[model] = rows.mean(losses[model])
 
@@ -99,22 +92,18 @@ class PairedRows:
     class_units: tuple[NDArray[np.int64], NDArray[np.int64]]
 
     @classmethod
-    def from_batch(cls, instances: Instances, batch: ModelBatch) -> PairedRows:
+    def from_batch(cls, batch: ModelBatch) -> PairedRows:
         """Return the rows of a batch."""
-        rows = batch.rows
-        count = np.ones(len(rows), np.int64) if instances.count is None else instances.count[rows]
-        weight = scaled_weights(instances, batch)
-        class_rows = segment_sums(count, np.ones(len(rows), np.int64), batch.segment)
-        n_pos, n_neg = class_rows[0::2], class_rows[1::2]
+        count, weight, clusters = batch.count, batch.weight, batch.clusters
+        n_pos, n_neg = batch.class_sums(count)
         n_rows = n_units = n_pos + n_neg
-        clusters = row_clusters(instances, batch)
         if clusters is not None:
             n_pos, n_neg, n_units = clusters.sizes
         return cls(
             starts=batch.starts[:-1],
             group=batch.group,
             count=count.astype(np.float64),
-            weight=np.ones(len(rows)) if weight is None else weight,
+            weight=np.ones(len(count)) if weight is None else weight,
             clusters=clusters,
             n_rows=n_rows,
             n_units=n_units,

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rocframe.comparisons.delong import paired_areas
 from rocframe.comparisons.hypothesis import difference_columns
-from rocframe.comparisons.paired_areas import paired_areas
 from rocframe.inference.confidence import newcombe, normal_quantile
 from rocframe.inference.notes import class_notes
 from rocframe.inference.p_values import normal_p_value
@@ -42,7 +42,7 @@ STEP_HALVINGS = 36
 def newcombe_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Return the columns of the test of each pair of models that scored the same rows."""
     batch, hypothesis = comparison.batch, comparison.hypothesis
-    areas = paired_areas(comparison.instances, batch, None)
+    areas = paired_areas(batch, None)
     parts = []
     for pair in comparison.pairs:
         a, b = (batch.models.index(model) for model in pair)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from rocframe.comparisons.paired_areas import segment_sums
 from rocframe.decisions.confusion_matrix import check_decisions
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import check_keys, column, take_rows
@@ -27,7 +26,8 @@ from rocframe.schemas.columns import MODEL, THRESHOLD
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns
+    from rocframe.comparisons.instances import Instances, ModelBatch
+    from rocframe.comparisons.pairing import PairingColumns
 
 Thresholds: TypeAlias = "float | Mapping[Any, float] | pl.DataFrame | None"
 
@@ -67,13 +67,14 @@ def check_threshold_column(argument: str, schema: Mapping[str, pl.DataType]) -> 
 
 
 def model_thresholds(
-    given: Thresholds, instances: Instances, keys: pl.DataFrame, columns: PairingColumns
+    given: Thresholds, instances: Instances, columns: PairingColumns
 ) -> NDArray[np.float64]:
     """Return the threshold of each model (rows) in each group (columns), or NaN.
 
     A threshold is NaN if the table `given` has no threshold for this model and group. If `given` is
     None, the scores must be 0 or 1, and the thresholds are 1.
     """
+    keys = instances.groups.keys
     shape = len(instances.models), keys.height
     if given is None:
         hint = "Pass threshold=, such as threshold=0.5."
@@ -125,37 +126,23 @@ def _table_thresholds(
     return values.reshape(shape).T
 
 
-def decide(
-    instances: Instances, batch: ModelBatch, thresholds: NDArray[np.float64]
-) -> Iterator[NDArray[np.bool_]]:
+def decide(batch: ModelBatch, thresholds: NDArray[np.float64]) -> Iterator[NDArray[np.bool_]]:
     """Yield the decisions of each model of a batch on the rows of the batch.
 
     With `missing="worst"`, a positive without a score is predicted negative, and a negative without
     a score is predicted positive.
     """
-    rows, group = batch.rows, batch.groups[batch.group]
+    instances, rows, group = batch.instances, batch.rows, batch.groups[batch.group]
     for model in batch.models:
         unscored = instances.state[model][rows] == RowState.UNSCORED
         decision = instances.score[model][rows] >= thresholds[model, group]
         yield np.where(unscored, instances.negative[rows], decision)
 
 
-def row_counts(instances: Instances, batch: ModelBatch) -> NDArray[np.int64]:
-    """Return the number of identical rows that each row of a batch represents."""
-    if instances.count is None:
-        return np.ones(len(batch.rows), np.int64)
-    return instances.count[batch.rows]
-
-
-def row_weights(instances: Instances, batch: ModelBatch) -> NDArray[Any]:
+def row_weights(batch: ModelBatch) -> NDArray[Any]:
     """Return the count of each row of a batch, multiplied by its weight."""
-    count = row_counts(instances, batch)
-    return count if instances.weight is None else count * instances.weight[batch.rows]
-
-
-def class_sums(batch: ModelBatch, values: NDArray[Any]) -> NDArray[Any]:
-    """Return the sums of `values` over the positives (row 0) and negatives (row 1) of groups."""
-    return segment_sums(values, np.ones(len(values), np.int64), batch.segment).reshape(-1, 2).T
+    weight = batch.instances.weight
+    return batch.count if weight is None else batch.count * weight[batch.rows]
 
 
 def class_rates(counts: NDArray[Any], totals: NDArray[Any]) -> NDArray[np.float64]:

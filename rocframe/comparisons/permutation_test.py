@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from rocframe.areas.pairs import doubled_ranks
-from rocframe.comparisons.paired_areas import model_scans
 from rocframe.inference.notes import class_notes
 from rocframe.inference.p_values import is_as_extreme, permutation_p_value
 from rocframe.kernel.scan import BLOCK_ROWS
@@ -73,10 +72,10 @@ def exchange_test(
     extreme as the observed value. If there are at most `draws.n_draws` exchanges, all of them are
     enumerated.
     """
-    instances, batch, draws = comparison.instances, comparison.batch, comparison.draws
-    ranks = dict(zip(batch.models, map(doubled_ranks, model_scans(instances, batch)), strict=True))
-    negative = instances.negative[batch.rows]
-    cluster = None if instances.cluster is None else instances.cluster[batch.rows]
+    batch, draws = comparison.batch, comparison.draws
+    ranks = dict(zip(batch.models, map(doubled_ranks, batch.scans()), strict=True))
+    negative, cluster = batch.negative, batch.instances.cluster
+    cluster = None if cluster is None else cluster[batch.rows]
     n_pos, n_neg = batch.middle - batch.starts[:-1], batch.starts[1:] - batch.middle
     undefined = np.full(len(batch.groups), np.nan)
     for a, b in comparison.pairs:

@@ -1,4 +1,4 @@
-"""Welch's test of models that scored different rows, and the estimates that it compares.
+"""Welch's test of models that scored different rows, and the areas that it compares.
 
 References
 ----------
@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rocframe.areas.pairs import count_pairs
+from rocframe.areas.partial import partial_areas, partial_variance
+from rocframe.areas.variance import delong_variance
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.frames import find_keys
 from rocframe.inference.notes import absent_classes, first_notes
@@ -109,3 +112,11 @@ class UnpairedEstimates:
         return UnpairedEstimates(
             **{name: getattr(self, name)[positions] for name in self.__slots__}
         )
+
+
+def area_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64], ...]:
+    """Return the total or partial area of a model in each group, and DeLong's variance."""
+    if quantity.rate_range is None:
+        pairs = count_pairs(scan)
+        return pairs.areas[0], delong_variance(scan, pairs)
+    return partial_areas(scan, quantity.rate_range)[0], partial_variance(scan, quantity.rate_range)
