@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 import polars as pl
 
-from rocframe.comparisons.bootstrap_test import paired_samples
 from rocframe.comparisons.instances import model_batches, read_instances
+from rocframe.comparisons.paired_resampling import paired_samples
 from rocframe.comparisons.pairing import (
     PairingOptions,
     build_model_table,
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.comparisons.bootstrap_test import PairedSample
     from rocframe.comparisons.instances import Instances
+    from rocframe.comparisons.paired_resampling import PairedSample
     from rocframe.comparisons.pairing import PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -475,7 +475,7 @@ def _columns_of_group(
     options = curves.options
     confidence = options.confidence
     _, y, trivial = INTERVAL_NAMES[options.kind]
-    observed = sample.replicates(sample.count[None, :])
+    observed = sample.observed
     estimates = curves.replicates(observed)[0]
     totals = observed[0].scan(corners=False).totals
     difference = np.full(estimates.shape, np.nan)
@@ -499,7 +499,7 @@ def _columns_of_group(
             )
             for values, new in zip(difference_limits, estimated, strict=True):
                 values[others] = new
-    n_pos = int(sample.count[: sample.n_pos].sum())
+    n_pos, n_neg = sample.n_rows
     units_pos, units_neg = sample.units
     columns = {
         y: estimates,
@@ -512,7 +512,7 @@ def _columns_of_group(
         "difference_se": difference_limits.se,
         trivial: curves.trivial(float(totals.pos[0]), float(totals.neg[0])),
         "n_pos": n_pos,
-        "n_neg": int(sample.count.sum()) - n_pos,
+        "n_neg": n_neg,
         "zero_variance": limits.constant,
         "redrawn": redrawn,
         "units_pos": units_pos,

@@ -9,7 +9,7 @@ correlated receiver operating characteristic curves: a nonparametric approach", 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, get_args
@@ -17,48 +17,30 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import polars as pl
 
-from rocframe.areas.auc import auc_table
 from rocframe.comparisons.compare import Family
 from rocframe.comparisons.hypothesis import Hypothesis, Quantity
-from rocframe.comparisons.unpaired import UnpairedEstimates, welch_columns
+from rocframe.comparisons.time_windows import TimeWindows, plan_windows
+from rocframe.comparisons.unpaired import welch_columns
 from rocframe.errors import (
-    AmbiguousCountError,
-    ColumnTypeError,
-    MissingColumnError,
     OptionValueError,
-    RepeatedNameError,
-    RocframeError,
 )
 from rocframe.frames import (
-    as_input_frame,
     build_table,
-    check_keys,
-    column,
-    lazy_plan,
-    private_names,
 )
-from rocframe.inference.confidence import Confidence, parse_level
+from rocframe.inference.confidence import parse_level
 from rocframe.inference.p_values import adjust_p_values, adjust_table, check_adjust
-from rocframe.inputs.node import plan_bound_table
-from rocframe.inputs.roles import Roles, bind_roles
-from rocframe.inputs.score_cells import SCORE_WIDTH
-from rocframe.kernel.groups import is_run_start
-from rocframe.options import NOT_GIVEN, check_choice, parse_names, public
-from rocframe.schemas.columns import ROW_COUNTS, WINDOW, WINDOW_COLUMNS, WINDOW_END
+from rocframe.inputs.roles import Roles
+from rocframe.options import NOT_GIVEN, check_choice, public
+from rocframe.schemas.columns import ROW_COUNTS, WINDOW
 from rocframe.schemas.comparisons import drift_columns
 from rocframe.table_arguments import is_arrow_table, read_arrow_table
-from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust, Alternative
-    from rocframe.inputs.cases import Cases
-    from rocframe.inputs.roles import BoundRoles, By, Column, Count, Missing, Scores
-    from rocframe.schemas.table_type import Schema
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
 @public
@@ -287,136 +269,6 @@ def drift(
     )
 
 
-def plan_windows(
-    predictions: FrameT,
-    roles: Roles,
-    over: str,
-    compute: Callable[[Cases], pl.DataFrame],
-    columns: Callable[[pl.DataType], Schema],
-    *,
-    keep_windows: bool = True,
-    reference: pl.LazyFrame | None = None,
-    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
-) -> FrameT:
-    """Return a table that is computed from the windows of each group.
-
-    If `reference` is given, the last key column of the cases is True for its rows. `columns`
-    returns the columns of the result for the dtype of the column `over`. With `keep_windows`, the
-    columns of the windows are in the result.
-    """
-    if type(over) is not str:
-        problem = "expected the name of one column"
-        raise OptionValueError.compose("over", over, problem, 'Use, for example, over="day".')
-
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        if over not in schema:
-            hint = 'The default is over="window", a column that rf.windows adds to a table.'
-            raise MissingColumnError.compose(
-                "over", over, schema, hint=hint if over == WINDOW else None
-            )
-        has_ends = over == WINDOW and WINDOW_END in schema
-        names = WINDOW_COLUMNS if has_ends else (over,)
-        by = parse_names(roles.by)
-        for name in names:
-            if name in by:
-                raise RepeatedNameError.of_group("over", name, by)
-        roles_of_windows = replace(roles, by=(*by, *names))
-        bound = bind_roles(
-            plan, schema, roles_of_windows, [*columns(schema[over])], over=len(names)
-        )
-        rows, hidden = plan.select(bound.inputs), 0
-        if reference is not None:
-            rows, bound = _add_reference(rows, bound, reference, schema, roles)
-            hidden = 1
-        return plan_bound_table(
-            rows,
-            bound,
-            compute,
-            columns=columns(schema[over]),
-            anchor="n_pos",
-            finish=finish,
-            over=len(names) + hidden,
-            keep_over=len(names) if keep_windows else 0,
-            compare_over=True,
-        )
-
-    plan = lazy_plan("predictions", predictions).pipe_with_schema(resolve)
-    return as_input_frame(predictions, plan)
-
-
-def _add_reference(
-    rows: pl.LazyFrame,
-    bound: BoundRoles,
-    reference: pl.LazyFrame,
-    schema: pl.Schema,
-    roles: Roles,
-) -> tuple[pl.LazyFrame, BoundRoles]:
-    """Return the rows of the predictions and of a reference table, and the roles of their columns.
-
-    `rows` are the predictions with the columns of `bound`, and `schema` are all columns of the
-    predictions. `roles` are their roles without the windows, which are null for the rows of the
-    reference. The last group column is `reference`, which is True for these rows. No other group
-    column has this name, because it is a column of the result.
-    """
-    found = reference.collect_schema()
-    by = parse_names(roles.by)
-    for name in (*by, roles.label, roles.score, roles.weight, roles.count):
-        if isinstance(name, str) and name not in found:
-            hint = "Compress the reference in the same way as the predictions."
-            problem = f"the predictions have a column {name!r}, but the reference does not"
-            raise MissingColumnError.of_table(
-                "reference",
-                name,
-                found,
-                problem=problem,
-                owner="The reference has",
-                hint=hint if name is roles.count else None,
-            )
-    check_keys("reference", found, schema, by)
-    if roles.count is NOT_GIVEN and "count" in found:
-        hint = 'For count="count", compress the predictions in the same way as the reference.'
-        raise AmbiguousCountError(f"{AmbiguousCountError.compose('reference')}\n{hint}")
-    # Selectors of scores must not select columns that the predictions do not have. The widths are
-    # needed to find a reference with scores of another resolution.
-    names = [name for name in dict.fromkeys((*schema, SCORE_WIDTH)) if name in found]
-    table = reference.select(map(column, names))
-    try:
-        bound_reference = bind_roles(table, found, roles, ())
-    except RocframeError as error:
-        raise type(error)(f"reference: {error}") from None
-    if bound_reference.models != bound.models:
-        models = (format_list(each.models or ()) for each in (bound_reference, bound))
-        problem = "the reference has the models {}, but the predictions have the models {}"
-        hint = "Pass the score columns by name, or select the same columns in both tables."
-        raise OptionValueError.compose("score", roles.score, problem.format(*models), hint)
-    private = private_names([*bound.private, *bound_reference.private], bound.by)
-    exprs = bound_reference.inputs[len(by) :]
-    inputs = [
-        expr.alias(private[role]) for role, expr in zip(bound_reference.private, exprs, strict=True)
-    ]
-    parts = {False: rows, True: table.select(*map(column, by), *inputs)}
-    both = pl.concat(
-        [part.with_columns(pl.lit(value).alias("reference")) for value, part in parts.items()],
-        how="diagonal_relaxed",
-    )
-    try:
-        both.collect_schema()
-    except pl.exceptions.SchemaError:
-        of_predictions, of_reference = (
-            part.collect_schema()[private["label"]] for part in parts.values()
-        )
-        hint = f"In the predictions, it has type {of_predictions}. Cast one of the two columns."
-        name = bound.names["label"]
-        raise ColumnTypeError.of_table("reference", name, of_reference, hint) from None
-    return both, replace(
-        bound,
-        by=(*bound.by, "reference"),
-        keys={**bound.keys, "reference": pl.Boolean()},
-        private=private,
-        names={**bound_reference.names, **bound.names},
-    )
-
-
 REFERENCE_TYPES = (str, int, float, Decimal, date, time, timedelta)  # a datetime is a date
 
 
@@ -457,139 +309,6 @@ class DriftOptions:
             adjust=adjust,
             family=family,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TimeWindows:
-    """The windows of all groups, sorted by group and time, with their areas.
-
-    `areas` is the table of `auc`, with one row per window, and `window_keys` are its key columns.
-    `variance` is DeLong's variance of the area. `group` is the number of the group of each window,
-    and `keys` are the keys of the groups. `window` is the column of the windows. If the reference
-    is a table, each of its groups is one row without a window, for which `is_reference` is True.
-    `start` and `end` are integers in the order of time: window i overlaps window j of the same
-    group if `start[i] < end[j]` and `start[j] < end[i]`.
-    """
-
-    areas: pl.DataFrame
-    window_keys: tuple[str, ...]
-    variance: NDArray[np.float64]
-    keys: pl.DataFrame
-    group: NDArray[np.int64]
-    window: pl.Series
-    is_reference: NDArray[np.bool_]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-
-    @classmethod
-    def from_cases(
-        cls, cases: Cases, roles: Roles, level: float, *, has_reference: bool = False
-    ) -> TimeWindows:
-        """Compute the areas of all windows; the key columns are those of `plan_windows`.
-
-        `has_reference` is true if the cases contain the rows of a table of the reference.
-        """
-        names = cases.keys.columns
-        flag = names.pop() if has_reference else None
-        n_by = len(parse_names(roles.by))
-        areas = auc_table(cases, None, Confidence.parse("logit_delong", level, 2, None))
-        windows = areas.select(names)
-        if n_by:
-            # The windows are sorted by group, and nulls are equal to each other.
-            numbers = windows.select(pl.struct(names[:n_by]).rle_id()).to_series()
-            group = numbers.to_numpy().astype(np.int64)
-        else:
-            group = np.zeros(windows.height, np.int64)
-        # Without group columns there is one group, even if it has no windows.
-        keys = pl.DataFrame(height=1)
-        if n_by:
-            keys = windows.select(names[:n_by]).filter(pl.Series(is_run_start(group)))
-        window = windows.get_column(names[n_by])
-        # The position of a window is used as its time if the ends of the windows are unknown.
-        start = np.arange(windows.height)
-        end = start + 1
-        if len(names) > n_by + 1:
-            times = [window, windows.get_column(names[n_by + 1])]
-            if all(one.dtype.is_temporal() or one.dtype.is_integer() for one in times):
-                start, end = (
-                    one.to_physical().cast(pl.Int64).fill_null(NO_TIME).to_numpy() for one in times
-                )
-        se, note = areas.get_column("se"), areas.get_column("note")
-        variance = pl.select(pl.when(note == "zero_variance").then(0.0).otherwise(se**2))
-        return cls(
-            areas=areas,
-            window_keys=tuple(names),
-            variance=variance.to_series().fill_null(np.nan).to_numpy(),
-            keys=keys,
-            group=group,
-            window=window,
-            is_reference=(
-                np.zeros(windows.height, bool)
-                if flag is None
-                else areas.get_column(flag).to_numpy()
-            ),
-            start=start,
-            end=end,
-        )
-
-    @property
-    def value(self) -> NDArray[np.float64]:
-        """The area of each window; NaN if it is undefined."""
-        return self.areas.get_column("auc").fill_null(np.nan).to_numpy()
-
-    def estimates(self, rows: NDArray[np.int64]) -> UnpairedEstimates:
-        """Return the areas of the windows `rows` with their variances and numbers of rows."""
-        n_pos, n_neg = (self.areas.get_column(name).to_numpy() for name in ("n_pos", "n_neg"))
-        return UnpairedEstimates(
-            groups=rows,
-            value=self.value[rows],
-            variance=self.variance[rows],
-            n_pos=n_pos[rows],
-            n_neg=n_neg[rows],
-        )
-
-    def overlap(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return whether the windows `a` overlap the windows `b` of the same groups."""
-        overlap: NDArray[np.bool_] = (self.start[a] < self.end[b]) & (self.start[b] < self.end[a])
-        return overlap
-
-    def references(self, reference: object) -> NDArray[np.int64]:
-        """Return the position of the reference of each window; -1 if there is none."""
-        has_time = self.window.is_not_null().to_numpy()
-        usable = np.flatnonzero(has_time & ~np.isnan(self.value))
-        if isinstance(reference, pl.DataFrame | pl.LazyFrame):
-            usable = np.flatnonzero(self.is_reference)
-        elif reference == "previous":
-            return self._previous(usable)
-        elif reference != "first":
-            values = self.window.unique(maintain_order=True)
-            if len(values) and reference not in values.to_list():
-                raise OptionValueError.compose(
-                    "reference",
-                    reference,
-                    "this is not a value of the column of windows",
-                    f"The windows are: {format_list(values.drop_nulls().to_list(), most=30)}.",
-                )
-            usable = np.flatnonzero([value == reference for value in self.window.to_list()])
-        result = np.full(self.keys.height, -1)
-        groups, first = np.unique(self.group[usable], return_index=True)
-        result[groups] = usable[first]
-        return result[self.group]
-
-    def _previous(self, usable: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the last window that ends before each window starts; `usable` are candidates."""
-        times, numbers = np.unique(np.append(self.start, self.end), return_inverse=True)
-        start, end = np.split(numbers, 2)
-        usable = usable[np.lexsort((end[usable], self.group[usable]))]
-        ends = self.group[usable] * len(times) + end[usable]
-        position = np.searchsorted(ends, self.group * len(times) + start, "right") - 1
-        result = np.append(usable, -1)[position]
-        same_group = (position >= 0) & (self.group[result] == self.group)
-        has_time = self.window.is_not_null().to_numpy()
-        return np.where(same_group & has_time, result, -1)
-
-
-NO_TIME = np.iinfo(np.int64).min  # start and end of windows without a time
 
 
 def drift_table(windows: TimeWindows, options: DriftOptions) -> pl.DataFrame:

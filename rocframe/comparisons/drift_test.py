@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.averages.curve_groups import exclusion_notes
-from rocframe.comparisons.drift import TimeWindows, plan_windows
+from rocframe.comparisons.time_windows import TimeWindows, plan_windows
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
 from rocframe.inference.confidence import parse_level

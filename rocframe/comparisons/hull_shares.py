@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.comparisons.bootstrap_test import paired_samples
 from rocframe.comparisons.instances import model_batches, read_instances, read_models
+from rocframe.comparisons.paired_resampling import paired_samples
 from rocframe.comparisons.pairing import PairingOptions, build_model_table, plan_comparison
 from rocframe.curves.convex_hull import common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
@@ -243,11 +243,11 @@ def _paired_shares(
         merged = batch.merge_identical_rows()
         samples = paired_samples(merged, list(merged.scans()))
         for group, unmatched, sample in zip(batch.groups, batch.unmatched, samples, strict=True):
-            shape, n_pos = len(batch.models), int(sample.count[: sample.n_pos].sum())
-            n_neg, redrawn = int(sample.count.sum()) - n_pos, 0
+            shape, redrawn = len(batch.models), 0
+            n_pos, n_neg = sample.n_rows
             share, n_vertices = np.full((2, shape), np.nan)
             if n_pos and n_neg:
-                (n_vertices,) = vertex_counts(sample.replicates(sample.count[None, :]))
+                (n_vertices,) = vertex_counts(sample.observed)
             if min(sample.units) > 1:
                 values, redrawn = sample.resample(vertex_counts, draws, draws.keys[group])
                 share = (values > 0).mean(axis=0)
