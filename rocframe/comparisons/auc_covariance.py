@@ -233,7 +233,7 @@ def covariance_table(
     return build_model_table(
         parts,
         covariance_columns(instances.models.dtype, quantity.name),
-        keys=instances.groups.keys,
+        keys=instances.keys,
         models=instances.models,
         order=["model_a", "model_b"],
     )

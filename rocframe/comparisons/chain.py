@@ -238,7 +238,7 @@ def chain_table(
     table = build_model_table(
         parts,
         chain_columns(instances.models.dtype, count) | {"known": pl.Boolean()},
-        keys=instances.groups.keys,
+        keys=instances.keys,
         models=instances.models,
         order=["stage"],
         constants={"operator": operator} | ({THRESHOLD: None} if given is None else {}),

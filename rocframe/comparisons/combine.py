@@ -256,7 +256,7 @@ def combination_table(
     table = build_model_table(
         parts,
         combination_columns(instances.models.dtype, count) | {"known": pl.Boolean()},
-        keys=instances.groups.keys,
+        keys=instances.keys,
         models=instances.models,
         order=["model_a", "model_b", "operator"],
         constants=dict.fromkeys(("threshold_a", "threshold_b")) if given is None else {},

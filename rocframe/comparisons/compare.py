@@ -2,63 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
-from rocframe.comparisons.bootstrap_test import bootstrap_test
-from rocframe.comparisons.delong import delong_paired
-from rocframe.comparisons.hypothesis import (
-    ComparedMetric,
-    Hypothesis,
-    PairedComparison,
-    Quantity,
-)
-from rocframe.comparisons.instances import model_batches, read_instances, read_models
-from rocframe.comparisons.mean_losses import loss_estimates, t_test
-from rocframe.comparisons.pairing import (
-    PairingOptions,
-    build_model_table,
-    model_position,
-    plan_comparison,
-)
-from rocframe.comparisons.permutation_test import permutation_test, venkatraman_test
-from rocframe.comparisons.unpaired import (
-    UnpairedEstimates,
-    area_estimates,
-    unpaired_tests,
-    welch_columns,
-)
-from rocframe.errors import OptionValueError
-from rocframe.inference.confidence import parse_level, parse_n_boot
-from rocframe.inference.p_values import adjust_p_values, check_adjust
+from rocframe.comparisons.comparison_tests import COMPARISON_TESTS, CompareOptions
+from rocframe.comparisons.hypothesis import PairedComparison
+from rocframe.comparisons.instances import Instances, model_batches
+from rocframe.comparisons.pairing import build_model_table, plan_comparison
+from rocframe.comparisons.unpaired import UnpairedEstimates, unpaired_tests
+from rocframe.inference.p_values import adjust_p_values
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
-from rocframe.options import (
-    NOT_GIVEN,
-    NotGiven,
-    check_choice,
-    check_supported,
-    parse_integer,
-    public,
-)
+from rocframe.kernel.resample import RandomDraws, stream_keys
+from rocframe.options import NOT_GIVEN, public
 from rocframe.schemas.columns import MODEL
 from rocframe.schemas.comparisons import comparison_columns
 from rocframe.schemas.table_type import integers
-from rocframe.text import join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rocframe.areas.partial import Range
-    from rocframe.comparisons.pairing import PairingColumns, Unmatched
-    from rocframe.comparisons.unpaired import Estimator, UnpairedTest
+    from rocframe.comparisons.comparison_tests import Family
+    from rocframe.comparisons.hypothesis import ComparedMetric
+    from rocframe.comparisons.instances import UnpairedModels
+    from rocframe.comparisons.pairing import PairingColumns, PairingOptions, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust, Alternative
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.options import NotGiven
 
 
 @public
@@ -352,20 +326,12 @@ def compare(
         n_boot=n_boot,
         n_perm=n_perm,
         seed=seed,
-    )
-    pairing = PairingOptions.parse(
-        roles,
-        between=between,
-        id=id,
-        unmatched=unmatched,
-        paired=options.test.compare_pairs is not None,
-        unpaired=UNPAIRED_METHODS.get(options.hypothesis.quantity.metric),
-        probabilities=options.hypothesis.quantity.is_loss,
+        tests=COMPARISON_TESTS,
     )
     return plan_comparison(
         predictions,
         roles,
-        pairing,
+        options.pairing(roles, between=between, id=id, unmatched=unmatched),
         lambda frame, columns: comparison_table(frame, columns, options),
         schema=lambda model: comparison_columns(model, options.hypothesis.quantity.name),
         anchor="test",
@@ -383,314 +349,83 @@ ComparisonMethod = Literal[
     "permutation",
     "venkatraman",
 ]
-DEFAULT_METHODS: dict[ComparedMetric, ComparisonMethod] = {
-    "auc": "delong",
-    "average_precision": "bootstrap",
-    "brier": "t_test",
-    "log_loss": "t_test",
-}
-UNPAIRED_METHODS = {
-    "auc": 'method="delong_unpaired"',
-    **dict.fromkeys(("brier", "log_loss"), 'method="t_test_unpaired"'),
-}
-AREAS: tuple[ComparedMetric, ...] = ("auc",)
-LOSSES: tuple[ComparedMetric, ...] = ("brier", "log_loss")
-Family = Literal["group", "all"]
-EXAMPLE_RANGES = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ComparisonTest:
-    """A test of the difference of two models.
-
-    `metrics` are the metrics that the test can compare. `compare_pairs` compares models that scored
-    the same rows. For a test of different rows, it is None, `estimator` estimates the metric of one
-    model, and `compare_estimates` compares the estimates of two models. `draws` is the option with
-    the number of random draws. `unsupported` maps the options that the test does not support to
-    hints for error messages.
-    """
-
-    name: str
-    metrics: tuple[ComparedMetric, ...] = AREAS
-    compare_pairs: Callable[[PairedComparison], Iterable[dict[str, Any]]] | None = None
-    estimator: Estimator | None = None
-    compare_estimates: UnpairedTest = welch_columns
-    draws: Literal["n_boot", "n_perm"] | None = None
-    has_limits: bool = True
-    compares_rates: bool = False
-    unsupported: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def parse(
-        cls,
-        method: str | NotGiven,
-        metric: ComparedMetric,
-        tests: Mapping[str, ComparisonTest],
-        defaults: Mapping[ComparedMetric, str],
-    ) -> ComparisonTest:
-        """Return the test with this name, or the default test of the metric.
-
-        Raise an error for a name that is not a key of `tests`.
-        """
-        if method is NOT_GIVEN:
-            return tests[defaults[metric]]
-        check_choice("method", method, tests)
-        return tests[method]
-
-    def check_quantity(self, quantity: Quantity, tests: Mapping[str, ComparisonTest]) -> None:
-        """Raise an error if the test cannot compare the metric or the rate `quantity`.
-
-        The error names those of `tests` that can compare the metric.
-        """
-        if quantity.metric not in self.metrics:
-            methods = [
-                f'method="{test.name}"'
-                for test in tests.values()
-                if quantity.metric in test.metrics
-            ]
-            raise OptionValueError.compose(
-                "method",
-                self.name,
-                f"this method does not compare the metric {quantity.metric!r}",
-                f"Use {join_names(methods, 'or')}.",
-            )
-        if quantity.fixed_rate is None or self.compares_rates:
-            return
-        option, rate = quantity.fixed_rate
-        hint = 'Use method="bootstrap"'
-        if option not in self.unsupported:
-            example = EXAMPLE_RANGES[option]
-            hint += f", or pass the range of a partial area, such as {option}={example}"
-        problem = f"method={self.name!r} compares areas, not rates"
-        raise OptionValueError.compose(option, rate, problem, f"{hint}.")
-
-    def check_options(self, roles: Roles, hypothesis: Hypothesis) -> None:
-        """Raise an error if the test does not support one of the options."""
-        rate_range = hypothesis.quantity.rate_range
-        options: dict[str, object] = {
-            "weight": roles.weight,
-            "count": None if roles.count is NOT_GIVEN else roles.count,
-            "margin": abs(hypothesis.null) if hypothesis.non_inferiority else None,
-            "cluster": roles.cluster,
-        }
-        if rate_range is not None:
-            options = {rate_range.rate: (rate_range.low, rate_range.high), **options}
-        for option, hint in self.unsupported.items():
-            is_alternative = option == "alternative"
-            check_supported(
-                option,
-                hypothesis.alternative if is_alternative else options.get(option),
-                f"method={self.name!r}",
-                default="two-sided" if is_alternative else None,
-                noun="value" if is_alternative else "option",
-                hint=hint,
-            )
-
-
-# The permutation tests exchange the ranks of single rows, so they do not support these options.
-UNSUPPORTED_BY_PERMUTATIONS = dict.fromkeys(
-    ("fpr", "tpr", "weight", "count", "margin"),
-    'Use method="delong" or method="bootstrap".',
-)
-COMPARISON_TESTS: dict[str, ComparisonTest] = {
-    test.name: test
-    for test in (
-        ComparisonTest(name="delong", compare_pairs=delong_paired),
-        ComparisonTest(
-            name="delong_unpaired",
-            estimator=area_estimates,
-            unsupported={"cluster": 'Use method="delong" with id=, which supports clusters.'},
-        ),
-        ComparisonTest(name="t_test", metrics=LOSSES, compare_pairs=t_test),
-        ComparisonTest(
-            name="t_test_unpaired",
-            metrics=LOSSES,
-            estimator=loss_estimates,
-            unsupported={"cluster": 'Use method="t_test" with id=, which supports clusters.'},
-        ),
-        ComparisonTest(
-            name="bootstrap",
-            metrics=get_args(ComparedMetric),
-            compare_pairs=bootstrap_test,
-            draws="n_boot",
-            compares_rates=True,
-        ),
-        ComparisonTest(
-            name="permutation",
-            compare_pairs=permutation_test,
-            draws="n_perm",
-            has_limits=False,
-            unsupported=UNSUPPORTED_BY_PERMUTATIONS,
-        ),
-        ComparisonTest(
-            name="venkatraman",
-            compare_pairs=venkatraman_test,
-            draws="n_perm",
-            has_limits=False,
-            unsupported={
-                **UNSUPPORTED_BY_PERMUTATIONS,
-                "alternative": 'Omit alternative=, or use method="permutation" to compare areas.',
-            },
-        ),
-    )
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CompareOptions:
-    """Options of `compare`; `n_draws` is the number of resamples or permutations."""
-
-    test: ComparisonTest
-    hypothesis: Hypothesis
-    baseline: object
-    adjust: Adjust | None
-    family: Family
-    n_draws: int
-    seed: Seed
-
-    @classmethod
-    def parse(
-        cls,
-        roles: Roles,
-        *,
-        metric: ComparedMetric,
-        method: str | NotGiven,
-        fpr: float | Range | None = None,
-        tpr: float | Range | None = None,
-        standardize: str | None = None,
-        margin: float | None,
-        alternative: Alternative = "two-sided",
-        level: float,
-        baseline: object,
-        adjust: Adjust | None,
-        family: Family,
-        n_boot: int,
-        n_perm: int = 2000,
-        seed: int | None,
-        tests: Mapping[str, ComparisonTest] | None = None,
-        defaults: Mapping[ComparedMetric, str] | None = None,
-    ) -> CompareOptions:
-        """Return the options; raise an error if one is invalid or not supported by the test.
-
-        `tests` are the allowed tests, by default those of `compare`, and `defaults` is the default
-        method of each metric.
-        """
-        tests = COMPARISON_TESTS if tests is None else tests
-        level = parse_level(level)
-        quantity = Quantity.parse(metric, fpr, tpr, standardize)
-        test = ComparisonTest.parse(method, quantity.metric, tests, defaults or DEFAULT_METHODS)
-        n_draws = {
-            "n_boot": parse_n_boot("n_boot", n_boot),
-            "n_perm": parse_integer("n_perm", n_perm, high=10**9),
-        }
-        hypothesis = Hypothesis.parse(quantity, margin, alternative, level)
-        check_adjust(adjust)
-        check_choice("family", family, get_args(Family))
-        options = cls(
-            test=test,
-            hypothesis=hypothesis,
-            baseline=baseline,
-            adjust=adjust,
-            family=family,
-            n_draws=0 if test.draws is None else n_draws[test.draws],
-            seed=Seed.parse(seed),
-        )
-        test.check_quantity(quantity, tests)
-        if quantity.is_loss and roles.missing == "worst":
-            problem = "a row without a score has no loss"
-            raise OptionValueError.compose("missing", "worst", problem, 'Use missing="drop".')
-        test.check_options(roles, hypothesis)
-        if margin is not None and baseline is None:
-            raise OptionValueError.compose(
-                "margin",
-                abs(hypothesis.null),
-                "a test of non-inferiority requires a baseline model",
-                'Pass, for example, baseline="old".',
-            )
-        return options
 
 
 def comparison_table(
     frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
 ) -> pl.DataFrame:
-    """Return the comparisons of a collected frame: one row per group and pair of models.
-
-    Rows are sorted by group, model a and model b.
-    """
-    compare_models = _compare_unpaired if options.test.compare_pairs is None else _compare_paired
-    models, keys, comparisons = compare_models(frame, columns, options)
-    parts = []
-    for comparison in comparisons:
-        pair = np.broadcast_to(comparison.pop("models"), (len(comparison["group"]), 2))
-        test = {"test": np.full(len(pair), options.test.name)}  # exact tests have their own names
-        parts.append(test | comparison | {"model_a": pair[:, 0], "model_b": pair[:, 1]})
-    table = build_model_table(
-        parts,
-        comparison_columns(models.dtype, options.hypothesis.quantity.name) | integers("group"),
-        keys=keys,
-        models=models,
-        order=["model_a", "model_b"],
-        constants={"ci_level": options.hypothesis.level if options.test.has_limits else None},
-    )
+    """Return the comparisons of a collected frame: one row per group and pair of models."""
+    table = compare_models(options.test.read(frame, columns), columns.options, options)
     p_value = table.get_column("p_value").fill_null(np.nan).to_numpy()
     families = table.get_column("group").to_numpy()
     if options.family != "group":
         families = np.zeros_like(families)
     p_adjusted = adjust_p_values(p_value, families, options.adjust)
-    return table.with_columns(pl.Series("p_adjusted", p_adjusted).fill_nan(None)).drop("group")
+    return table.with_columns(pl.Series("p_adjusted", p_adjusted).fill_nan(None)).drop(POSITIONS)
+
+
+POSITIONS = ("group", "position_a", "position_b")
+
+
+def compare_models(
+    data: Instances | UnpairedModels, pairing: PairingOptions, options: CompareOptions
+) -> pl.DataFrame:
+    """Return the comparisons without adjusted p-values, sorted by group, model a and model b.
+
+    The columns `POSITIONS` contain the positions of the group and of the two models.
+    """
+    baseline = options.baseline_position(data.models)
+    if isinstance(data, Instances):
+        parts = _compare_paired(data, baseline, pairing, options)
+    else:
+        parts = _compare_unpaired(data, baseline, options)
+    columns = []
+    for part in parts:
+        a, b = (np.full(len(part["group"]), model) for model in part.pop("models"))
+        test = {"test": np.full(len(a), options.test.name)}  # exact tests have their own names
+        positions = {"model_a": a, "model_b": b, "position_a": a, "position_b": b}
+        columns.append(test | part | positions)
+    schema = comparison_columns(data.models.dtype, options.hypothesis.quantity.name)
+    return build_model_table(
+        columns,
+        schema | integers(*POSITIONS),
+        keys=data.keys,
+        models=data.models,
+        order=["model_a", "model_b"],
+        constants={"ci_level": options.hypothesis.level if options.test.has_limits else None},
+    )
 
 
 def _compare_paired(
-    frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
-) -> tuple[pl.Series, pl.DataFrame, list[dict[str, Any]]]:
-    """Return the models, the keys of groups, and the columns of each pair, for a paired test."""
+    instances: Instances, baseline: int | None, pairing: PairingOptions, options: CompareOptions
+) -> Iterator[dict[str, Any]]:
+    """Yield the columns of each pair of models that scored the same rows."""
     compare_pairs = options.test.compare_pairs
     assert compare_pairs is not None
-    instances = read_instances(frame, columns)
-    baseline = _baseline_position(options.baseline, instances.models)
     # The keys of random streams are slow to compute, so only tests with random draws have them.
-    keys = [] if options.test.draws is None else stream_keys(instances.groups.keys)
+    keys = [] if options.test.draws is None else stream_keys(instances.keys)
     draws = RandomDraws(n_draws=options.n_draws, seed=options.seed, keys=keys)
-    comparisons: list[dict[str, Any]] = []
-    for batch in model_batches(instances, columns.options):
+    for batch in model_batches(instances, pairing):
         pairs = _model_pairs(batch.models, baseline)
         if pairs:
             comparison = PairedComparison(
-                batch=batch,
-                pairs=pairs,
-                hypothesis=options.hypothesis,
-                draws=draws,
+                batch=batch, pairs=pairs, hypothesis=options.hypothesis, draws=draws
             )
-            comparisons += compare_pairs(comparison)
-    return instances.models, instances.groups.keys, comparisons
+            yield from compare_pairs(comparison)
 
 
 def _compare_unpaired(
-    frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
-) -> tuple[pl.Series, pl.DataFrame, list[dict[str, Any]]]:
-    """Return models, keys of groups, and columns of each pair, for models with separate rows."""
-    models, model_cases = read_models(frame, columns)
-    pairs = _model_pairs(range(len(models)), _baseline_position(options.baseline, models))
-    schema = {str(i): dtype for i, dtype in enumerate(columns.bound.keys.values())}
-    keys = pl.concat([pl.DataFrame(schema=schema), *(cases.keys for cases in model_cases)])
-    keys = keys.unique().sort(keys.columns) if keys.width else pl.DataFrame(height=1)
-    hypothesis = options.hypothesis
-    estimator = options.test.estimator
+    unpaired: UnpairedModels, baseline: int | None, options: CompareOptions
+) -> Iterator[dict[str, Any]]:
+    """Yield the columns of each pair of models that scored different rows."""
+    estimator, quantity = options.test.estimator, options.hypothesis.quantity
     assert estimator is not None
     estimates = [
-        UnpairedEstimates.from_cases(cases, keys, hypothesis.quantity, estimator)
-        for cases in model_cases
+        UnpairedEstimates.from_cases(cases, unpaired.keys, quantity, estimator)
+        for cases in unpaired.cases
     ]
-    tests = unpaired_tests(estimates, pairs, hypothesis, options.test.compare_estimates)
-    return models, keys, list(tests)
-
-
-def _baseline_position(baseline: object, models: pl.Series) -> int | None:
-    """Return the position of the baseline in `models`; None without a baseline or rows."""
-    names = models.to_list()
-    if baseline is None or not names:
-        return None
-    return model_position("baseline", baseline, names)
+    pairs = _model_pairs(range(len(estimates)), baseline)
+    return unpaired_tests(estimates, pairs, options.hypothesis, options.test.compare_estimates)
 
 
 def _model_pairs(models: Sequence[int], baseline: int | None) -> list[tuple[int, int]]:

@@ -272,7 +272,7 @@ def contrast_table(
     from scipy.special import chdtrc
 
     instances = read_instances(frame, columns)
-    keys = instances.groups.keys
+    keys = instances.keys
     n_groups = keys.height
     n_models, n_paired = np.zeros((2, n_groups), np.int64)
     statistic, df = np.full((2, n_groups), np.nan)

@@ -364,7 +364,7 @@ def decision_table(
         baseline = model_position("baseline", options.baseline, instances.models.to_list())
     if options.kind == "decision":
         instances = _in_threshold_ranges(instances, options.axis, columns)
-    group_keys = instances.groups.keys
+    group_keys = instances.keys
     confidence = options.confidence
     keys = [] if confidence.ci is None else stream_keys(group_keys)
     draws = RandomDraws(n_draws=confidence.n_boot, seed=confidence.seed, keys=keys)
@@ -419,7 +419,7 @@ def _in_threshold_ranges(
 
         def group(position: int, used: NDArray[np.int64] = used, model: object = model) -> str:
             row = int(used[position])
-            keys = instances.groups.keys
+            keys = instances.keys
             group_key = keys.row(int(instances.group[row])) if keys.width else ()
             key: dict[str, object] = dict(zip(columns.bound.keys, group_key, strict=True))
             if columns.model != pl.Null:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import polars as pl
 
-from rocframe.comparisons.compare import Family
+from rocframe.comparisons.comparison_tests import Family
 from rocframe.comparisons.hypothesis import Hypothesis, Quantity
 from rocframe.comparisons.time_windows import TimeWindows, plan_windows
 from rocframe.comparisons.unpaired import welch_columns

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
-from rocframe.comparisons.compare import (
-    COMPARISON_TESTS,
-    DEFAULT_METHODS,
-    UNPAIRED_METHODS,
-    CompareOptions,
-    ComparisonTest,
-    comparison_table,
-)
-from rocframe.comparisons.instances import read_instances, read_models
+from rocframe.comparisons.compare import compare_models
+from rocframe.comparisons.comparison_tests import COMPARISON_TESTS, CompareOptions, ComparisonTest
+from rocframe.comparisons.instances import Instances
 from rocframe.comparisons.mover import newcombe_paired, newcombe_unpaired
-from rocframe.comparisons.pairing import PairingOptions, plan_comparison
+from rocframe.comparisons.pairing import plan_comparison
 from rocframe.comparisons.unpaired import area_estimates
 from rocframe.errors import OptionValueError, PairingError
-from rocframe.frames import (
-    build_table,
-    find_keys,
-    number_distinct_rows,
-    number_keys,
-    take_rows,
-)
+from rocframe.frames import build_table, find_keys
 from rocframe.inference.confidence import parse_level
 from rocframe.inference.p_values import adjust_p_values
 from rocframe.inputs.cases import RowState
@@ -42,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.comparisons.hypothesis import ComparedMetric
+    from rocframe.comparisons.instances import UnpairedModels
     from rocframe.comparisons.pairing import PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust
@@ -294,20 +283,11 @@ def gate(
         n_boot=n_boot,
         seed=seed,
     )
-    test, quantity = options.comparison.test, options.comparison.hypothesis.quantity
-    pairing = PairingOptions.parse(
-        roles,
-        between=between,
-        id=id,
-        unmatched=unmatched,
-        paired=test.compare_pairs is not None,
-        unpaired=UNPAIRED_TESTS.get(quantity.metric),
-        probabilities=quantity.is_loss,
-    )
+    quantity = options.comparison.hypothesis.quantity
     return plan_comparison(
         predictions,
         roles,
-        pairing,
+        options.comparison.pairing(roles, between=between, id=id, unmatched=unmatched),
         lambda frame, columns: gate_table(frame, columns, options),
         schema=lambda model: gate_columns(model, quantity.name),
         anchor="verdict",
@@ -345,8 +325,6 @@ GATE_TESTS: dict[str, ComparisonTest] = {
         for name in ("delong", "delong_unpaired", "t_test", "t_test_unpaired", "bootstrap")
     },
 }
-GATE_METHODS: dict[ComparedMetric, str] = {**DEFAULT_METHODS, "auc": "newcombe"}
-UNPAIRED_TESTS = {**UNPAIRED_METHODS, "auc": 'method="newcombe_unpaired"'}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -397,7 +375,6 @@ class GateOptions:
             n_boot=n_boot,
             seed=seed,
             tests=GATE_TESTS,
-            defaults=GATE_METHODS,
         )
         return cls(
             comparison=replace(comparison, adjust=None),  # p-values are adjusted by `gate_table`
@@ -414,32 +391,31 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
     """
     comparison, level = options.comparison, options.level
     quantity = comparison.hypothesis.quantity
-    table = comparison_table(frame, columns, comparison)
-    table = pl.concat([table, _groups_of_one_model(frame, columns, comparison.baseline, table)])
-    if not table.height:
+    data = comparison.test.read(frame, columns)
+    table = compare_models(data, columns.options, comparison)
+    old = comparison.baseline_position(data.models)
+    if old is not None:
+        has_rows, smaller_class = _group_sizes(data)
+        one_model = _groups_of_one_model(table, has_rows, old, data.models, data.keys)
+        table = pl.concat([table, one_model])
+    if old is None or not table.height:
         problem = "there are no rows to test"
         hint = "Check the predictions: the decision needs rows of the old and of a new model."
         raise PairingError.compose("baseline", comparison.baseline, problem, hint)
-    key_names = list(map(str, range(len(columns.bound.by))))
-    table = table.sort([*key_names, "model_b"])
-    groups, group = number_keys(table, key_names)
+    table = table.sort("group", "position_b")
+    group, new = (table.get_column(name).to_numpy() for name in ("group", "position_b"))
 
     note = table.get_column("note")
-    has_few_rows = np.zeros(table.height, bool)
-    if options.min_rows:
-        names, smaller_class = _smaller_class(frame, columns, groups)
-        counted = pl.when(pl.col("note") == "not_in_old").then("model_b").otherwise("model_a")
-        model = [names.index(name) for name in table.select(counted).to_series().to_list()]
-        has_few_rows = smaller_class[model, group] < options.min_rows
+    counted = np.where((note == "not_in_old").fill_null(False), new, old)
+    has_few_rows = smaller_class[counted, group] < options.min_rows
     if has_few_rows.all():
         problem = "all groups of the old model have fewer positives or negatives than this number"
         hint = "Pass a smaller number: the decision needs at least one group."
         raise PairingError.compose("min_rows", options.min_rows, problem, hint)
     has_zero_variance = (note == "zero_variance").fill_null(False).to_numpy()
     is_identical = np.zeros(table.height, bool)
-    if comparison.test.compare_pairs is not None and has_zero_variance.any():
-        differs = _has_different_scores(frame, columns, table, groups, group)
-        is_identical = has_zero_variance & ~differs
+    if isinstance(data, Instances) and has_zero_variance.any():
+        is_identical = has_zero_variance & ~_has_different_scores(data, old)[new, group]
 
     sign = -1.0 if quantity.lower_is_better else 1.0
     margin = sign * comparison.hypothesis.null
@@ -463,7 +439,7 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
     notes[is_identical] = "identical_scores"
     notes[has_few_rows & ~note.is_in(NOTES_OF_ONE_MODEL).fill_null(False).to_numpy()] = "few_rows"
     return build_table(
-        groups,
+        data.keys,
         {
             "model_old": table.get_column("model_a"),
             "model_new": table.get_column("model_b"),
@@ -497,78 +473,69 @@ NOTES_OF_ONE_MODEL = ("not_in_old", "not_in_new")
 
 
 def _groups_of_one_model(
-    frame: pl.DataFrame, columns: PairingColumns, baseline: object, table: pl.DataFrame
+    table: pl.DataFrame,
+    has_rows: NDArray[np.bool_],
+    old: int,
+    models: pl.Series,
+    keys: pl.DataFrame,
 ) -> pl.DataFrame:
     """Return a row for each group and new model if only this or only the old model has rows.
 
-    The rows have the columns of `table`, with values only in the columns of keys, models and note.
+    The rows have the columns of `table`, with values only in the columns of keys, positions, models
+    and note. `has_rows` is the first result of `_group_sizes`.
     """
-    if columns.between is None or not frame.height:
-        return table[:0]
-    groups, group = number_keys(frame, columns.bound.by)
-    groups.columns = list(map(str, range(groups.width)))
-    models, model = number_distinct_rows(frame.select(columns.between))
-    names = models.to_series()
-    old = names.to_list().index(baseline)
-    has_rows = np.zeros((groups.height, len(names)), bool)
-    has_rows[group, model.to_numpy()] = True
-    of_group, of_model = np.nonzero(has_rows != has_rows[:, [old]])
-    notes = np.where(has_rows[of_group, old], "not_in_new", "not_in_old")
-    schema = {name: dtype for name, dtype in table.schema.items() if name not in groups.columns}
-    return build_table(
-        groups,
-        {
-            "model_a": names[np.full(len(of_group), old)],
-            "model_b": names[of_model],
-            "note": notes.tolist(),
-        },
-        schema,
-        rows=of_group,
-    )
+    new, group = np.nonzero(has_rows != has_rows[old])
+    a = np.full(len(new), old)
+    columns = {
+        "group": group,
+        "position_a": a,
+        "position_b": new,
+        "model_a": models[a],
+        "model_b": models[new],
+        "note": np.where(has_rows[old, group], "not_in_new", "not_in_old").tolist(),
+    }
+    schema = {name: dtype for name, dtype in table.schema.items() if name not in keys.columns}
+    return build_table(keys, columns, schema, rows=group)
 
 
-def _smaller_class(
-    frame: pl.DataFrame, columns: PairingColumns, groups: pl.DataFrame
-) -> tuple[list[object], NDArray[np.float64]]:
-    """Return the models, and the number of rows in the smaller class of each model and group."""
-    models, model_cases = read_models(frame, columns)
-    size = groups.height + 1
-    smaller = np.zeros((len(models), size))
-    for i, cases in enumerate(model_cases):
-        group = find_keys(cases.keys, groups).fill_null(groups.height).to_numpy()
-        count = np.ones(len(group)) if cases.count is None else cases.count
-        if cases.state is not None:
-            count = np.where(cases.state <= RowState.UNSCORED, count, 0)
-        n_neg = np.bincount(group, count * cases.negative, size)
-        n_pos = np.bincount(group, count * ~cases.negative, size)
-        smaller[i] = np.minimum(n_pos, n_neg)
-    return models.to_list(), smaller[:, :-1]
+def _group_sizes(
+    data: UnpairedModels | Instances,
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return whether each model (axis 0) has rows in each group (axis 1), and its smaller class.
 
-
-def _has_different_scores(
-    frame: pl.DataFrame,
-    columns: PairingColumns,
-    table: pl.DataFrame,
-    groups: pl.DataFrame,
-    group: NDArray[np.int64],
-) -> NDArray[np.bool_]:
-    """Return whether the two models of each row of `table` have different scores in a paired row.
-
-    `group` is the position in `groups` of each row of `table`.
+    The smaller class is the number of rows of the class with fewer rows. Rows with missing values
+    are not counted.
     """
-    instances = read_instances(frame, columns)
-    names = instances.models.to_list()
-    keys = take_rows(instances.groups.keys, instances.group)
-    of_instance = find_keys(keys, groups).fill_null(groups.height).to_numpy()
-    result = np.zeros(table.height, bool)
-    old = names.index(table.get_column("model_a")[0])
-    for new in set(table.get_column("model_b").to_list()):
-        pair = [old, names.index(new)]
-        is_different = (instances.score[pair[0]] != instances.score[pair[1]]) | (
-            instances.state[pair[0]] != instances.state[pair[1]]
-        )
-        is_different &= instances.used[pair].all(axis=0)
-        n_different = np.bincount(of_instance, is_different, groups.height + 1)
-        rows = (table.get_column("model_b") == new).to_numpy()
-        result[rows] = n_different[group[rows]] > 0
+    rows: list[tuple[NDArray[Any], ...]] = []  # the group, class and count of the rows of a model
+    if isinstance(data, Instances):
+        group = data.group
+        count = 1 if data.count is None else data.count
+        for present, used in zip(data.present, data.used, strict=True):
+            rows.append((group[present], data.negative[present], (used * count)[present]))
+    else:
+        for cases in data.cases:
+            used = np.ones(len(cases.score), bool)
+            if cases.state is not None:
+                used = cases.state <= RowState.UNSCORED
+            count = 1 if cases.count is None else cases.count
+            rows.append((find_keys(cases.keys, data.keys).to_numpy(), cases.negative, used * count))
+    n_groups = data.keys.height
+    has_rows = [np.bincount(group, minlength=n_groups) > 0 for group, _, _ in rows]
+    smaller_class = [
+        np.minimum(*(np.bincount(group, count * side, n_groups) for side in (negative, ~negative)))
+        for group, negative, count in rows
+    ]
+    return np.array(has_rows), np.array(smaller_class)
+
+
+def _has_different_scores(instances: Instances, old: int) -> NDArray[np.bool_]:
+    """Return whether each model (axis 0) differs from the old model in each group (axis 1).
+
+    The scores of the rows that both models scored are compared.
+    """
+    group, score, state, used = (instances.group, instances.score, instances.state, instances.used)
+    result = np.zeros((len(score), instances.keys.height), bool)
+    for new in range(len(score)):
+        differs = (score[new] != score[old]) | (state[new] != state[old])
+        result[new, group[differs & used[new] & used[old]]] = True
     return result

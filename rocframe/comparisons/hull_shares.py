@@ -12,7 +12,7 @@ from rocframe.comparisons.paired_resampling import paired_samples
 from rocframe.comparisons.pairing import PairingOptions, build_model_table, plan_comparison
 from rocframe.curves.convex_hull import common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
-from rocframe.frames import number_keys
+from rocframe.frames import find_keys
 from rocframe.inference.bootstrap import batched_replicates
 from rocframe.inference.confidence import parse_n_boot
 from rocframe.inference.notes import class_notes
@@ -236,7 +236,7 @@ def _paired_shares(
 ) -> pl.DataFrame:
     """Return a row for each group and model that scored the same instances."""
     instances = read_instances(frame, columns)
-    keys = instances.groups.keys
+    keys = instances.keys
     draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(keys))
     parts = []
     for batch in model_batches(instances, columns.options, all_models=True):
@@ -282,14 +282,14 @@ def _independent_shares(
     frame: pl.DataFrame, columns: PairingColumns, n_boot: int, seed: Seed
 ) -> pl.DataFrame:
     """Return a row for each group and model, for models that scored different instances."""
-    models, model_cases = read_models(frame, columns)
-    schema = {str(i): dtype for i, dtype in enumerate(columns.bound.keys.values())}
-    scans = [Scan.from_cases(scale_weights(cases)) for cases in model_cases]
+    unpaired = read_models(frame, columns)
+    keys = unpaired.keys
+    scans = [Scan.from_cases(scale_weights(cases)) for cases in unpaired.cases]
     heights = [len(scan.totals.pos_rows) for scan in scans]
     curves = [(model, row) for model, height in enumerate(heights) for row in range(height)]
-    keys = pl.concat([pl.DataFrame(schema=schema), *(scan.rows.keys for scan in scans)])
-    groups, group_of = number_keys(keys, keys.columns)
-    draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(groups))
+    keys_of_curves = pl.concat([keys[:0], *(scan.rows.keys for scan in scans)])
+    group_of = find_keys(keys_of_curves, keys).to_numpy()
+    draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(keys))
     n_pos, n_neg = (
         np.array([getattr(scans[model].totals, name)[row] for model, row in curves], np.int64)
         for name in ("pos_rows", "neg_rows")
@@ -303,7 +303,7 @@ def _independent_shares(
         if not len(members):
             continue
         populations = [
-            GroupRows.from_scan(scans[model], row, model_cases[model].cluster)
+            GroupRows.from_scan(scans[model], row, unpaired.cases[model].cluster)
             for model, row in (curves[i] for i in members)
         ]
         observed = [ReplicateCounts.observed(population) for population in populations]
@@ -328,7 +328,11 @@ def _independent_shares(
         "note": class_notes(*units, redrawn=redrawn),
     }
     return build_model_table(
-        [result], hull_share_columns(columns.model), keys=groups, models=models, order=[MODEL]
+        [result],
+        hull_share_columns(columns.model),
+        keys=keys,
+        models=unpaired.models,
+        order=[MODEL],
     )
 
 

@@ -56,6 +56,11 @@ class Instances:
         return self.present & (self.state <= RowState.UNSCORED)
 
     @property
+    def keys(self) -> pl.DataFrame:
+        """The sorted keys of all groups."""
+        return self.groups.keys
+
+    @property
     def group(self) -> NDArray[np.int64]:
         """The number of the group of each instance."""
         number = np.empty(len(self.negative), np.int64)
@@ -66,18 +71,17 @@ class Instances:
 
 def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
     """Read the models of a collected frame, and match their rows by instance."""
-    models = _read_checked_cases(frame, pairing)
+    models, cases = _read_checked_cases(frame, pairing)
+    first = cases[0]
     if pairing.between is not None:
-        return _read_long(frame, models[0], pairing)
-    models.sort(key=lambda cases: str(cases.model))
-    first = models[0]
+        return _read_long(frame, first, pairing)
     used = np.full(len(first.score), RowState.USED, np.uint8)
     return Instances(
-        models=pl.Series("model", [cases.model for cases in models], pl.String),
+        models=models,
         groups=RowGroups.from_keys(first.keys, len(used)),
         negative=first.negative,
-        score=[cases.score for cases in models],
-        state=np.array([used if cases.state is None else cases.state for cases in models]),
+        score=[model.score for model in cases],
+        state=np.array([used if model.state is None else model.state for model in cases]),
         present=np.ones((len(models), len(used)), bool),
         count=first.count,
         weight=first.weight,
@@ -85,24 +89,43 @@ def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
     )
 
 
-def _read_checked_cases(frame: pl.DataFrame, pairing: PairingColumns) -> list[Cases]:
-    """Return the rows of each score column; raise an error for scores that are no probabilities."""
+def _read_checked_cases(
+    frame: pl.DataFrame, pairing: PairingColumns
+) -> tuple[pl.Series, list[Cases]]:
+    """Return the names of the score columns in sorted order, and the rows of each column.
+
+    Raise an error for scores that are no probabilities, if probabilities are needed.
+    """
     row_model = None if pairing.between is None else frame.get_column(pairing.between)
-    models = list(read_cases(frame, pairing.bound, row_model=row_model))
+    columns = list(read_cases(frame, pairing.bound, row_model=row_model))
     if pairing.options.probabilities:
-        for cases in models:
+        for cases in columns:
             check_probabilities(cases, "Brier scores and logarithmic losses need probabilities.")
-    return models
+    columns.sort(key=lambda cases: str(cases.model))
+    return pl.Series("model", [cases.model for cases in columns], pl.String), columns
 
 
-def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> tuple[pl.Series, list[Cases]]:
-    """Read the rows of each model of a collected frame without pairing; models are sorted."""
-    models = _read_checked_cases(frame, pairing)
-    if pairing.between is None:
-        models.sort(key=lambda cases: str(cases.model))
-        return pl.Series("model", [cases.model for cases in models], pl.String), models
-    names, rows = _rows_of_models(frame.get_column(pairing.between))
-    return names, [_take_cases(models[0], model_rows) for model_rows in rows]
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnpairedModels:
+    """The rows of several models without pairing.
+
+    `models` are sorted, and `cases` are their rows. `keys` are the sorted keys of all groups.
+    """
+
+    models: pl.Series
+    cases: list[Cases]
+    keys: pl.DataFrame
+
+
+def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> UnpairedModels:
+    """Read the rows of each model of a collected frame without pairing."""
+    models, cases = _read_checked_cases(frame, pairing)
+    keys = cases[0].keys
+    if pairing.between is not None:
+        models, rows = _rows_of_models(frame.get_column(pairing.between))
+        cases = [_take_cases(cases[0], model_rows) for model_rows in rows]
+    keys = keys.unique().sort(keys.columns) if keys.width else pl.DataFrame(height=1)
+    return UnpairedModels(models=models, cases=cases, keys=keys)
 
 
 def _take_cases(cases: Cases, rows: NDArray[np.int64]) -> Cases:

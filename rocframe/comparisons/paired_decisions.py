@@ -74,7 +74,7 @@ def model_thresholds(
     A threshold is NaN if the table `given` has no threshold for this model and group. If `given` is
     None, the scores must be 0 or 1, and the thresholds are 1.
     """
-    keys = instances.groups.keys
+    keys = instances.keys
     shape = len(instances.models), keys.height
     if given is None:
         hint = "Pass threshold=, such as threshold=0.5."

@@ -269,6 +269,24 @@ def test_identical_scores_pass_and_identical_ranks_need_rows(metric):
     assert paired["note"].item() == "identical_scores"
 
 
+@pytest.mark.parametrize(("old", "new"), [("old", None), (1.0, float("nan"))], ids=["null", "NaN"])
+def test_the_name_of_the_new_model_can_be_missing(old, new):
+    same = WIDE.filter(pl.col("g") < 2).with_columns(
+        new=pl.when(pl.col("g") == 0).then("old").otherwise("new")
+    )
+    named = decide(long(same), id="id", min_rows=1)
+    assert named["note"].to_list() == ["identical_scores", None]
+    models = long(same).with_columns(
+        model=pl.when(pl.col("model") == "old").then(pl.lit(old)).otherwise(pl.lit(new))
+    )
+    unnamed = decide(models, id="id", min_rows=1, baseline=old)
+    assert unnamed["model_new"].to_list() == [None] * 2
+    assert_frame_equal(unnamed.drop("model_old", "model_new"), named.drop("model_old", "model_new"))
+    half = models.filter((pl.col("g") == 0) | (pl.col("model") == old))
+    gate = decide(half, id="id", baseline=old, min_rows=1)
+    assert gate["note"].to_list() == ["identical_scores", "not_in_new"]
+
+
 def test_a_higher_loss_is_a_deterioration():
     better = WIDE.with_columns(pl.col("old", "new").rank() / WIDE.height)
     noise = np.random.default_rng(1).uniform(0, 1, WIDE.height)
