@@ -13,7 +13,6 @@ from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.mean_losses import mean_loss
 from rocframe.comparisons.paired_resampling import paired_samples
 from rocframe.inference.bootstrap import bootstrap_interval
-from rocframe.inference.notes import class_notes
 from rocframe.metrics.points import PointSearch
 from rocframe.metrics.statistics import average_precision
 
@@ -72,19 +71,14 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
         )
         variance[group] = 0.0 if difference.constant else difference.se**2
         redrawn[group] += difference.n_undefined
-    return {
-        "models": pair,
-        "group": batch.groups,
-        "n_paired": n_paired,
-        **difference_columns(hypothesis, (values[a], values[b]), variance),
-        "note": class_notes(
-            n_pos,
-            n_neg,
-            zero_variance=variance == 0,
-            redrawn=redrawn,
-            unmatched=batch.unmatched,
-        ),
-    }
+    return comparison.record(
+        pair,
+        difference_columns(hypothesis, (values[a], values[b]), variance),
+        n_paired=n_paired,
+        units=(n_pos, n_neg),
+        variance=variance,
+        redrawn=redrawn,
+    )
 
 
 def _value(scan: Scannable, quantity: Quantity) -> NDArray[np.float64]:

@@ -31,7 +31,6 @@ from rocframe.areas.variance import (
 )
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.instances import segment_sums
-from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import MAX_EXACT_FLOAT, MAX_INT64, exact_product, exact_quotient
 from rocframe.kernel.groups import group_starts
 from rocframe.kernel.threads import run_parallel
@@ -305,14 +304,10 @@ def delong_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
     def compare_pair(pair: tuple[int, int]) -> dict[str, Any]:
         a, b = (batch.models.index(model) for model in pair)
         variance = areas.variance(a, b)
-        return {
-            "models": pair,
-            "group": batch.groups,
-            "n_paired": areas.n_pos + areas.n_neg,
-            **difference_columns(hypothesis, (areas.area[a], areas.area[b]), variance),
-            "note": class_notes(
-                *areas.units, zero_variance=variance == 0, unmatched=batch.unmatched
-            ),
-        }
+        columns = difference_columns(hypothesis, (areas.area[a], areas.area[b]), variance)
+        n_paired = areas.n_pos + areas.n_neg
+        return comparison.record(
+            pair, columns, n_paired=n_paired, units=areas.units, variance=variance
+        )
 
     return run_parallel(compare_pair, comparison.pairs)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from rocframe.areas.partial import Range, RateRange
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import normal_quantile
+from rocframe.inference.notes import class_notes
 from rocframe.inference.p_values import check_alternative, normal_p_value
 from rocframe.options import check_choice, check_supported, parse_number, to_float
 from rocframe.probabilities.losses import EPSILON
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -162,6 +163,30 @@ class PairedComparison:
     pairs: Sequence[tuple[int, int]]
     hypothesis: Hypothesis
     draws: RandomDraws
+
+    def record(
+        self,
+        pair: tuple[int, int],
+        columns: Mapping[str, NDArray[Any]],
+        *,
+        n_paired: NDArray[np.int64],
+        units: tuple[NDArray[np.int64], NDArray[np.int64]],
+        variance: NDArray[np.float64] | None = None,
+        redrawn: NDArray[np.int64] | None = None,
+    ) -> dict[str, Any]:
+        """Return the columns of the test of a pair of models, with a note for each group.
+
+        `units` are the numbers of rows or clusters of each class. `variance` is the variance of the
+        difference, or None for a test without a variance.
+        """
+        note = class_notes(
+            *units,
+            zero_variance=None if variance is None else variance == 0,
+            redrawn=redrawn,
+            unmatched=self.batch.unmatched,
+        )
+        group = self.batch.groups
+        return {"models": pair, "group": group, "n_paired": n_paired, **columns, "note": note}
 
 
 def difference_columns(

@@ -22,7 +22,6 @@ from rocframe.areas.pairs import group_sums
 from rocframe.areas.variance import ZERO_VARIANCE
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.instances import segment_sums
-from rocframe.inference.notes import class_notes
 from rocframe.kernel.threads import run_parallel
 from rocframe.probabilities.losses import log_losses, probability_losses
 
@@ -59,15 +58,10 @@ def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:
         a, b = pair
         variance = rows.variance_of_mean(losses[a] - losses[b])
         df = (rows.n_units - 1).astype(np.float64)
-        return {
-            "models": pair,
-            "group": batch.groups,
-            "n_paired": rows.n_rows,
-            **difference_columns(comparison.hypothesis, (means[a], means[b]), variance, df),
-            "note": class_notes(
-                *rows.class_units, zero_variance=variance == 0, unmatched=batch.unmatched
-            ),
-        }
+        columns = difference_columns(comparison.hypothesis, (means[a], means[b]), variance, df)
+        return comparison.record(
+            pair, columns, n_paired=rows.n_rows, units=rows.class_units, variance=variance
+        )
 
     return run_parallel(compare_pair, comparison.pairs)
 

@@ -23,7 +23,6 @@ import numpy as np
 from rocframe.comparisons.delong import paired_areas
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.inference.confidence import newcombe, normal_quantile
-from rocframe.inference.notes import class_notes
 from rocframe.inference.p_values import normal_p_value
 
 if TYPE_CHECKING:
@@ -57,15 +56,12 @@ def newcombe_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
             sizes_b=sizes,
             correlation=np.clip(np.nan_to_num(correlation), -1, 1),
         )
-        notes = class_notes(*areas.units, zero_variance=variance == 0, unmatched=batch.unmatched)
+        columns = difference.columns(hypothesis, variance)
+        n_paired = areas.n_pos + areas.n_neg
         parts.append(
-            {
-                "models": pair,
-                "group": batch.groups,
-                "n_paired": areas.n_pos + areas.n_neg,
-                **difference.columns(hypothesis, variance),
-                "note": notes,
-            }
+            comparison.record(
+                pair, columns, n_paired=n_paired, units=areas.units, variance=variance
+            )
         )
     return parts
 

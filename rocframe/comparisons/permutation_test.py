@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from rocframe.areas.pairs import doubled_ranks
-from rocframe.inference.notes import class_notes
 from rocframe.inference.p_values import is_as_extreme, permutation_p_value
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import batch_sizes, run_parallel
@@ -77,7 +76,6 @@ def exchange_test(
     negative, cluster = batch.negative, batch.instances.cluster
     cluster = None if cluster is None else cluster[batch.rows]
     n_pos, n_neg = batch.middle - batch.starts[:-1], batch.starts[1:] - batch.middle
-    undefined = np.full(len(batch.groups), np.nan)
     for a, b in comparison.pairs:
         # Rows are sorted, so that the random exchanges depend neither on the order of rows in the
         # frame nor on the order of the two models.
@@ -95,22 +93,15 @@ def exchange_test(
             np.array([group.area(getattr(group, side)) for group in groups], float)
             for side in ("a", "b")
         )
-        yield {
-            "models": (a, b),
-            "group": batch.groups,
-            "n_paired": n_pos + n_neg,
+        columns = {
             "auc_a": area_a,
             "auc_b": area_b,
             "difference": area_a - area_b,
-            "se": undefined,
-            "lower": undefined,
-            "upper": undefined,
             "statistic": observed,
-            "df": undefined,
             "p_value": p_value,
             "test": np.array([f"{name}_exact" if is_exact else name for is_exact in exact], object),
-            "note": class_notes(n_pos, n_neg, unmatched=batch.unmatched),
         }
+        yield comparison.record((a, b), columns, n_paired=n_pos + n_neg, units=(n_pos, n_neg))
 
 
 class _RankedGroup(NamedTuple):
