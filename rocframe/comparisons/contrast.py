@@ -297,7 +297,7 @@ def contrast_table(
             continue
         variances = areas.difference_variances()
         result = chi_squared(coefficients, np.array(areas.area).T, variances)
-        undefined = np.isnan(result[0]) & ~np.isnan(variances[:, 0, 0])
+        undefined = np.isnan(result[0]) & ~np.isnan(variances[:, 0, 1])
         zero_variance[batch.groups] = undefined
         statistic[batch.groups], df[batch.groups] = result
     p_value = np.where(df == 0, 1.0, chdtrc(df, statistic))
@@ -341,19 +341,15 @@ def chi_squared(
     contrasts = contrasts / np.abs(contrasts).max(axis=1, keepdims=True)
     values = areas @ contrasts.T
     # The coefficients of a contrast add up to 0. The variance of a contrast can therefore be
-    # computed from the variances of differences of areas alone. The diagonal is set to 0, the
-    # variance of the difference of an area from itself.
-    differences = difference_variances.copy()
-    diagonal = np.arange(differences.shape[1])
-    differences[:, diagonal, diagonal] = 0
-    covariance = contrasts @ differences @ contrasts.T / -2
+    # computed from the variances of differences of areas alone.
+    covariance = contrasts @ difference_variances @ contrasts.T / -2
     # The largest sum of absolute values of the terms of a covariance.
-    size = (np.abs(contrasts) @ differences @ np.abs(contrasts).T / 2).max(axis=(1, 2))
+    size = np.abs(contrasts) @ difference_variances @ np.abs(contrasts).T / 2
     statistic, df = np.full((2, len(values)), np.nan)
     for group in np.flatnonzero(np.isfinite(covariance).all(axis=(1, 2))):
         eigenvalues, axes = np.linalg.eigh(covariance[group])
         projected = axes.T @ values[group]
-        positive = eigenvalues > EIGENVALUE_ROUNDING * max(size[group], eigenvalues.max())
+        positive = eigenvalues > EIGENVALUE_ROUNDING * max(size[group].max(), eigenvalues.max())
         if (np.abs(projected[~positive]) > EIGENVALUE_ROUNDING * np.abs(contrasts).sum()).any():
             continue
         statistic[group] = (projected[positive] ** 2 / eigenvalues[positive]).sum()

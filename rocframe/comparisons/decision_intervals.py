@@ -331,6 +331,27 @@ class DecisionIntervalOptions(NamedTuple):
         """
         return self.kind == "cost" or self.prevalence is not None
 
+    def values(self, resamples: Sequence[ReplicateCounts]) -> NDArray[np.float64]:
+        """Return the values of the curves: the axes are the resample, the model and the point.
+
+        `resamples` has the resamples of each model.
+        """
+        if self.kind == "cost":
+            scans = (resample.scan(corners=True) for resample in resamples)
+            values = [expected_costs(scan, self.axis) for scan in scans]
+        else:
+            values = [net_benefits(resample.scan(corners=False), self) for resample in resamples]
+        return np.stack(values, axis=1)
+
+    def trivial_values(self, pos: float, neg: float) -> NDArray[np.float64]:
+        """Return the net benefit of treating all, or the lower cost of the trivial classifiers."""
+        axis = self.axis
+        if self.kind == "cost":
+            return np.minimum(axis, 1 - axis) if pos and neg else np.full(len(axis), np.nan)
+        share = class_totals(np.array(pos), np.array(neg), self.prevalence)[0]
+        values: NDArray[np.float64] = share - (1 - share) * axis / (1 - axis)
+        return values
+
 
 def _parse_curve_points(kind: DecisionKind, grid: object) -> list[float]:
     """Return the points of the curves in rising order."""
@@ -373,11 +394,10 @@ def decision_table(
     for batch in model_batches(instances, columns.options, all_models=True):
         merged = batch.merge_identical_rows()
         scans = list(merged.scans())
-        curves = DecisionValues(options=options)
         position = batch.models.index(baseline) if baseline in batch.models else None
         samples = paired_samples(merged, scans)
         for group, unmatched, sample in zip(batch.groups, batch.unmatched, samples, strict=True):
-            part = _columns_of_group(sample, curves, position, draws, int(group))
+            part = _columns_of_group(sample, options, position, draws, int(group))
             size = len(part["se"])
             methods = [None if isnan(limit) else confidence.ci for limit in part["lower"]]
             note = class_notes(
@@ -435,35 +455,9 @@ def _in_threshold_ranges(
     return replace(instances, score=scores)
 
 
-class DecisionValues(NamedTuple):
-    """The options with which the curves of several models are computed."""
-
-    options: DecisionIntervalOptions
-
-    def replicates(self, resamples: Sequence[ReplicateCounts]) -> NDArray[np.float64]:
-        """Return an array of values: the axes are the resample, the model and the point."""
-        if self.options.kind == "cost":
-            scans = (resample.scan(corners=True) for resample in resamples)
-            values = [expected_costs(scan, self.options.axis) for scan in scans]
-        else:
-            values = [
-                net_benefits(resample.scan(corners=False), self.options) for resample in resamples
-            ]
-        return np.stack(values, axis=1)
-
-    def trivial(self, pos: float, neg: float) -> NDArray[np.float64]:
-        """Return the net benefit of treating all, or the lower cost of the trivial classifiers."""
-        axis = self.options.axis
-        if self.options.kind == "cost":
-            return np.minimum(axis, 1 - axis) if pos and neg else np.full(len(axis), np.nan)
-        share = class_totals(np.array(pos), np.array(neg), self.options.prevalence)[0]
-        values: NDArray[np.float64] = share - (1 - share) * axis / (1 - axis)
-        return values
-
-
 def _columns_of_group(
     sample: PairedSample,
-    curves: DecisionValues,
+    options: DecisionIntervalOptions,
     baseline: int | None,
     draws: RandomDraws,
     group: int,
@@ -472,11 +466,10 @@ def _columns_of_group(
 
     `baseline` is the position of the baseline among the models of the group, or None.
     """
-    options = curves.options
     confidence = options.confidence
     _, y, trivial = INTERVAL_NAMES[options.kind]
     observed = sample.observed
-    estimates = curves.replicates(observed)[0]
+    estimates = options.values(observed)[0]
     totals = observed[0].scan(corners=False).totals
     difference = np.full(estimates.shape, np.nan)
     others: list[int] = []
@@ -487,7 +480,7 @@ def _columns_of_group(
     redrawn = 0
     if confidence.ci is not None and min(sample.units) > 1:
         replicates, redrawn = sample.resample(
-            curves.replicates, draws, draws.keys[group], stratified=options.stratified
+            options.values, draws, draws.keys[group], stratified=options.stratified
         )
         limits = PointLimits.estimate(replicates, estimates, confidence.ci, confidence.level)
         if options.kind == "cost":
@@ -510,7 +503,7 @@ def _columns_of_group(
         "difference_lower": difference_limits.lower,
         "difference_upper": difference_limits.upper,
         "difference_se": difference_limits.se,
-        trivial: curves.trivial(float(totals.pos[0]), float(totals.neg[0])),
+        trivial: options.trivial_values(float(totals.pos[0]), float(totals.neg[0])),
         "n_pos": n_pos,
         "n_neg": n_neg,
         "zero_variance": limits.constant,

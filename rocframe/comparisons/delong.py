@@ -120,14 +120,9 @@ class PairedAreas:
         return deviation
 
     def difference_variances(self) -> NDArray[np.float64]:
-        """Return a matrix per group: the variance of the difference of each two areas.
-
-        The diagonal contains the variances of the areas.
-        """
+        """Return a matrix per group: the variance of the difference of each two areas."""
         size = len(self.area)
-        result = np.empty((len(self.n_pos), size, size))
-        for model, variance in enumerate(run_parallel(self.variance, range(size))):
-            result[:, model, model] = variance
+        result = np.zeros((len(self.n_pos), size, size))
         pairs = list(combinations(range(size), 2))
         variances = run_parallel(lambda pair: self.variance(*pair), pairs)
         for (a, b), variance in zip(pairs, variances, strict=True):
