@@ -25,7 +25,7 @@ from rocframe.decisions.decision_curve import (
     parse_probability_thresholds,
 )
 from rocframe.errors import OptionValueError, ScoreError
-from rocframe.inference.bootstrap import ROUNDING_ERROR, replicate_limits
+from rocframe.inference.bootstrap import column_limits
 from rocframe.inference.confidence import Confidence
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.cases import RowState
@@ -539,13 +539,12 @@ class PointLimits(NamedTuple):
         level: float,
     ) -> PointLimits:
         """Return the limits of several values; `replicates` has a row for each resample."""
-        lower, upper = replicate_limits(replicates, level)
+        limits = column_limits(replicates.reshape(len(replicates), -1), level)
+        lower, upper = (limit.reshape(estimates.shape) for limit in (limits.lower, limits.upper))
         if ci == "bootstrap_basic":
             lower, upper = 2 * estimates - upper, 2 * estimates - lower
-        size = np.fmax(np.abs(replicates).max(axis=0), 1.0)
-        constant = np.ptp(replicates, axis=0) <= ROUNDING_ERROR * size
-        se = replicates.std(axis=0, ddof=1)
-        lower, upper, se = (np.where(constant, np.nan, each) for each in (lower, upper, se))
+        constant = limits.constant.reshape(estimates.shape)
+        se = np.where(constant, np.nan, replicates.std(axis=0, ddof=1))
         return cls(lower, upper, se, constant)
 
 

@@ -271,6 +271,37 @@ def replicate_limits(values: NDArray[np.float64], level: float) -> NDArray[np.fl
     return limits
 
 
+class ColumnLimits(NamedTuple):
+    """The limits of each column of replicates; NaN if undefined.
+
+    `constant` is True if all replicates are equal. `n_undefined` is the number of replicates that
+    are NaN.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    constant: NDArray[np.bool_]
+    n_undefined: NDArray[np.int64]
+
+
+def column_limits(values: NDArray[np.float64], level: float) -> ColumnLimits:
+    """Return the percentile limits of each column; values that are NaN are left out.
+
+    The limits are NaN if fewer than two values remain, or if all are equal.
+    """
+    limits = np.full((2, values.shape[1]), np.nan)
+    n_undefined = np.isnan(values).sum(axis=0)
+    is_complete, is_defined = n_undefined == 0, n_undefined < len(values) - 1
+    if is_complete.any():
+        limits[:, is_complete] = replicate_limits(values[:, is_complete], level)
+    for column in np.flatnonzero(is_defined & ~is_complete):
+        present = values[~np.isnan(values[:, column]), column]
+        limits[:, column] = replicate_limits(present[:, None], level)[:, 0]
+    constant = is_defined & nearly_equal(np.fmin.reduce(values), np.fmax.reduce(values))
+    limits[:, constant] = np.nan
+    return ColumnLimits(limits[0], limits[1], constant, n_undefined)
+
+
 def _bca_probability(p: float, bias: float, a: float) -> float:
     """Return the probability of the quantile that is the BCa limit for the tail probability p."""
     z = bias + STANDARD_NORMAL.inv_cdf(p)

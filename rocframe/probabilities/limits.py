@@ -9,11 +9,11 @@ Forecasting 22(3), 651-661. doi:10.1175/WAF993.1
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocframe.inference.bootstrap import batched_replicates, nearly_equal, replicate_limits
+from rocframe.inference.bootstrap import batched_replicates, column_limits
 from rocframe.inference.confidence import clopper_pearson, wilson
 from rocframe.inference.poisson_binomial import positive_count_limits
 from rocframe.kernel.interpolate import interpolate_segments
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocframe.inference.bootstrap import ColumnLimits
     from rocframe.kernel.resample import RandomDraws, ReplicateScan
     from rocframe.kernel.scan import Scan
     from rocframe.probabilities.bins import Bins
@@ -264,37 +265,6 @@ def _resampled_limits(
         limits.lower[own], limits.upper[own], limits.constant[own], n_undefined = part
         limits.n_redrawn[own] = n_undefined + result.n_redrawn[0]
     return limits
-
-
-class ColumnLimits(NamedTuple):
-    """The limits of each column of replicates; NaN if undefined.
-
-    `constant` is True if all replicates are equal. `n_undefined` is the number of replicates that
-    are NaN.
-    """
-
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    constant: NDArray[np.bool_]
-    n_undefined: NDArray[np.int64]
-
-
-def column_limits(values: NDArray[np.float64], level: float) -> ColumnLimits:
-    """Return the percentile limits of each column; values that are NaN are left out.
-
-    The limits are NaN if fewer than two values remain, or if all are equal.
-    """
-    limits = np.full((2, values.shape[1]), np.nan)
-    n_undefined = np.isnan(values).sum(axis=0)
-    is_complete, is_defined = n_undefined == 0, n_undefined < len(values) - 1
-    if is_complete.any():
-        limits[:, is_complete] = replicate_limits(values[:, is_complete], level)
-    for column in np.flatnonzero(is_defined & ~is_complete):
-        present = values[~np.isnan(values[:, column]), column]
-        limits[:, column] = replicate_limits(present[:, None], level)[:, 0]
-    constant = is_defined & nearly_equal(np.fmin.reduce(values), np.fmax.reduce(values))
-    limits[:, constant] = np.nan
-    return ColumnLimits(limits[0], limits[1], constant, n_undefined)
 
 
 def bin_rates(sample: ReplicateScan, score_min: NDArray[np.float64]) -> NDArray[np.float64]:
