@@ -244,5 +244,4 @@ def correlations(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     sd = np.sqrt(np.diagonal(matrix, axis1=1, axis2=2))
     with np.errstate(divide="ignore", invalid="ignore"):
         result: NDArray[np.float64] = np.clip(matrix / (sd[:, :, None] * sd[:, None, :]), -1, 1)
-    result[np.isinf(result)] = np.nan
     return result

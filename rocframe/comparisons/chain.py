@@ -9,13 +9,14 @@ import polars as pl
 
 from rocframe.comparisons.instances import model_batches, read_instances
 from rocframe.comparisons.paired_decisions import (
-    RATE_NAMES,
     class_rates,
+    count_columns,
     decide,
     independent_rates,
     model_thresholds,
     null_unless_known,
     parse_model_thresholds,
+    rate_columns,
     row_weights,
 )
 from rocframe.comparisons.pairing import PairingOptions, build_model_table, plan_comparison
@@ -23,7 +24,6 @@ from rocframe.curves.locate import round_values
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, check_choice, public
-from rocframe.rates import CONFUSION, TOTALS
 from rocframe.schemas.columns import MODEL, THRESHOLD
 from rocframe.schemas.comparisons import chain_columns
 
@@ -243,9 +243,7 @@ def chain_table(
         order=["stage"],
         constants={"operator": operator} | ({THRESHOLD: None} if given is None else {}),
     )
-    suffixes = ("", "_independent", "_alone")
-    names = [f"{rate}{suffix}" for rate in RATE_NAMES for suffix in suffixes]
-    return null_unless_known(table, [*CONFUSION, *names])
+    return null_unless_known(table)
 
 
 def _stages(
@@ -274,18 +272,16 @@ def _stages(
         measured, rest = (batch.class_sums(weight * part) for part in (combined, ~combined))
         rates = rates_alone[model, :, group].T
         expected = independent_rates(expected, rates)[int(is_or)]
-        parts = {"": class_rates(measured, measured + rest), "_independent": expected}
-        columns: dict[str, NDArray[Any]] = {
-            f"{rate}{suffix}": values[i]
-            for i, rate in enumerate(RATE_NAMES)
-            for suffix, values in {**parts, "_alone": rates}.items()
+        parts = {
+            "": class_rates(measured, measured + rest),
+            "_independent": expected,
+            "_alone": rates,
         }
-        for i, names in enumerate(TOTALS[:2]):
-            columns |= dict(zip(names, (measured[i], rest[i]), strict=True))
         is_known = has_threshold[model, group]
         stages.append(
             {
-                **columns,
+                **rate_columns(parts),
+                **count_columns(measured, rest),
                 "group": batch.groups,
                 "stage": np.full(len(group), stage),
                 MODEL: np.array(batch.models)[model],

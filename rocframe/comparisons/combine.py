@@ -11,21 +11,21 @@ import polars as pl
 from rocframe.comparisons.instances import model_batches, read_instances
 from rocframe.comparisons.paired_decisions import (
     OPERATORS,
-    RATE_NAMES,
     class_rates,
+    count_columns,
     decide,
     independent_rates,
     model_thresholds,
     null_unless_known,
     parse_model_thresholds,
     possible_range,
+    rate_columns,
     row_weights,
 )
 from rocframe.comparisons.pairing import PairingOptions, build_model_table, plan_comparison
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, public
-from rocframe.rates import CONFUSION, TOTALS
 from rocframe.schemas.columns import MODEL
 from rocframe.schemas.comparisons import combination_columns
 
@@ -261,9 +261,7 @@ def combination_table(
         order=["model_a", "model_b", "operator"],
         constants=dict.fromkeys(("threshold_a", "threshold_b")) if given is None else {},
     )
-    suffixes = ("", "_independent", "_min", "_max", "_a", "_b")
-    names = [f"{rate}{suffix}" for rate in RATE_NAMES for suffix in suffixes]
-    return null_unless_known(table, [*CONFUSION, *names])
+    return null_unless_known(table)
 
 
 def _combined_columns(
@@ -293,11 +291,4 @@ def _combined_columns(
         "_a": np.stack([rates[0]] * 2),
         "_b": np.stack([rates[1]] * 2),
     }
-    result = {
-        f"{rate}{suffix}": values[:, i]
-        for i, rate in enumerate(RATE_NAMES)
-        for suffix, values in parts.items()
-    }
-    for i, (name, other) in enumerate(TOTALS[:2]):
-        result |= {name: measured[:, i], other: rest[:, i]}
-    return result
+    return rate_columns(parts) | count_columns(measured, rest)

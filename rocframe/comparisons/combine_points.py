@@ -13,6 +13,7 @@ from rocframe.comparisons.paired_decisions import (
     check_threshold_column,
     independent_rates,
     possible_range,
+    rate_columns,
 )
 from rocframe.errors import (
     ColumnTypeError,
@@ -191,9 +192,7 @@ def point_combinations(
         "_b": np.stack([b, b]),
     }
     result: dict[str, Any] = {
-        f"{rate}{suffix}": values[:, i].T.ravel()
-        for i, rate in enumerate(RATE_NAMES)
-        for suffix, values in parts.items()
+        name: values.T.ravel() for name, values in rate_columns(parts).items()
     }
     note = first_notes(
         {

@@ -8,7 +8,7 @@ M. Fréchet (1935), "Généralisation du théorème des probabilités totales", 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from math import isnan
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,6 +21,7 @@ from rocframe.frames import check_keys, column, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.kernel.exact import exact_quotient
 from rocframe.options import to_float
+from rocframe.rates import CONFUSION, TOTALS
 from rocframe.schemas.columns import MODEL, THRESHOLD
 
 if TYPE_CHECKING:
@@ -165,6 +166,33 @@ def independent_rates(a: Any, b: Any) -> NDArray[np.float64]:
     return np.stack([a * b, a + b - a * b])
 
 
-def null_unless_known(table: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
-    """Set the named columns to null where the column `known` is false, and drop this column."""
-    return table.with_columns(pl.when("known").then(pl.col(*names))).drop("known")
+def rate_columns(parts: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the columns of both rates, such as `fpr_min`; the keys of `parts` are the suffixes.
+
+    The second last axis of each array has the class: positives, negatives.
+    """
+    return {
+        f"{rate}{suffix}": values[..., i, :]
+        for i, rate in enumerate(RATE_NAMES)
+        for suffix, values in parts.items()
+    }
+
+
+def count_columns(measured: NDArray[Any], rest: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return the columns of the counts of positive (`measured`) and negative (`rest`) decisions.
+
+    The second last axis of both arrays has the class: positives, negatives.
+    """
+    return {
+        name: counts[..., i, :]
+        for i, names in enumerate(TOTALS[:2])
+        for name, counts in zip(names, (measured, rest), strict=True)
+    }
+
+
+def null_unless_known(table: pl.DataFrame) -> pl.DataFrame:
+    """Set rates and counts to null where the column `known` is false, and drop this column."""
+    names = [
+        name for name in table.columns if name in CONFUSION or name.partition("_")[0] in RATE_NAMES
+    ]
+    return table.with_columns(pl.when("known").then(pl.col(names))).drop("known")

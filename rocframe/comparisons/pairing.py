@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -102,8 +101,7 @@ class PairingOptions:
         """The columns in `id` as a list, which can be empty."""
         if self.id is None:
             return []
-        is_list = isinstance(self.id, Iterable) and not isinstance(self.id, str | pl.Expr)
-        return [*self.id] if is_list else [self.id]  # type: ignore[misc, list-item]
+        return self.id if isinstance(self.id, list) else [self.id]  # type: ignore[list-item]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -173,20 +171,12 @@ def bind_pairing(
     between = options.between
     if bound.models is not None:
         _check_side_by_side(options, bound.models)
-        return PairingColumns(
-            bound=bound,
-            options=options,
-            model=pl.String(),
-            between=None,
-            ids=(),
-            inputs=bound.inputs,
-        )
     has_models = options.id_columns or (between in schema and between not in bound.by)
-    if single and not has_models:
+    if bound.models is not None or (single and not has_models):
         return PairingColumns(
             bound=bound,
             options=options,
-            model=pl.Null(),
+            model=pl.Null() if bound.models is None else pl.String(),
             between=None,
             ids=(),
             inputs=bound.inputs,
