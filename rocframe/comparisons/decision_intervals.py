@@ -295,7 +295,13 @@ def decision_intervals(
         cluster=cluster,
     )
     pairing = PairingOptions.parse(
-        roles, between=between, id=id, unmatched=unmatched, min_models=0, unpaired=f"by={between!r}"
+        roles,
+        between=between,
+        id=id,
+        unmatched=unmatched,
+        min_models=1,
+        single_model=True,
+        unpaired=f"by={between!r}",
     )
     return plan_comparison(
         predictions,

@@ -322,14 +322,14 @@ def drift_table(windows: TimeWindows, options: DriftOptions) -> pl.DataFrame:
     tests = welch_columns(a, b, options.hypothesis)
     overlap = windows.overlap(others, reference[others])
     columns: dict[str, Any] = {}
-    for name, result_name in TESTED.items():
+    for name, result_name in TEST_COLUMNS.items():
         values = tests[name] if name == "difference" else np.where(overlap, np.nan, tests[name])
         columns[result_name] = scatter(values, others, n_windows)
     p_adjusted = adjust_p_values(columns["p_value"], windows.group, options.adjust)
     shared = np.isin(all_rows, others[overlap])
     note = windows.areas.get_column("note")
     position = pl.Series(reference).replace(-1, None)
-    areas = {name: windows.areas.get_column(name) for name in COPIED}
+    areas = {name: windows.areas.get_column(name) for name in AREA_COLUMNS}
     columns |= areas | {
         "p_adjusted": p_adjusted,
         "reference": windows.window.gather(position),
@@ -338,7 +338,7 @@ def drift_table(windows: TimeWindows, options: DriftOptions) -> pl.DataFrame:
             for name, source in REFERENCE_AREA.items()
         },
         "test": "delong_unpaired",
-        "note": note.zip_with(note.is_not_null() | ~pl.Series(shared), SHARED),
+        "note": note.zip_with(note.is_not_null() | ~pl.Series(shared), SHARED_ROWS_NOTE),
     }
     keys = windows.areas.select(windows.window_keys)
     table = build_table(keys, columns, drift_columns(windows.window.dtype))
@@ -346,7 +346,7 @@ def drift_table(windows: TimeWindows, options: DriftOptions) -> pl.DataFrame:
 
 
 # The columns of `welch_columns`, and their names in the result.
-TESTED = {
+TEST_COLUMNS = {
     "difference": "difference",
     "lower": "difference_lower",
     "upper": "difference_upper",
@@ -360,8 +360,8 @@ REFERENCE_AREA = {
     "reference_lower": "lower",
     "reference_upper": "upper",
 }
-COPIED = ("auc", "lower", "upper", *ROW_COUNTS, "ci_level", "ci_method")
-SHARED = pl.Series(["shared_rows"])
+AREA_COLUMNS = ("auc", "lower", "upper", *ROW_COUNTS, "ci_level", "ci_method")
+SHARED_ROWS_NOTE = pl.Series(["shared_rows"])
 
 
 def scatter(values: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:

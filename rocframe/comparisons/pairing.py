@@ -38,10 +38,10 @@ Unmatched = Literal["raise", "drop"]
 class PairingOptions:
     """Options of the pairing of rows.
 
-    `min_models` is the minimum number of score columns. If it is 0, a single score column without
-    `id` can be one model. `unpaired` is a text for errors: the option to use for models that scored
-    different rows, or None if there is no such option. If `probabilities` is true, scores outside
-    [0, 1] raise an error.
+    `min_models` is the minimum number of score columns. If `single_model` is true, a single score
+    column without `id` can be one model. `unpaired` is a text for errors: the option to use for
+    models that scored different rows, or None if there is no such option. If `probabilities` is
+    true, scores outside [0, 1] raise an error.
     """
 
     between: str
@@ -49,6 +49,7 @@ class PairingOptions:
     unmatched: Unmatched
     paired: bool
     min_models: int
+    single_model: bool
     unpaired: str | None
     probabilities: bool
 
@@ -62,6 +63,7 @@ class PairingOptions:
         unmatched: Unmatched,
         paired: bool = True,
         min_models: int = 2,
+        single_model: bool = False,
         unpaired: str | None = 'method="delong_unpaired"',
         probabilities: bool = False,
     ) -> PairingOptions:
@@ -92,6 +94,7 @@ class PairingOptions:
             unmatched=unmatched,
             paired=paired,
             min_models=min_models,
+            single_model=single_model,
             unpaired=unpaired,
             probabilities=probabilities,
         )
@@ -165,14 +168,14 @@ def bind_pairing(
 
     `table` are the names of the columns of the result.
     """
-    single = options.min_models == 0
-    names = tuple(name for name in table if name != MODEL) if single else table
-    bound = bind_roles(plan, schema, roles, names, keyed=single)
+    single_model = options.single_model
+    names = tuple(name for name in table if name != MODEL) if single_model else table
+    bound = bind_roles(plan, schema, roles, names, keyed=single_model)
     between = options.between
     if bound.models is not None:
         _check_side_by_side(options, bound.models)
     has_models = options.id_columns or (between in schema and between not in bound.by)
-    if bound.models is not None or (single and not has_models):
+    if bound.models is not None or (single_model and not has_models):
         return PairingColumns(
             bound=bound,
             options=options,

@@ -154,7 +154,7 @@ def _exchange_p_values(
     # number of draws.
     exchanges = np.array([1 << min(group.n_units, 31) for group in groups], np.int64)
     exact = defined & (exchanges <= draws.n_draws)
-    tried = np.where(exact, exchanges, np.where(defined, draws.n_draws, 0))
+    n_permutations = np.where(exact, exchanges, np.where(defined, draws.n_draws, 0))
     observed = [statistic(group.a[None], group.b[None], group.n_pos)[0] for group in groups]
 
     def count_extreme(task: tuple[int, int, int, int]) -> int:
@@ -171,13 +171,13 @@ def _exchange_p_values(
 
     tasks = []
     for i, group in enumerate(groups):
-        most = max(1, BLOCK_ROWS // max(1, len(group.a)))
-        for number, size in enumerate(batch_sizes(int(tried[i]), most)):
-            tasks.append((i, number, number * most, size))
+        batch_size = max(1, BLOCK_ROWS // max(1, len(group.a)))
+        for number, size in enumerate(batch_sizes(int(n_permutations[i]), batch_size)):
+            tasks.append((i, number, number * batch_size, size))
     n_extreme = np.zeros(len(groups), np.int64)
     counts = np.array(run_parallel(count_extreme, tasks), np.int64)
     np.add.at(n_extreme, np.array([task[0] for task in tasks], np.int64), counts)
-    p_value = permutation_p_value(n_extreme, tried, exact)
+    p_value = permutation_p_value(n_extreme, n_permutations, exact)
     undefined = np.where(defined, 0.0, np.nan)
     return np.array(observed, float) + undefined, p_value + undefined, exact
 
