@@ -14,7 +14,7 @@ from rocframe.curves.display import CurveCounts
 from rocframe.curves.simplified_rows import area_change, simplified_rows
 from rocframe.curves.simplify import parse_max_error
 from rocframe.errors import MissingColumnError, RepeatedNameError
-from rocframe.frames import as_input_frame, build_table, take_rows
+from rocframe.frames import as_input_frame, build_table, number_distinct_rows, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
@@ -592,10 +592,7 @@ def _sum_cells(
     counted = parts[0]
     if len(parts) > 1:
         counted = pl.concat(parts).group_by(*keys.columns, "cell").agg(pl.col("total").sum())
-    groups = counted.select(keys.columns).unique().sort(keys.columns)
-    indexed = counted.join(
-        groups.with_row_index("group"), on=keys.columns, nulls_equal=True, how="left"
-    )
+    groups, group = number_distinct_rows(counted.select(keys.columns))
     sums = np.zeros((groups.height, cells), dtype)
-    sums[indexed["group"].to_numpy(), indexed["cell"].to_numpy()] = indexed["total"].to_numpy()
+    sums[group.to_numpy(), counted["cell"].to_numpy()] = counted["total"].to_numpy()
     return groups, sums

@@ -408,6 +408,15 @@ def test_given_thresholds_count_without_groups_and_with_counts():
     assert_frame_equal(actual.select(WALK), expected)
 
 
+def test_given_thresholds_are_counted_in_a_table_with_the_only_key_nan():
+    table = pl.DataFrame({"g": [math.nan], "label": [1], "score": [0.9]})
+    actual = rf.curve(table, "label", "score", by="g", thresholds=[0.5])
+    expected = counts([(INF, 0, 0, 1, 0), (0.5, 1, 0, 0, 0)]).insert_column(
+        0, pl.Series("g", [math.nan] * 2)
+    )
+    assert_frame_equal(actual.select("g", *WALK), expected)
+
+
 def test_a_float32_score_is_compared_with_a_threshold_as_the_double_it_is():
     table = pl.DataFrame([pl.Series("label", [1]), pl.Series("score", [0.1], pl.Float32)])
     # 0.1 in Float32 is a little more than 0.1 in Float64.
