@@ -12,7 +12,7 @@ from rocframe.curves.display import CurveCounts
 from rocframe.curves.simplified_rows import area_change, simplified_rows
 from rocframe.curves.table import check_ends, check_new_columns, curve_layout, read_curves
 from rocframe.errors import MissingColumnError, OptionValueError
-from rocframe.frames import as_input_frame, check_keys, column, lazy_plan, through_node
+from rocframe.frames import as_input_frame, check_keys, column, find_keys, lazy_plan, through_node
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kinds import SCALED_AXES, kind_of, scale_of
 from rocframe.options import parse_fraction, parse_numbers, public, to_floats
@@ -230,12 +230,9 @@ def _mark_keep(
     is_kept = np.zeros(curves.starts[-1], bool)
     is_kept[rows_at(point_axis(curves, "threshold"), thresholds)[0]] = True
     if points is not None:
-        keys = list(map(column, curves.layout.by))
-        threshold = column(curves.layout.private(THRESHOLD)).cast(pl.Float64).alias(THRESHOLD)
-        rows = curves.table.select(*keys, threshold).with_row_index("(row)")
-        keep_points = points.select(*keys, column(THRESHOLD).cast(pl.Float64)).drop_nulls(THRESHOLD)
-        rows = rows.join(
-            keep_points, on=[*curves.layout.by, THRESHOLD], how="semi", nulls_equal=True
-        )
-        is_kept[rows.get_column("(row)").to_numpy()] = True
+        keys = [column(name) for name in curves.layout.by]
+        threshold = column(curves.layout.private(THRESHOLD))
+        rows = curves.table.select(*keys, threshold.cast(pl.Float64))
+        kept_rows = points.select(*keys, column(THRESHOLD).cast(pl.Float64)).unique()
+        is_kept |= find_keys(rows, kept_rows).is_not_null().to_numpy()
     return is_kept if thresholds or points is not None else None

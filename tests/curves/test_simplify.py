@@ -304,6 +304,21 @@ def test_operating_points_stay_in_their_own_group():
     assert added["threshold"].to_list() == points["threshold"].to_list()
 
 
+@pytest.mark.parametrize("name", ["^a$", "*", "(row)"])
+def test_operating_points_stay_in_their_own_group_of_any_name(name):
+    frame = pl.DataFrame(
+        {"g": ["x"] * 4 + ["y"] * 4, "label": [1, 0] * 4, "score": [4, 3, 2, 1] * 2}
+    )
+    full = rf.curve(frame, "label", "score", by="g").with_columns(a=pl.lit(0))
+    full = full.select("g", "a", pl.exclude("g", "a"))
+    points = full.roc.at(threshold=3).filter(g="y")
+    expected = rf.simplify(full, max_error=0.9, keep=points)
+    assert expected["threshold"].to_list() == [inf, 4, 2, 1, inf, 4, 3, 2, 1]
+    renamed, renamed_points = full.rename({"g": name}), points.rename({"g": name})
+    actual = rf.simplify(renamed, max_error=0.9, keep=renamed_points)
+    assert_frame_equal(actual, expected.rename({"g": name}))
+
+
 def test_each_group_is_simplified_as_it_would_be_alone():
     parts = {name: log_of(name) for name in ("few", "ties", "rare", "random", "long")}
     frame = pl.concat([part.with_columns(g=pl.lit(name)) for name, part in parts.items()])
