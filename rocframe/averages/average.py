@@ -389,10 +389,7 @@ def average(
         else:
             columns = {
                 THRESHOLD: pl.Float64(),
-                **{
-                    name: pl.Float64() if table.row[name].is_float() else pl.Int64()
-                    for name in CURVE_COLUMNS[1:]
-                },
+                **{name: table.count_dtype(name) for name in CURVE_COLUMNS[1:]},
                 **({PREVALENCE: pl.Float64()} if rescaled else {}),
                 **dict.fromkeys(curve_kind.rates, pl.Float64()),
                 **POOLED_CURVE,
@@ -400,7 +397,7 @@ def average(
         # Averages with grid="union" are recognized by the column `side`, so no group column may be
         # named `side`.
         check_group_columns(rest, table.keys, (*columns, "side"))
-        if options.interval == "binomial" and table.row["tp"].is_float():
+        if options.interval == "binomial" and table.count_dtype("tp").is_float():
             raise OptionValueError.compose(
                 "interval",
                 options.interval,

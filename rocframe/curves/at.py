@@ -363,9 +363,8 @@ def _recomputed_column(curves: Curves, name: str, points: pl.DataFrame) -> pl.Se
     rate = NAMES.get(name)
     if rate is None or rate.name in {"expected_cost", "net_benefit"}:
         return unknown
-    private = curves.layout.private
-    rows = curves.table.select(pl.col(private(part)).alias(part) for part in CONFUSION)
-    observed = curves.table.get_column(private(name)).cast(pl.Float64)
+    rows = pl.DataFrame({part: curves.columns[part] for part in CONFUSION})
+    observed = curves.table.get_column(curves.layout.private(name)).cast(pl.Float64)
     formula = rate.expr(Settings(prevalence=curves.prevalence)).alias(name)
     if not rows.select(formula).to_series().equals(observed.alias(name)):
         return unknown

@@ -69,6 +69,12 @@ class CurveLayout:
         """Whether the table has a column with the prevalence at which its rates are computed."""
         return has_prevalence(list(self.row))
 
+    def count_dtype(self, name: str) -> pl.DataType:
+        """Return the dtype of a count in computations: Float64 for fractions, otherwise Int64."""
+        dtype = self.row[name]
+        is_whole = dtype.is_integer() or (isinstance(dtype, pl.Decimal) and dtype.scale == 0)
+        return pl.Int64() if is_whole else pl.Float64()
+
     def private(self, name: str) -> str:
         """Return a name for a column in `row` that differs from the names of all group columns."""
         private = f"({name})"
@@ -230,13 +236,16 @@ def read_prevalence(values: pl.Series) -> float | None:
 
 def _read_columns(frame: pl.DataFrame, table: CurveLayout) -> CurveColumns:
     """Return the thresholds as Float64 and the counts as Float64 or Int64."""
-    dtypes = {
-        name: pl.Float64 if table.row[name].is_float() or name == THRESHOLD else pl.Int64
-        for name in CURVE_COLUMNS
-    }
-    return CurveColumns(
-        {name: frame.get_column(table.private(name)).cast(dtype) for name, dtype in dtypes.items()}
-    )
+    columns = {THRESHOLD: frame.get_column(table.private(THRESHOLD)).cast(pl.Float64)}
+    for name in CONFUSION:
+        counts = frame.get_column(table.private(name))
+        columns[name] = counts.cast(table.count_dtype(name), strict=False)
+        if columns[name].null_count():
+            raise BrokenCurveError.compose(
+                f"curves: column {name!r} has values outside the range of Int64",
+                "Divide all counts by a common factor first. Rates do not change.",
+            )
+    return CurveColumns(columns)
 
 
 def _build_curves(

@@ -22,6 +22,7 @@ LOG = pl.DataFrame(
     }
 )
 KEYS = ["model", "fold"]
+COUNTS = ["tp", "fp", "fn", "tn"]
 
 
 def table() -> pl.DataFrame:
@@ -150,3 +151,42 @@ def test_a_number_of_rows_is_not_below_zero(name, counts, dtype):
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.average(curve.select(pl.lit(1).alias("fold"), pl.all()), kind="roc")
     assert str(caught.value).startswith(text.replace("the curve", "group fold=1"))
+
+
+def test_fractional_decimals_are_read_as_sums_of_weights():
+    curves = pl.DataFrame(
+        {
+            "threshold": [np.inf, 0.9, 0.5, 0.1],
+            "tp": [0.0, 0.5, 1.0, 1.5],
+            "fp": [0.0, 0.0, 0.75, 1.5],
+            "fn": [1.5, 1.0, 0.5, 0.0],
+            "tn": [1.5, 1.5, 0.75, 0.0],
+        }
+    )
+    curves = curves.with_columns(fpr=pl.col("fp") / 1.5, tpr=pl.col("tp") / 1.5)
+    decimals = curves.with_columns(pl.col(COUNTS).cast(pl.Decimal(10, 2)))
+    assert rf.area(decimals).item() == rf.area(curves).item() == pytest.approx(2 / 3, abs=1e-15)
+    assert_frame_equal(
+        rf.at(decimals, fpr=0.3, interpolate=True), rf.at(curves, fpr=0.3, interpolate=True)
+    )
+    with_fold = [each.select(pl.lit(1).alias("fold"), pl.all()) for each in (decimals, curves)]
+    pooled, expected = (rf.average(each, method="pooled") for each in with_fold)
+    assert_frame_equal(pooled, expected)
+
+
+def test_whole_decimals_are_read_as_numbers_of_rows():
+    decimals = table().with_columns(pl.col(COUNTS).cast(pl.Decimal(38, 0)))
+    assert_frame_equal(rf.average(decimals, method="pooled"), rf.average(table(), method="pooled"))
+
+
+@pytest.mark.parametrize("dtype", [pl.Int128, pl.UInt64, pl.Decimal(38, 0)], ids=str)
+def test_a_count_outside_the_range_of_int64_is_an_error(dtype):
+    curves = table().with_columns(pl.col(COUNTS).cast(dtype))
+    assert_frame_equal(rf.area(curves), rf.area(table()))
+    curves = curves.with_columns(tn=(pl.col("tn").cast(pl.Int128) + 2**63).cast(dtype))
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        rf.area(curves)
+    assert str(caught.value) == (
+        "curves: column 'tn' has values outside the range of Int64.\n"
+        "Divide all counts by a common factor first. Rates do not change."
+    )
