@@ -11,6 +11,7 @@ import polars as pl
 
 from rocframe.compression.engines import (
     check_column_names,
+    check_star,
     collect_rows,
     engine_schema,
     has_python_objects,
@@ -72,10 +73,15 @@ class Cells:
         required = [*dict.fromkeys(names.values())]
         is_large = "count" in bound.names and schema[bound.names[COUNT]] not in SMALL_INTEGERS
         if has_python_objects(frame, required) or (is_large and isinstance(frame, nw.DataFrame)):
-            frame = nw.from_native(collect_rows(frame.select(*required)).lazy())
+            table = collect_rows(frame.select(*required))
+            columns = {role: table.get_column(name) for role, name in names.items()}
+            rows = nw.from_native(pl.LazyFrame(columns))
+        else:
+            check_star(names, frame)
+            rows = frame.select(nw.col(name).alias(role) for role, name in names.items())
         return cls(
             bound=bound,
-            rows=frame.select(nw.col(name).alias(role) for role, name in names.items()),
+            rows=rows,
             dtypes=pl.Schema({role: schema[name] for role, name in names.items()}),
         )
 

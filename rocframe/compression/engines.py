@@ -85,6 +85,20 @@ def check_column_names(roles: Roles, frame: Any) -> None:
                 raise OptionValueError.compose(argument, value, problem, hint)
 
 
+def check_star(names: Mapping[str, str], frame: Any) -> None:
+    """Raise an error for a column `*` of a table that is not in memory, such as one of DuckDB.
+
+    `names` maps roles, such as "label" or "by 0", to columns. In a query, `*` stands for all
+    columns.
+    """
+    for role, name in names.items():
+        if name == "*" and isinstance(frame, nw.LazyFrame):
+            package = format_type(frame.to_native())
+            problem = f"in a query of the {package}, this name stands for all columns"
+            hint = f"Rename the column in the {package} first."
+            raise OptionValueError.compose(role.split()[0], name, problem, hint)
+
+
 def _arguments(roles: Roles) -> list[Any]:
     """Return the columns of all arguments but `by`."""
     return [*_columns([roles.label, roles.score, roles.weight, roles.count])]

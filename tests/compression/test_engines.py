@@ -96,6 +96,21 @@ def test_other_columns_of_a_table_are_not_read(connection):
     assert rf.compress(log, "label", "score")["count"].to_list() == [1]
 
 
+@pytest.mark.parametrize("name", ["*", "^a$", "^.*$"])
+def test_columns_of_pandas_may_have_the_name_of_a_pattern(name):
+    frame = pl.DataFrame({"label": [1, 0, 1], name: [0.9, 0.8, 0.9], "n": [1, 2, 3]})
+    counts = frame.to_pandas().astype({"n": "uint64"})
+    labels = frame.to_pandas().astype({"label": object})
+    for role in ({"score": name}, {"score": "n", "by": name}):
+        assert_frame_equal(
+            rf.compress(labels, "label", **role), rf.compress(frame, "label", **role)
+        )
+    options = {"score": name, "count": "n"}
+    assert_frame_equal(
+        rf.compress(counts, "label", **options), rf.compress(frame, "label", **options)
+    )
+
+
 def test_narwhals_frames_are_compressed_by_their_package():
     expected = rf.compress(FRAME, "bool", "score", by="text")
     for table in (FRAME, FRAME.to_arrow(), FRAME.to_pandas(), FRAME.lazy()):
@@ -142,13 +157,20 @@ ERRORS = {
     "positive": ({"label": "text", "positive": "maybe"}, "positive='maybe': no label of column"),
     "score": ({"score": "text"}, "score='text': the column has type String."),
     "group": ({"by": "bool"}, "by='bool': this is the same column as label='bool'."),
+    "star": (
+        {"score": {"m": "*"}},
+        (
+            "score='*': in a query of the DuckDBPyRelation, this name stands for all columns.\n"
+            "Rename the column in the DuckDBPyRelation first."
+        ),
+    ),
 }
 
 
 @pytest.mark.parametrize("case", ERRORS)
 def test_errors_are_those_of_polars(case, connection):
     options, message = ERRORS[case]
-    table = connection.from_arrow(FRAME.to_arrow())
+    table = connection.from_arrow(FRAME.with_columns(pl.col("score").alias("*")).to_arrow())
     with pytest.raises(rf.RocframeError) as error:
         rf.compress(table, **{"label": "bool", "score": "score", **options})
     assert str(error.value).startswith(message)
