@@ -17,7 +17,7 @@ from rocframe.errors import MissingColumnError, RepeatedNameError
 from rocframe.frames import as_input_frame, build_table, number_distinct_rows, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.node import plan_table
-from rocframe.inputs.roles import Roles
+from rocframe.inputs.roles import Roles, is_single_score
 from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kernel.threads import run_parallel, split_groups, split_rows
@@ -317,7 +317,7 @@ def check_metric_columns(
     named: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str], score: Scores
 ) -> None:
     """Raise an error if metrics refer to unknown columns, or have the names of other columns."""
-    model = [] if isinstance(score, str) else [MODEL]
+    model = [] if is_single_score(score) else [MODEL]
     for name, expr in named.items():
         for root in expr.meta.root_names():
             if root not in (*known, *model):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isnan
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard, get_args
 
 import polars as pl
 import polars.selectors as cs
@@ -238,9 +238,7 @@ def parse_scores(
     if isinstance(score, Mapping):
         _check_score_mapping(score)
         return list(score.values()), _check_model_names(score)
-    if isinstance(score, str) or (
-        isinstance(score, pl.Expr) and not returns_several_columns(score)
-    ):
+    if is_single_score(score):
         return [score], None
     if isinstance(score, pl.Expr):
         return _expand_scores(plan, schema, score, used)
@@ -300,6 +298,13 @@ def _check_score_mapping(scores: Mapping[str, Column]) -> None:
                 "the names of models must be strings",
                 'Use, for example, {"name": "column"}.',
             )
+
+
+def is_single_score(score: Scores) -> TypeGuard[Column]:
+    """Return whether one column is given as the score, so that there is no group column `model`."""
+    if isinstance(score, pl.Expr):
+        return not returns_several_columns(score)
+    return isinstance(score, str)
 
 
 def returns_several_columns(expr: pl.Expr) -> bool:

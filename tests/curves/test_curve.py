@@ -483,6 +483,19 @@ def test_a_metric_with_the_name_of_the_model_column_raises_an_error():
         rf.curve(rows, "label", ["a", "b"], metrics=[pl.col("tp").alias("model")])
 
 
+def test_a_metric_of_the_model_column_raises_an_error_if_there_is_one_score():
+    rows = pl.DataFrame({"label": [1, 0], "a": [2, 1]})
+    own = pl.col("model").alias("own")
+    assert rf.curve(rows, "label", ["a"], metrics=own)["own"].to_list() == ["a"] * 3
+    for score in ("a", pl.col("a"), pl.col("a") + 0):
+        with pytest.raises(rf.MissingColumnError) as error:
+            rf.curve(rows, "label", score, metrics=own)
+        assert str(error.value) == (
+            "metrics='model': the frame has no column of this name.\n"
+            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
+        )
+
+
 def test_a_metric_with_the_name_of_a_column_of_at_raises_an_error():
     rows = pl.DataFrame({"label": [1, 0], "score": [2, 1]})
     curves = rf.curve(rows, "label", "score", metrics=[pl.col("tp").alias("value")])
