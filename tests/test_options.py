@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, nan
+from math import inf, nan, nextafter
 
 import numpy as np
 import polars as pl
@@ -103,6 +103,13 @@ WRONG = [
     (lambda: auc(level="0.95"), f"level='0.95': {SHARE}"),
     (lambda: auc(level=None), f"level=None: {SHARE}"),
     (lambda: auc(level=nan), f"level=nan: {SHARE}"),
+    (
+        lambda: auc(level=nextafter(1, 0)),
+        (
+            "level=0.9999999999999999: the limits are infinite, because (1 + level) / 2 is rounded "
+            "to 1.\nUse, for example, level=0.95."
+        ),
+    ),
     (
         lambda: auc(ci="wald"),
         (f"ci='wald': unknown value.\n{METHODS}"),

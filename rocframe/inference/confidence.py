@@ -72,7 +72,11 @@ class Confidence:
 
 def parse_level(level: float) -> float:
     """Check the confidence level, and return it as a number."""
-    return parse_fraction("level", level, example=0.95)
+    number = parse_fraction("level", level, example=0.95)
+    if (1 + number) / 2 == 1:
+        problem = "the limits are infinite, because (1 + level) / 2 is rounded to 1"
+        raise OptionValueError.compose("level", level, problem, "Use, for example, level=0.95.")
+    return number
 
 
 def parse_n_boot(argument: str, value: object) -> int:
