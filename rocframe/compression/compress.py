@@ -99,9 +99,10 @@ def compress(
         other columns are:
 
         - `score` is the lower edge of the range of scores that were merged, and null if the score
-          is missing. The dtype is Float64, except for integers and decimals that are not rounded:
-          these keep their dtype. If several scores are given, each model has a column with its name
-          instead.
+          is missing. The dtype is Float64, except for integers and decimals that are not rounded.
+          Integers of dtypes that Int64 contains, such as Int8, become Int64. Other integers and
+          decimals keep their dtype. If several scores are given, each model has a column with its
+          name instead.
         - `score_width` (Float64) is the width of this range: a row represents scores s with
           `score <= s < score + score_width`. The width is 0 if `score` is exact, and null if the
           score is missing.
