@@ -7,13 +7,16 @@ import pickle
 import sys
 import weakref
 from functools import cache
+from importlib import import_module
 from math import nan
+from pkgutil import walk_packages
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
+from rocframe.kernel import threads
 from tests.all_cases import all_cases
 from tests.verbs import OF_CURVES, OF_PREDICTIONS, Verb
 
@@ -519,3 +522,37 @@ def test_a_plan_does_not_keep_its_result_in_memory(scan):
     gone = weakref.ref(plan.collect())
     gc.collect()
     assert gone() is None
+
+
+def test_tasks_of_arrays_run_no_queries(monkeypatch):
+    # A query in such a task could wait for a thread of polars that waits for the task.
+    in_task = False
+
+    def run_one_by_one(function, tasks, *, arrays_only=False):
+        nonlocal in_task
+        before, in_task = in_task, in_task or arrays_only
+        try:
+            return [function(task) for task in tasks]
+        finally:
+            in_task = before
+
+    def without_task(collect):
+        def checked(*args, **options):
+            assert not in_task, "a task with arrays_only=True runs a query"
+            return collect(*args, **options)
+
+        return checked
+
+    for module in [import_module(each.name) for each in walk_packages(rf.__path__, "rocframe.")]:
+        if getattr(module, "run_parallel", None) is threads.run_parallel:
+            monkeypatch.setattr(module, "run_parallel", run_one_by_one)
+    for name in {"collect", "_collect_eager"} & set(dir(pl.LazyFrame)):
+        monkeypatch.setattr(pl.LazyFrame, name, without_task(getattr(pl.LazyFrame, name)))
+    with pytest.raises(AssertionError, match="runs a query"):
+        run_one_by_one(lambda rows: rows.with_columns(x=1), [PREDICTIONS], arrays_only=True)
+
+    predictions = PREDICTIONS.with_columns(g=pl.col("g").replace("a", None))
+    with all_cases() as case:
+        for name, verb in VERBS.items():
+            with case(name):
+                verb(predictions, "g")

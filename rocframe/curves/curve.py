@@ -535,7 +535,7 @@ def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
             ignored = (state > RowState.UNSCORED) | ((state == RowState.UNSCORED) & negative)
             cell[part][ignored] = 2 * cells
 
-    run_parallel(find_cells, split_rows(len(cell), COUNTED_ROWS))
+    run_parallel(find_cells, split_rows(len(cell), COUNTED_ROWS), arrays_only=True)
     weight = (
         cases.count
         if cases.weight is None

@@ -111,7 +111,8 @@ def bootstrap_intervals(
     size = len(estimates)
     se, lower, upper = (np.full(size, nan) for _ in range(3))
     constant, n_redrawn = np.zeros(size, bool), np.zeros(size, np.int64)
-    for result in resample_groups(scan, [statistic.replicate], draws, groups):
+    results = resample_groups(scan, [statistic.replicate], draws, groups, arrays_only=True)
+    for result in results:
         group = result.population.group
         interval = bootstrap_interval(
             result.values[0],

@@ -133,7 +133,9 @@ def fit_codec(scores: Floats) -> Codec:
         top = _float_bits(high + 0, floats)
         return Codec(floats=floats, signed=False, top=top, least=0, infinity=0)
     parts = run_parallel(
-        lambda part: _magnitude_range(scores[part]), split_rows(len(scores), ENCODED_ROWS)
+        lambda part: _magnitude_range(scores[part]),
+        split_rows(len(scores), ENCODED_ROWS),
+        arrays_only=True,
     )
     least = min((small for small, _ in parts if small), default=1)
     infinity = max(max(large for _, large in parts) - least + 2, 1)
@@ -166,7 +168,7 @@ def encode_rows(cases: Cases) -> tuple[Codec, Codes]:
                 code = codec.codes.type(codec.reserved(ReservedCode[state.name]) << 1)
                 codes[part][rows] = code | cases.negative[part][rows]
 
-    run_parallel(fill, split_rows(len(scores), ENCODED_ROWS))
+    run_parallel(fill, split_rows(len(scores), ENCODED_ROWS), arrays_only=True)
     return codec, codes
 
 

@@ -223,7 +223,7 @@ class GroupNumbers:
             row_of_cell[cells] = np.arange(part.start, part.stop)
 
         parts = split_rows(keys.height, PARTITIONED_ROWS)
-        run_parallel(find_cells, parts)
+        run_parallel(find_cells, parts, arrays_only=True)
         used = np.flatnonzero(row_of_cell >= 0)
         distinct = take_rows(keys, row_of_cell[used])
         order = distinct.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy()
@@ -234,7 +234,7 @@ class GroupNumbers:
             number[part] = number_of_cell.take(number[part])
 
         if not np.array_equal(used[order], np.arange(n_cells)):
-            run_parallel(replace_cells, parts)
+            run_parallel(replace_cells, parts, arrays_only=True)
         return cls(keys=take_rows(distinct, order), number=number)
 
     def sort_columns(
@@ -246,7 +246,9 @@ class GroupNumbers:
         """
         n_groups, number = self.keys.height, self.number
         parts = split_rows(len(number), -(-len(number) // count_workers()))
-        sizes = run_parallel(lambda part: np.bincount(number[part], minlength=n_groups), parts)
+        sizes = run_parallel(
+            lambda part: np.bincount(number[part], minlength=n_groups), parts, arrays_only=True
+        )
         starts = np.append(0, np.cumsum(np.sum(sizes, axis=0)))
         # Numbers with many bits are sorted by their last bits first, and then by their first bits.
         n_bits = max(1, (n_groups - 1).bit_length())
@@ -276,7 +278,9 @@ def _sort_by_digit(
         return (result & np.uint32(n_digits - 1)).astype(np.uint16)
 
     counts = np.array(
-        run_parallel(lambda part: np.bincount(digits(part), minlength=n_digits), parts)
+        run_parallel(
+            lambda part: np.bincount(digits(part), minlength=n_digits), parts, arrays_only=True
+        )
     )
     total = counts.sum(axis=0)
     # The final position of the first row of each digit of each block, minus its position in the
@@ -290,7 +294,7 @@ def _sort_by_digit(
         for values, result in zip(arrays, results, strict=True):
             result[position] = values[parts[i]].take(order)
 
-    run_parallel(move, range(len(parts)))
+    run_parallel(move, range(len(parts)), arrays_only=True)
     return results
 
 
@@ -436,6 +440,7 @@ class RowWeights:
         tp, fp = run_parallel(
             lambda side: cumulative_sums(np.where(negative == side, row_weight, 0), starts),
             [False, True],
+            arrays_only=True,
         )
         return cls(count=counts, weight=weights, row_weight=row_weight, tp=tp, fp=fp)
 

@@ -368,10 +368,13 @@ def resample_groups(
     statistics: Sequence[ReplicateStatistic],
     draws: RandomDraws,
     selected: NDArray[np.bool_] | None = None,
+    *,
+    arrays_only: bool = False,
 ) -> Iterator[GroupReplicates]:
     """Yield the statistics of the replicates of each selected group that has both classes.
 
-    `selected` is True for the selected groups; None selects all groups.
+    `selected` is True for the selected groups; None selects all groups. With `arrays_only`, no
+    statistic runs a query of polars; see `run_parallel`.
     """
     # After a large memory block is freed, the C library of Linux reuses freed memory instead of
     # returning it to the system. The reuse saves a quarter of the time, so a block is allocated and
@@ -382,7 +385,7 @@ def resample_groups(
     n_values = draws.n_draws * sum(statistic.width for statistic in statistics)
     for chunk in _replicate_chunks(scan, groups, n_values):
         # Each chunk has its own function call, so that its arrays are freed before the next chunk.
-        yield from _resample_chunk(scan, statistics, draws, chunk)
+        yield from _resample_chunk(scan, statistics, draws, chunk, arrays_only)
 
 
 def _resample_chunk(
@@ -390,18 +393,23 @@ def _resample_chunk(
     statistics: Sequence[ReplicateStatistic],
     draws: RandomDraws,
     groups: NDArray[np.int64],
+    arrays_only: bool,
 ) -> Iterator[GroupReplicates]:
     """Yield the statistics of the groups of one chunk."""
     samplers = run_parallel(
         lambda group: GroupSampler.from_group(GroupRows.from_scan(scan, group, draws.cluster)),
         groups.tolist(),
+        arrays_only=True,
     )
     tasks = [
         (sampler, batch, min(sampler.batch, draws.n_draws - first))
         for sampler in samplers
         for batch, first in enumerate(range(0, draws.n_draws, sampler.batch))
     ]
-    results = iter(run_parallel(lambda task: _resample_batch(statistics, draws, *task), tasks))
+    values = run_parallel(
+        lambda task: _resample_batch(statistics, draws, *task), tasks, arrays_only=arrays_only
+    )
+    results = iter(values)
     for sampler in samplers:
         parts = [next(results) for _ in range(0, draws.n_draws, sampler.batch)]
         yield GroupReplicates(

@@ -149,7 +149,9 @@ class Scan:
     def from_rows(cls, rows: SortedRows) -> Scan:
         """Return a scan of sorted rows: divide them into blocks, and compute the class totals."""
         row_ranges = _block_ranges(rows)
-        class_counts = run_parallel(lambda part: _count_range(rows, part), row_ranges)
+        class_counts = run_parallel(
+            lambda part: _count_range(rows, part), row_ranges, arrays_only=True
+        )
         pos_rows, neg_rows = rows.unscored.pos_rows.copy(), rows.unscored.neg_rows.copy()
         ranges = []
         group, tp, fp = -1, 0, 0
@@ -186,7 +188,9 @@ class Scan:
         With `squares`, weighted blocks contain the sums of count times squared weight.
         """
         return run_parallel(
-            lambda part: function(_scan_range(self.rows, part, squares)), self.ranges
+            lambda part: function(_scan_range(self.rows, part, squares)),
+            self.ranges,
+            arrays_only=True,
         )
 
 

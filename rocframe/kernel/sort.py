@@ -48,7 +48,11 @@ def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
         for i in groups:
             _sort(codes[starts[i] : starts[i + 1]])
 
-    run_parallel(sort_groups_of_thread, split_evenly(rest[sizes[rest] < PARALLEL_SORT_ROWS]))
+    run_parallel(
+        sort_groups_of_thread,
+        split_evenly(rest[sizes[rest] < PARALLEL_SORT_ROWS]),
+        arrays_only=True,
+    )
 
 
 def sort_order(codes: Codes, starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Codes]:
@@ -80,9 +84,9 @@ def sort_order(codes: Codes, starts: NDArray[np.int64]) -> tuple[NDArray[np.int6
         packed[part] &= (np.uint64(1) << position_bits) - np.uint64(1)
         result[part] = codes[packed[part]]
 
-    run_parallel(pack, parts)
+    run_parallel(pack, parts, arrays_only=True)
     sort_groups(packed, starts)
-    run_parallel(unpack, parts)
+    run_parallel(unpack, parts, arrays_only=True)
     order = packed.view(np.int64)
     if lost_bits:
         _sort_equal_leading_bits(order, result, starts, leading_bits)
@@ -166,7 +170,7 @@ def _sort_large(codes: Codes) -> None:
         # If the codes of a part are adjacent, polars returns them without a copy.
         return part.copy() if np.may_share_memory(part, codes) else part
 
-    parts = run_parallel(select, pairwise([None, *edges, None]))
+    parts = run_parallel(select, pairwise([None, *edges, None]), arrays_only=True)
     stops = np.cumsum([len(part) for part in parts])
 
     def sort_part(i: int) -> None:
@@ -175,7 +179,7 @@ def _sort_large(codes: Codes) -> None:
         parts[i] = part  # frees the memory of the copy before the sort allocates memory
         _sort(part)
 
-    run_parallel(sort_part, range(len(parts)))
+    run_parallel(sort_part, range(len(parts)), arrays_only=True)
 
 
 def _sort(codes: Codes) -> None:

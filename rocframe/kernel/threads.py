@@ -6,7 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
-from threading import current_thread
+from threading import _DummyThread, current_thread
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -35,23 +35,35 @@ def count_workers() -> int:
 
 
 @cache
-def _pool(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - the key of the cache
-    """Return the threads of a process; a forked process does not have the threads of its parent."""
+def _pool(process: int, arrays_only: bool) -> ThreadPoolExecutor:  # noqa: ARG001 - cache keys
+    """Return the threads that run the tasks of a process.
+
+    A forked process does not have the threads of its parent. Tasks with `arrays_only` have separate
+    threads, so that they do not wait for tasks that run queries.
+    """
     return ThreadPoolExecutor(count_workers(), thread_name_prefix=THREAD_NAME)
 
 
-def run_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
+def run_parallel(
+    function: Callable[[T], R], tasks: Iterable[T], *, arrays_only: bool = False
+) -> list[R]:
     """Call `function` on every task in parallel; return its results in the order of tasks.
 
+    On a thread of polars, tasks run one after the other. If a task runs a query of polars, the
+    query needs a thread of polars, and all threads of polars could wait for tasks. With
+    `arrays_only`, no task runs a query, so the tasks run in parallel on all threads.
+
     If a task calls `run_parallel`, the inner tasks run one after the other. Otherwise all threads
-    could wait for inner tasks that no thread is free to start. For the same reason, a task must not
-    run a query of polars: all threads of polars could wait for tasks.
+    could wait for inner tasks that no thread is free to start.
     """
     task_list = list(tasks)
-    is_nested = current_thread().name.startswith(THREAD_NAME)
-    if len(task_list) < 2 or count_workers() == 1 or is_nested:
+    thread = current_thread()
+    is_nested = thread.name.startswith(THREAD_NAME)
+    is_of_polars = isinstance(thread, _DummyThread)  # a thread that Python did not start
+    one_by_one = is_nested or (is_of_polars and not arrays_only)
+    if len(task_list) < 2 or count_workers() == 1 or one_by_one:
         return [function(task) for task in task_list]
-    return list(_pool(os.getpid()).map(function, task_list))
+    return list(_pool(os.getpid(), arrays_only).map(function, task_list))
 
 
 def split_rows(length: int, most: int) -> list[slice]:

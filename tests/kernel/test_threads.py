@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 import warnings
 from threading import Thread
@@ -48,3 +50,44 @@ def test_parallel_calls_within_parallel_calls_end(monkeypatch):
     call.start()
     call.join(timeout=30)
     assert results == [[[row * column for column in range(3)] for row in range(4)]]
+
+
+QUERIES = """
+import sys
+
+import polars as pl
+
+import rocframe as rf
+from rocframe.curves import table
+from rocframe.decisions import operating_point, other_folds
+
+# Each computation is divided into several tasks.
+table.BLOCK_ROWS = operating_point.BLOCK_ROWS = other_folds.BLOCK_ROWS = 20
+row = pl.int_range(400)
+predictions = pl.select(
+    group=(row % 8).replace(0, None), label=row * 7 % 3 == 0, score=row * 31 % 97
+).lazy()
+curves = rf.curve(predictions, "label", "score", by="group")
+plans = [
+    rf.operating_point(curves),
+    rf.operating_point(curves, "f1"),
+    rf.transfer(curves, "f1", over="group"),
+    rf.intervals(
+        predictions, "label", "score", metrics="tpr", rule="f1", by="group", n_boot=9, seed=1
+    ),
+]
+for plan in plans:
+    result = pl.concat([plan] * 4).collect(engine=sys.argv[1])
+    assert result.equals(pl.concat([plan.collect()] * 4))
+"""
+
+
+@pytest.mark.parametrize("engine", ["streaming", "in-memory"])
+def test_queries_with_several_results_finish(engine):
+    # In a process of its own, because a deadlock would otherwise stop the test run.
+    subprocess.run(
+        [sys.executable, "-c", QUERIES, engine],
+        env={**os.environ, "POLARS_MAX_THREADS": "2"},
+        check=True,
+        timeout=100,
+    )
