@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from rocframe.kernel.groups import is_run_start
 from rocframe.options import check_choice
 
 if TYPE_CHECKING:
@@ -85,25 +84,15 @@ def adjust_p_values(
     `families` is an array with the number of the family of each test. P-values that are NaN are not
     counted as tests, and remain NaN.
     """
-    result = np.full(len(p_values), np.nan)
-    tests = np.flatnonzero(~np.isnan(p_values))
-    if adjust is None or not len(tests):
-        result[tests] = p_values[tests]
-        return result
-    tests = tests[np.lexsort((p_values[tests], families[tests]))]
-    family, p = families[tests], p_values[tests]
-    is_first = is_run_start(family)
-    starts = np.flatnonzero(is_first)
-    sizes = np.diff(np.append(starts, len(tests)))
-    size = np.repeat(sizes, sizes)
-    rank = np.arange(len(tests)) - np.repeat(starts, sizes)
-    if adjust == "holm":
-        adjusted = _running_maximum(p * (size - rank), starts)
-    else:
-        backwards = len(tests) - (starts + sizes)[::-1]
-        adjusted = -_running_maximum(-(p * size / (rank + 1))[::-1], backwards)[::-1]
-    result[tests] = np.minimum(adjusted, 1.0)
-    return result
+    p, size = pl.col("p"), pl.col("p").count()
+    adjusted = {
+        "holm": (p * (size - p.rank("min") + 1)).cum_max(),
+        "bh": (p * size / p.rank("max")).cum_min(reverse=True),
+    }
+    if adjust is not None:
+        p = adjusted[adjust].over("family", order_by="p").clip(upper_bound=1)
+    tests = pl.DataFrame({"p": p_values, "family": families}).fill_nan(None)
+    return tests.select(p.fill_null(np.nan)).to_series().to_numpy()
 
 
 def adjust_table(
@@ -116,20 +105,3 @@ def adjust_table(
     p_value = table[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
     p_adjusted = adjust_p_values(p_value, np.zeros(len(p_value)), adjust)
     return table.with_columns(pl.Series(adjusted, p_adjusted, nan_to_null=True))
-
-
-def _running_maximum(values: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return, for each value, the maximum of this and all earlier values of the same family.
-
-    `starts` are the positions of the first values of the families.
-    """
-    result = values.copy()
-    ends = np.append(starts[1:], len(values))
-    step, longest = 1, int((ends - starts).max())
-    position = np.arange(len(values)) - np.repeat(starts, ends - starts)
-    while step < longest:  # each iteration doubles the number of values that a maximum covers
-        has_previous = position >= step
-        before = np.flatnonzero(has_previous) - step
-        result[has_previous] = np.maximum(result[has_previous], result[before])
-        step *= 2
-    return result
