@@ -360,29 +360,18 @@ def full_curves(cases: Cases) -> pl.DataFrame:
 def trace_curves(scan: Scan) -> CurveArrays:
     """Return the thresholds and counts of all curves as arrays."""
     pos, neg, codec = scan.totals.pos, scan.totals.neg, scan.codec
-    unscored = scan.rows.unscored.neg_weight.astype(pos.dtype)
-    has_unscored = bool(unscored.any())
 
-    def columns(block: Block) -> dict[str, NDArray[Any]]:
+    def columns(block: Block, fp: NDArray[Any]) -> dict[str, NDArray[Any]]:
         if len(block.groups) == 1:
             n_pos, n_neg = pos[block.groups[0]], neg[block.groups[0]]
         else:
             n_pos, n_neg = block.of_steps(pos), block.of_steps(neg)
-        fp = block.fp + block.of_steps(unscored) if has_unscored else block.fp
-        return {
-            THRESHOLD: codec.decode(block.codes),
-            "tp": block.tp,
-            "fp": fp,
-            "fn": n_pos - block.tp,
-            "tn": n_neg - fp,
-        }
+        return {THRESHOLD: codec.decode(block.codes), "fn": n_pos - block.tp, "tn": n_neg - fp}
 
     first = {
         THRESHOLD: np.full(len(pos), np.inf),
-        "tp": np.zeros_like(pos),
-        "fp": unscored,
         "fn": pos,
-        "tn": neg - unscored,
+        "tn": neg - scan.totals.unscored_neg,
     }
     starts, counts = _gather_rows(scan, columns, first)
     threshold = counts.pop(THRESHOLD)
@@ -439,35 +428,29 @@ def trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:
     Scores are not decoded, and fn and tn are not computed, because the caller needs these columns
     only for the rows that remain after simplification.
     """
-    pos, neg, rows = scan.totals.pos, scan.totals.neg, scan.rows
-    unscored = rows.unscored.neg_weight.astype(pos.dtype)
-    has_unscored = bool(unscored.any())
-
-    def columns(block: Block) -> dict[str, NDArray[Any]]:
-        fp = block.fp + block.of_steps(unscored) if has_unscored else block.fp
-        return {"tp": block.tp, "fp": fp, "codes": block.codes}
-
-    first = {
-        "tp": np.zeros_like(pos),
-        "fp": unscored,
-        "codes": np.zeros(len(pos), rows.codes.dtype),
-    }
-    starts, table = _gather_rows(scan, columns, first)
+    pos, neg = scan.totals.pos, scan.totals.neg
+    first = {"codes": np.zeros(len(pos), scan.rows.codes.dtype)}
+    starts, table = _gather_rows(scan, lambda block, _: {"codes": block.codes}, first)
     counts = CurveCounts(tp=table["tp"], fp=table["fp"], starts=starts, pos=pos, neg=neg)
     return counts, table["codes"]
 
 
 def _gather_rows(
     scan: Scan,
-    columns: Callable[[Block], dict[str, NDArray[Any]]],
+    columns: Callable[[Block, NDArray[Any]], dict[str, NDArray[Any]]],
     first: Mapping[str, NDArray[Any]],
 ) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
     """Return the position of the first row of each group, and the columns of all curve rows.
 
-    `first` has the columns of the first row of each group, at the threshold `inf`. The function
-    `columns` returns the columns of all other rows of the groups in a block.
+    These are `tp`, `fp` and the columns in `first`, which has their values in the first row of each
+    group, at the threshold `inf`. The function `columns` returns their values in all other rows of
+    the groups in a block, from the block and its column `fp`.
     """
-    n_groups = len(scan.totals.pos)
+    pos = scan.totals.pos
+    unscored = scan.totals.unscored_neg.astype(pos.dtype)
+    has_unscored = bool(unscored.any())
+    first = {"tp": np.zeros_like(pos), "fp": unscored, **first}
+    n_groups = len(pos)
     # To avoid a second copy of the table, each block writes its rows to the positions that the rows
     # have if no scores are tied. Afterwards, the rows are moved to their final positions.
     capacity = len(scan.rows.codes) + n_groups
@@ -480,7 +463,8 @@ def _gather_rows(
         if len(block.groups) > 1:
             offsets = block.first_row + block.groups + 1
             rows = np.arange(block.starts[-1]) + np.repeat(offsets, np.diff(block.starts))
-        for name, values in columns(block).items():
+        fp = block.fp + block.of_steps(unscored) if has_unscored else block.fp
+        for name, values in {"tp": block.tp, "fp": fp, **columns(block, fp)}.items():
             table[name][rows] = values
         return block.groups, np.diff(block.starts), slice(begin, stop)
 
