@@ -24,7 +24,7 @@ import numpy as np
 
 from rocframe.inference.confidence import STANDARD_NORMAL
 from rocframe.kernel.resample import ReplicateCounts, resample_groups
-from rocframe.kernel.threads import run_parallel
+from rocframe.kernel.threads import batch_sizes, run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,12 +141,10 @@ def batched_replicates(
     drawn again. Batches are drawn in parallel, each from a separate random stream, so results do
     not depend on the number of threads.
     """
-
-    def batch(number: int) -> tuple[NDArray[Any], int]:
-        size = min(batch_size, n_boot - number * batch_size)
-        return draw(seed.stream(key, number), size)
-
-    parts = run_parallel(batch, range(-(-n_boot // batch_size)))
+    parts = run_parallel(
+        lambda batch: draw(seed.stream(key, batch[0]), batch[1]),
+        enumerate(batch_sizes(n_boot, batch_size)),
+    )
     return np.concatenate([values for values, _ in parts]), sum(redrawn for _, redrawn in parts)
 
 

@@ -17,7 +17,7 @@ from rocframe.errors import OptionValueError
 from rocframe.kernel.codec import ReservedCode
 from rocframe.kernel.groups import run_starts
 from rocframe.kernel.scan import BLOCK_ROWS, Block, BlockRange, GroupTotals
-from rocframe.kernel.threads import count_workers, run_parallel
+from rocframe.kernel.threads import batch_sizes, count_workers, run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -402,16 +402,16 @@ def _resample_chunk(
         arrays_only=True,
     )
     tasks = [
-        (sampler, batch, min(sampler.batch, draws.n_draws - first))
+        (sampler, *batch)
         for sampler in samplers
-        for batch, first in enumerate(range(0, draws.n_draws, sampler.batch))
+        for batch in enumerate(batch_sizes(draws.n_draws, sampler.batch))
     ]
     values = run_parallel(
         lambda task: _resample_batch(statistics, draws, *task), tasks, arrays_only=arrays_only
     )
     results = iter(values)
     for sampler in samplers:
-        parts = [next(results) for _ in range(0, draws.n_draws, sampler.batch)]
+        parts = [next(results) for _ in batch_sizes(draws.n_draws, sampler.batch)]
         yield GroupReplicates(
             population=sampler.population,
             values=[np.concatenate([part[0][i] for part in parts]) for i in range(len(statistics))],
