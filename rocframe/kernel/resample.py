@@ -7,7 +7,7 @@ rows of each kind.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from rocframe.errors import OptionValueError
 from rocframe.kernel.codec import ReservedCode
-from rocframe.kernel.groups import run_starts
+from rocframe.kernel.groups import is_run_start, run_starts
 from rocframe.kernel.scan import BLOCK_ROWS, Block, BlockRange, GroupTotals
 from rocframe.kernel.threads import batch_sizes, count_workers, run_parallel
 
@@ -359,8 +359,8 @@ class GroupReplicates:
     """
 
     population: GroupRows
-    values: list[NDArray[Any]] = field(default_factory=list)
-    n_redrawn: list[int] = field(default_factory=list)
+    values: list[NDArray[Any]]
+    n_redrawn: list[int]
 
 
 def resample_groups(
@@ -541,8 +541,7 @@ class GroupRows:
         positions = np.append(np.arange(start, end), end + np.flatnonzero(unscored))
         negative = (rows.codes[positions] & 1).astype(bool)
         scores = rows.codes[start:end] >> 1
-        is_first = np.ones(len(scores), bool)
-        np.not_equal(scores[1:], scores[:-1], out=is_first[1:])
+        is_first = is_run_start(scores)
         codes = scores[is_first]
         step = np.full(len(positions), len(codes))
         step[: end - start] = np.cumsum(is_first) - 1
@@ -626,11 +625,7 @@ def _merge_rows(
         values for values in (weight, cluster) if values is not None
     ]
     order = np.lexsort([*more_columns, step]) if more_columns else np.arange(len(step))
-    is_first = np.zeros(len(order), bool)
-    is_first[:1] = True
-    for values in (step, *more_columns):
-        is_first[1:] |= np.diff(values[order]) != 0
-    starts = np.flatnonzero(is_first)
+    starts = run_starts(*(values[order] for values in (step, *more_columns)))
     first = order[starts]
     return ClassRows(
         rows=np.add.reduceat(count[order], starts) if len(starts) else count,
