@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import BrokenCurveError, ColumnTypeError
-from rocframe.frames import column, key_starts
+from rocframe.frames import column, key_starts, private_names, select_keys, take_rows
 from rocframe.inputs.probabilities import outside_unit_problem
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import BLOCK_ROWS
@@ -51,8 +51,7 @@ class CurveLayout:
     @property
     def all_columns(self) -> list[pl.Expr]:
         """All columns as expressions; the columns in `row` are renamed by `private`."""
-        rows = [column(name).alias(self.private(name)) for name in self.row]
-        return [*(column(name) for name in self.by), *rows]
+        return self._select(self.row)
 
     @property
     def count_columns(self) -> list[pl.Expr]:
@@ -60,7 +59,10 @@ class CurveLayout:
 
         With these columns, lazy queries do not compute metrics that are not needed.
         """
-        names = (*CURVE_COLUMNS, *([PREVALENCE] if self.has_prevalence else []))
+        return self._select((*CURVE_COLUMNS, *([PREVALENCE] if self.has_prevalence else [])))
+
+    def _select(self, names: Iterable[str]) -> list[pl.Expr]:
+        """Return the group columns and the columns `names`, which are renamed by `private`."""
         rows = [column(name).alias(self.private(name)) for name in names]
         return [*(column(name) for name in self.by), *rows]
 
@@ -77,10 +79,7 @@ class CurveLayout:
 
     def private(self, name: str) -> str:
         """Return a name for a column in `row` that differs from the names of all group columns."""
-        private = f"({name})"
-        while private in self.by:
-            private = f"({private})"
-        return private
+        return private_names([name], self.by)[name]
 
 
 def curve_layout(
@@ -252,13 +251,10 @@ def _build_curves(
     frame: pl.DataFrame, table: CurveLayout, starts: NDArray[np.int64], columns: CurveColumns
 ) -> Curves:
     """Return the curves of a sorted table."""
-    keys = pl.DataFrame(height=len(starts))
-    if table.by:
-        keys = frame.select(column(name) for name in table.by)[starts]
     return Curves(
         layout=table,
         table=frame,
-        keys=keys,
+        keys=take_rows(select_keys(frame, table.by), starts),
         starts=np.append(starts, frame.height),
         columns=columns,
         prevalence=(
@@ -293,10 +289,8 @@ def _row_order(frame: pl.DataFrame, table: CurveLayout, keys: pl.DataFrame) -> p
 def _is_sorted(keys: pl.DataFrame, threshold: pl.Series) -> bool:
     """Return whether the rows are sorted as in the result of `curve`."""
     starts = key_starts(keys, len(threshold)).to_numpy()
-    if keys.width:
-        firsts = keys[starts]
-        if not firsts.equals(firsts.unique().sort(keys.columns)):
-            return False
+    if not _has_sorted_groups(keys, starts):
+        return False
     falling = threshold.to_numpy()
     is_first = np.zeros(len(falling), bool)
     is_first[starts] = True
@@ -500,6 +494,11 @@ def _has_complete_groups(
     least = [columns.at("fp", starts), columns.at("fn", lasts), columns.at("tn", lasts)]
     if not top.all() or any((counts < 0).any() for counts in least):
         return False
+    return _has_sorted_groups(keys, starts)
+
+
+def _has_sorted_groups(keys: pl.DataFrame, starts: NDArray[np.int64]) -> bool:
+    """Return whether the keys of the groups, which start at the rows `starts`, rise."""
     if not keys.width:
         return len(starts) == 1
     firsts = keys[starts]
