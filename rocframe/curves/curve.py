@@ -555,9 +555,8 @@ def _sum_cells(
     """
     dtype = np.int64 if weight is None else weight.dtype
     if not keys.width:
-        if (
-            dtype == np.int64 and weight is not None
-        ):  # bincount adds integers as floats, which is inexact
+        # `bincount` adds integer weights as floats, which is inexact.
+        if dtype == np.int64 and weight is not None:
             sums = np.zeros(cells, np.int64)
             np.add.at(sums, cell, weight)
         else:

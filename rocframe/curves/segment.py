@@ -96,9 +96,8 @@ def segment_root(
     # If the metric is a ratio of two linear functions of the fraction, its values at three points
     # determine the root. For other metrics, this root is wrong and `solved` is False.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        weight = (start - middle) / (
-            middle - end
-        )  # denominator at the end / denominator at the start
+        # `weight` is the denominator at the end divided by the denominator at the start.
+        weight = (start - middle) / (middle - end)
         root = np.asarray(np.clip(start / (start - weight * end), 0, 1))
         solved = np.abs(difference(root, *arguments)) <= ROOT_TOLERANCE * np.abs(end - start)
     solved &= np.isfinite(start) & np.isfinite(end)

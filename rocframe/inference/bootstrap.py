@@ -43,9 +43,8 @@ if TYPE_CHECKING:
 
 
 BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
-ROUNDING_ERROR = (
-    1e-12  # largest relative difference of two floats that are equal up to rounding errors
-)
+# Largest relative difference of two floats that are equal up to rounding errors.
+ROUNDING_ERROR = 1e-12
 Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
