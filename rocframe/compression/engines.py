@@ -59,7 +59,7 @@ def engine_schema(frame: Any, roles: Roles) -> pl.Schema:
     for name in by:
         if isinstance(schema.get(name), pl.Enum):
             schema[name] = pl.Categorical()
-    for name in (*by, *_arguments(roles)):
+    for name in (*by, *_columns([roles.label, roles.score, roles.weight, roles.count])):
         if isinstance(name, str) and has_python_objects(frame, [name]):
             schema[name] = collect_rows(frame.select(name)).schema[name]
     return schema
@@ -97,11 +97,6 @@ def check_star(names: Mapping[str, str], frame: Any) -> None:
             problem = f"in a query of the {package}, this name stands for all columns"
             hint = f"Rename the column in the {package} first."
             raise OptionValueError.compose(role.split()[0], name, problem, hint)
-
-
-def _arguments(roles: Roles) -> list[Any]:
-    """Return the columns of all arguments but `by`."""
-    return [*_columns([roles.label, roles.score, roles.weight, roles.count])]
 
 
 def _columns(value: Any) -> Iterator[Any]:

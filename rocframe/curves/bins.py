@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 TARGET_BINS = 20  # approximate number of bins
-NICE_STEPS = (Decimal(1), Decimal(2), Decimal("2.5"), Decimal(5), Decimal(10))
+NICE_STEPS = (Decimal(1), Decimal(2), Decimal("2.5"), Decimal(5))
 
 BIN_COLUMNS = {
     "curve": pl.Int64,

@@ -48,7 +48,7 @@ def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray
         groups = np.flatnonzero(values)
         result[groups] = note
         if values.dtype != bool:
-            result[groups] = [f"{note}:{count}" for count in values[groups]]
+            result[groups] = [counted_note(note, count) for count in values[groups]]
     return result
 
 
