@@ -349,7 +349,7 @@ def _resample_models(
     return batched_replicates(
         resample,
         n_boot=draws.n_draws,
-        batch_size=min(sampler.batch for sampler in samplers),
+        batch_size=min(sampler.batch_size for sampler in samplers),
         seed=draws.seed,
         key=key,
     )

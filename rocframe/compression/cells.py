@@ -37,11 +37,11 @@ MAX_COUNT, HIGH_UNIT = 2**63 - 1, 2**32
 RESOLUTION, RELATIVE = "resolution", "relative"
 # Codes of labels that are neither 0 nor 1, if the positive class is not given, and of null.
 OTHER_LABEL, MISSING_LABEL = 2, 3
-SMALL_INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
+INT64_COMPATIBLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cells:
+class CompressInput:
     """The predictions that are compressed.
 
     A cell is a range of scores that become equal. `rows` is a narwhals frame with the required
@@ -55,7 +55,7 @@ class Cells:
     dtypes: pl.Schema
 
     @classmethod
-    def bind(cls, plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> Cells:
+    def bind(cls, plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> CompressInput:
         """Return the predictions of a polars frame, after a check of names and dtypes."""
         bound = bind_compressed(plan, schema, roles)
         names = {name: f"by {i}" for i, name in enumerate(bound.by)}
@@ -64,14 +64,14 @@ class Cells:
         return cls(bound=bound, rows=nw.from_native(rows), dtypes=rows.collect_schema())
 
     @classmethod
-    def of_engine(cls, frame: Any, roles: Roles) -> Cells:
+    def of_engine(cls, frame: Any, roles: Roles) -> CompressInput:
         """Return the predictions of a narwhals frame, after a check of names and dtypes."""
         check_column_names(roles, frame)
         schema = engine_schema(frame, roles)
         bound = bind_compressed(pl.LazyFrame(schema=schema), schema, roles)
         names = {f"by {i}": name for i, name in enumerate(bound.by)} | bound.names
         required = [*dict.fromkeys(names.values())]
-        is_large = "count" in bound.names and schema[bound.names[COUNT]] not in SMALL_INTEGERS
+        is_large = "count" in bound.names and schema[bound.names[COUNT]] not in INT64_COMPATIBLE
         if has_python_objects(frame, required) or (is_large and isinstance(frame, nw.DataFrame)):
             table = collect_rows(frame.select(*required))
             columns = {role: table.get_column(name) for role, name in names.items()}
@@ -140,7 +140,7 @@ class Cells:
             count: Any = nw.col(COUNT)
             high: Any = count // HIGH_UNIT
             sums = {NEGATIVE: count < 0, MISSING: count.is_null()}
-            if self.dtypes[COUNT] not in SMALL_INTEGERS:
+            if self.dtypes[COUNT] not in INT64_COMPATIBLE:
                 high = (
                     nw.when(count <= MAX_COUNT)
                     .then(high)
@@ -238,7 +238,7 @@ class Cells:
             if dtype.is_temporal():
                 # Engines compare times of different units in the coarser unit.
                 literal = nw.lit(positive, nw.Schema.from_polars({LABEL: dtype})[LABEL])
-            if dtype in SMALL_INTEGERS:
+            if dtype in INT64_COMPATIBLE:
                 label = label.cast(nw.Int64)
             code = nw.when(label == literal).then(nw.lit(1)).otherwise(nw.lit(0))
         return nw.when(is_missing).then(nw.lit(MISSING_LABEL)).otherwise(code).cast(nw.Int8)
@@ -247,7 +247,7 @@ class Cells:
         """Return the lower edge of the cell of each score; null for missing scores."""
         score, dtype = nw.col(name), self.dtypes[name]
         if not (dtype.is_float() or dtype == pl.Boolean or rounding.resolution):
-            return score.cast(nw.Int64) if dtype in SMALL_INTEGERS else score
+            return score.cast(nw.Int64) if dtype in INT64_COMPATIBLE else score
         score = score.cast(nw.Float64)
         if dtype.is_float():
             # NaN becomes null, and -0.0 becomes 0.0.

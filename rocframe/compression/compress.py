@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.compression.cells import Cells
+from rocframe.compression.cells import CompressInput
 from rocframe.compression.engines import is_engine, read_engine
 from rocframe.compression.envelope import cells_within_envelope
 from rocframe.compression.resolution import Rounding
@@ -188,19 +188,19 @@ def compress(
 
     frame = read_engine(predictions)
     if is_engine(frame):
-        engine_cells = Cells.of_engine(frame, roles)
+        rows = CompressInput.of_engine(frame, roles)
         if max_envelope is None:
-            table = engine_cells.table(rounding)
+            table = rows.table(rounding)
         else:
-            table = cells_within_envelope(engine_cells, envelope).lazy()
+            table = cells_within_envelope(rows, envelope).lazy()
         return as_input_frame(predictions, table)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        cells = Cells.bind(plan, schema, roles)
+        rows = CompressInput.bind(plan, schema, roles)
         if max_envelope is None:
-            return cells.table(rounding)
+            return rows.table(rounding)
         return deferred_table(
-            lambda: cells_within_envelope(cells, envelope), cells.table(Rounding(1.0))
+            lambda: cells_within_envelope(rows, envelope), rows.table(Rounding(1.0))
         )
 
     if isinstance(frame, pl.LazyFrame):

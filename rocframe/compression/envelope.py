@@ -16,7 +16,7 @@ from rocframe.inputs.score_cells import round_down
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.compression.cells import Cells
+    from rocframe.compression.cells import CompressInput
 
 # Each pass over the data keeps more binary digits of the largest score, until all envelopes are
 # small enough. The last pass does not round scores.
@@ -25,7 +25,7 @@ FINEST_EXPONENT, COARSEST_EXPONENT = (round(log2(resolution)) for resolution in 
 GROUP = "group"
 
 
-def cells_within_envelope(cells: Cells, limit: float) -> pl.DataFrame:
+def cells_within_envelope(source: CompressInput, limit: float) -> pl.DataFrame:
     """Return the compressed table with the coarsest resolution of each group for an envelope.
 
     The envelope of a group is the difference between its optimistic and its pessimistic AUC. It
@@ -33,37 +33,37 @@ def cells_within_envelope(cells: Cells, limit: float) -> pl.DataFrame:
     found by bisection of its exponent. Groups with only one class keep the resolution of the last
     pass over the data.
     """
-    largest = min(cells.largest_exponent(), COARSEST_EXPONENT - 1)
+    largest = min(source.largest_exponent(), COARSEST_EXPONENT - 1)
     for digits in DIGITS:
         rounding = Rounding() if digits is None else Rounding(2.0 ** (largest - digits))
-        counted = collect_frame(cells.count(rounding))
-        groups, group = number_distinct_rows(select_keys(counted, cells.keys))
+        counted = collect_frame(source.count(rounding))
+        groups, group = number_distinct_rows(select_keys(counted, source.keys))
         rows = counted.with_columns(group.alias(GROUP))
         last = np.full(groups.height, rounding.resolution)
-        too_large = _envelopes(rows, cells, last) > limit
+        too_large = _envelopes(rows, source, last) > limit
         if not too_large.any():
             break
 
-    has_both = ~np.isnan(_envelopes(rows, cells, last))
+    has_both = ~np.isnan(_envelopes(rows, source, last))
     # A single large score must not limit the resolution of all others in the last pass.
     finest = min(largest, FINEST_EXPONENT) if digits is None else largest - digits
     low = np.full(groups.height, finest)
     high = np.where(has_both & ~too_large, largest + 1, low)
     while (low < high).any():
         middle = (low + high + 1) // 2
-        fits = _envelopes(rows, cells, 2.0**middle) <= limit
+        fits = _envelopes(rows, source, 2.0**middle) <= limit
         low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
     resolution = 2.0**low
     if digits is None:
-        resolution[~(_envelopes(rows, cells, resolution) <= limit)] = 0.0
+        resolution[~(_envelopes(rows, source, resolution) <= limit)] = 0.0
     widths = [pl.Series(resolution).gather(group)]
     widths += [counted[WIDTH]] if WIDTH in counted.columns else []
     with_width = counted.lazy().with_columns(pl.max_horizontal(*widths).alias(WIDTH))
-    return collect_frame(cells.finish(cells.widen(with_width)))
+    return collect_frame(source.finish(source.widen(with_width)))
 
 
 def _envelopes(
-    rows: pl.DataFrame, cells: Cells, resolution: NDArray[np.float64]
+    rows: pl.DataFrame, source: CompressInput, resolution: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the envelope of the AUC of each group; NaN for groups with only one class.
 
@@ -78,7 +78,7 @@ def _envelopes(
     step = pl.lit(pl.Series(resolution)).gather(pl.col(GROUP))
     pos, neg = pl.col("pos"), pl.col("neg")
     envelopes = []
-    for name in cells.scores:
+    for name in source.scores:
         edge = round_down(pl.col(name).cast(pl.Float64), step, relative=False, when=pl.when)
         by_group = (
             rows.filter(pl.col(name).is_not_null() & pl.col(LABEL).is_not_null())

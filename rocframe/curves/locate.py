@@ -53,8 +53,8 @@ class PointsAtValues:
     """Points of curves: arrays with one row per curve and one column per value.
 
     `exists` is True if the curve has a point at the value. `pos` and `neg` are the sizes of the
-    classes. `first_tp` and `first_fp` are the counts in the second row of a curve, at its highest
-    score.
+    classes. `top_score_tp` and `top_score_fp` are the counts in the second row of a curve, at its
+    highest score.
     """
 
     tp: NDArray[np.float64]
@@ -63,8 +63,8 @@ class PointsAtValues:
     exists: NDArray[np.bool_]
     pos: NDArray[np.float64]
     neg: NDArray[np.float64]
-    first_tp: NDArray[np.float64]
-    first_fp: NDArray[np.float64]
+    top_score_tp: NDArray[np.float64]
+    top_score_fp: NDArray[np.float64]
 
     def evaluate(self, metric: Rate) -> NDArray[np.float64]:
         """Return a metric at each point; NaN if it is undefined.
@@ -76,7 +76,7 @@ class PointsAtValues:
         tp, fp = self.tp, self.fp
         if metric.needs_alerts:
             none = tp + fp == 0
-            tp, fp = np.where(none, self.first_tp, tp), np.where(none, self.first_fp, fp)
+            tp, fp = np.where(none, self.top_score_tp, tp), np.where(none, self.top_score_fp, fp)
         values = metric.evaluate(confusion_counts(self.threshold, tp, fp, self.pos, self.neg))
         return np.where(self.exists, values, np.nan)
 
@@ -529,8 +529,8 @@ class CurveAxis:
             exists=exists,
             pos=self.pos[curve][:, None],
             neg=self.neg[curve][:, None],
-            first_tp=columns.at("tp", second).astype(np.float64),
-            first_fp=columns.at("fp", second).astype(np.float64),
+            top_score_tp=columns.at("tp", second).astype(np.float64),
+            top_score_fp=columns.at("fp", second).astype(np.float64),
         )
 
     def _clip_to_curve_range(

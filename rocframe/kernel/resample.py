@@ -144,33 +144,33 @@ class RowSampler:
     """Draws rows of a class with replacement.
 
     `rows` is the number of rows of each kind, and `total` the number of all rows. Single rows are
-    drawn if `chances` is None. `kind` is then the kind of each row; it is None if all rows have
-    different kinds. Otherwise `chances` are the probabilities of the kinds in multinomial draws.
+    drawn if `probabilities` is None. `kind` is then the kind of each row; it is None if all rows
+    have different kinds. Otherwise `probabilities` are those of the kinds in multinomial draws.
     """
 
     rows: NDArray[np.int64]
     total: int
     kind: NDArray[np.int64] | None
-    chances: NDArray[np.float64] | None
+    probabilities: NDArray[np.float64] | None
 
     @classmethod
     def from_counts(cls, rows: NDArray[np.int64]) -> RowSampler:
         """Return a sampler that draws single rows or multinomial numbers, whichever is faster."""
         total, kinds = int(rows.sum()), len(rows)
         if total > MULTINOMIAL_RATIO * kinds:
-            return cls(rows=rows, total=total, kind=None, chances=rows / total)
+            return cls(rows=rows, total=total, kind=None, probabilities=rows / total)
         kind = None if total == kinds else np.repeat(np.arange(kinds), rows)
-        return cls(rows=rows, total=total, kind=kind, chances=None)
+        return cls(rows=rows, total=total, kind=kind, probabilities=None)
 
     @property
     def size(self) -> int:
         """The number of random values that one replicate needs."""
-        return len(self.rows) if self.chances is not None else self.total
+        return len(self.rows) if self.probabilities is not None else self.total
 
     def draw(self, stream: np.random.Generator, sizes: NDArray[np.int64]) -> RowCounts:
         """Draw `sizes[i]` rows for each replicate i; return the number of rows of each kind."""
-        if self.chances is not None:
-            return stream.multinomial(sizes, self.chances)
+        if self.probabilities is not None:
+            return stream.multinomial(sizes, self.probabilities)
         kinds, length = len(self.rows), int(sizes.sum())
         if length <= 2 * BLOCK_ROWS:
             return self._draw_rows(stream, length, sizes).reshape(-1, kinds)
@@ -212,7 +212,7 @@ class GroupSampler:
         return cls(population=population, pos=pos, neg=neg)
 
     @property
-    def batch(self) -> int:
+    def batch_size(self) -> int:
         """The number of replicates in a batch, which needs at most about `BLOCK_ROWS` numbers."""
         population = self.population
         size = max(self.pos.size + self.neg.size, len(population.codes))
@@ -404,14 +404,14 @@ def _resample_chunk(
     tasks = [
         (sampler, *batch)
         for sampler in samplers
-        for batch in enumerate(batch_sizes(draws.n_draws, sampler.batch))
+        for batch in enumerate(batch_sizes(draws.n_draws, sampler.batch_size))
     ]
     values = run_parallel(
         lambda task: _resample_batch(statistics, draws, *task), tasks, arrays_only=arrays_only
     )
     results = iter(values)
     for sampler in samplers:
-        parts = [next(results) for _ in batch_sizes(draws.n_draws, sampler.batch)]
+        parts = [next(results) for _ in batch_sizes(draws.n_draws, sampler.batch_size)]
         yield GroupReplicates(
             population=sampler.population,
             values=[np.concatenate([part[0][i] for part in parts]) for i in range(len(statistics))],
