@@ -252,7 +252,7 @@ def draw_classes(
     if clusters:
         # A draw is valid if it has rows of both classes. The probability of a valid draw is lowest
         # if only one cluster has positives, only one other cluster has negatives, and there are
-        # many clusters. Its limit is then 1 - 2/e + 1/e² = 0.39.
+        # many clusters. Its limit is then 1 - 2/e + 1/e² = 0.40.
         sampler = RowSampler.from_counts(np.ones(np.concatenate(clusters).max() + 1, np.int64))
         times, n_redrawn = draw_together(stream, size, sampler, clusters)
         members = zip(clusters, sides, strict=True)
