@@ -298,11 +298,7 @@ def operating_points(
     )
     if between_rows:
         return _interpolated_points(axis, keys, group, row, exists)
-    index = pl.Series(row.astype(np.uint32)).set(pl.Series(~exists), None)
-    return keys.with_columns(
-        curves.table.get_column(curves.layout.private(name)).gather(index).alias(name)
-        for name in curves.layout.row
-    )
+    return keys.with_columns(*curves.take(np.where(exists, row, -1)))
 
 
 def _interpolated_points(

@@ -169,8 +169,8 @@ def simplify(
                 tp=complete.columns["tp"],
                 fp=complete.columns["fp"],
                 starts=complete.starts,
-                pos=complete.total("tp", "fn"),
-                neg=complete.total("fp", "tn"),
+                pos=complete.pos,
+                neg=complete.neg,
                 required=_mark_keep(complete, thresholds, points),
                 prevalence=complete.prevalence,
             )

@@ -147,6 +147,16 @@ class Curves:
         """The last row of each group."""
         return self.starts[1:] - 1
 
+    @property
+    def pos(self) -> NDArray[Any]:
+        """The number of positives of each curve, or the sum of their weights."""
+        return self.total("tp", "fn")
+
+    @property
+    def neg(self) -> NDArray[Any]:
+        """The number of negatives of each curve, or the sum of their weights."""
+        return self.total("fp", "tn")
+
     def total(self, *names: str) -> NDArray[Any]:
         """Return the sum of two counts in the first row of each group, such as tp + fn."""
         first, second = (self.columns.at(name, self.firsts) for name in names)
@@ -161,8 +171,19 @@ class Curves:
         has the same counts.
         """
         last = self.columns.at("tn", self.lasts)
-        result: NDArray[np.bool_] = last > TOTAL_ROUNDING * self.total("fp", "tn")
+        result: NDArray[np.bool_] = last > TOTAL_ROUNDING * self.neg
         return result
+
+    def take(self, rows: NDArray[np.int64], names: Iterable[str] | None = None) -> pl.DataFrame:
+        """Return rows of the table with their public names; the row -1 has only nulls.
+
+        `names` are the columns, by default all columns right of the group columns.
+        """
+        position = pl.Series("", rows).replace(-1, None).cast(pl.get_index_type())
+        return self.table.select(
+            pl.col(self.layout.private(name)).gather(position).alias(name)
+            for name in (self.layout.row if names is None else names)
+        )
 
     def name_group(self, group: int) -> str:
         """Return the text for a group in errors: `group fold=1`, or `the curve` without groups."""

@@ -23,7 +23,6 @@ from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
 from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.options import check_group_column, check_supported, parse_grid, public
-from rocframe.rates import TOTALS
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.schemas.decisions import COST_CURVE, COST_CURVE_ACROSS
 
@@ -312,7 +311,7 @@ class Envelopes(NamedTuple):
 def lower_envelopes(curves: Curves, grid: int | str | list[float]) -> Envelopes:
     """Return the lower envelope of each curve at the values of the grid."""
     check_ends(curves, "its lowest expected cost is unknown", COMPLETE_CURVES)
-    pos, neg = (curves.total(*names) for names in TOTALS[:2])
+    pos, neg = curves.pos, curves.neg
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     lines = EnvelopeLines.find(tp, fp, curves.starts, pos, neg)
     if isinstance(grid, str):
@@ -362,7 +361,7 @@ def _cost_values(
 
     All columns except the probability cost are NaN if the curve lacks a class.
     """
-    pos, neg = (curves.total(*names)[curve] for names in TOTALS[:2])
+    pos, neg = curves.pos[curve], curves.neg[curve]
     with np.errstate(divide="ignore", invalid="ignore"):
         fpr = curves.columns["fp"][row] / neg
         fnr = np.maximum(pos - curves.columns["tp"][row], 0) / pos

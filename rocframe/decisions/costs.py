@@ -94,7 +94,7 @@ def lowest_cost(curves: Curves, settings: Settings) -> LowestCost:
     )
     rule, errors = cost_rule(settings), ErrorCosts.parse(settings.costs or {})
     rows = CurveRows.from_curves(curves)
-    pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
+    pos, neg = curves.pos, curves.neg
     row, n_optima = best_rows(rows, rule, len(pos))
     has_both = (pos > 0) & (neg > 0)
     row, n_optima = np.where(has_both, row, -1), np.where(has_both, n_optima, 0)
@@ -117,7 +117,7 @@ def equal_cost_steps(
 
     x and y are the axes of `kind`. Both changes are at least 0, and one of them may be 0.
     """
-    pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
+    pos, neg = curves.pos, curves.neg
     if curves.prevalence is None:
         share = np.divide(pos, pos + neg, out=np.zeros(len(pos)), where=pos + neg > 0)
     else:

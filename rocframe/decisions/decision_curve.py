@@ -12,7 +12,6 @@ from rocframe.errors import OptionValueError, ScoreError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.options import parse_fraction, parse_numbers, public
-from rocframe.rates import TOTALS
 from rocframe.schemas.decisions import DECISION_CURVE
 
 if TYPE_CHECKING:
@@ -186,7 +185,7 @@ def net_benefit_table(
     prevalence = curves.prevalence if prevalence is None else prevalence
     n_curves, n_points = len(curves.firsts), len(thresholds)
     row = rows_at(point_axis(curves, "threshold"), thresholds)[0]
-    pos, neg = (curves.total(*names)[:, None] for names in TOTALS[:2])
+    pos, neg = curves.pos[:, None], curves.neg[:, None]
     p = np.array(thresholds)[None, :]
     tp, fp = (curves.columns.at(name, row) for name in ("tp", "fp"))
     share, pos_total, neg_total = class_totals(pos, neg, prevalence)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from rocframe.curves.convex_hull import common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
@@ -28,10 +27,10 @@ from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
 from rocframe.kernel.groups import groups_of_rows, is_run_start
 from rocframe.options import check_group_column, public
-from rocframe.rates import TOTALS
 from rocframe.schemas.decisions import HULL_COLUMNS
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.curves.table import Curves
@@ -205,13 +204,8 @@ def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.Da
     columns = optimal_ranges(curves, hulls)
     note = hulls.note[hulls.group].tolist()
     last = [] if across is None else [take_rows(curves.keys, hulls.curve).get_column(across)]
-    position = pl.Series(hulls.row).cast(pl.get_index_type())
-    layout = curves.layout
     return take_rows(hulls.keys, hulls.group).with_columns(
-        *(
-            curves.table.get_column(layout.private(name)).gather(position).alias(name)
-            for name in layout.row
-        ),
+        *curves.take(hulls.row),
         *(
             build_column(name, note if name == "note" else columns[name], dtype, len(hulls.row))
             for name, dtype in HULL_COLUMNS.items()
@@ -226,7 +220,7 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
     keys, group = curves.keys, np.arange(len(curves.firsts))
     if across is not None:
         keys, group = number_keys(curves.keys, by)
-    pos, neg = curves.total(*TOTALS[0]), curves.total(*TOTALS[1])
+    pos, neg = curves.pos, curves.neg
     n_groups = keys.height
     # A curve that lacks a class is used only if all curves of its group lack a class.
     has_both = (pos > 0) & (neg > 0)
@@ -325,7 +319,7 @@ def _edge_slopes(
     if not len(row):
         return np.zeros(0)
     tp, fp = (curves.columns[name][row] for name in ("tp", "fp"))
-    pos, neg = (curves.total(*names)[curve] for names in TOTALS[:2])
+    pos, neg = curves.pos[curve], curves.neg[curve]
     is_edge = np.diff(group) == 0
     if any((np.diff(total)[is_edge] != 0).any() for total in (pos, neg)):
         tp, fp = _rates(tp, pos), _rates(fp, neg)

@@ -14,7 +14,7 @@ from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.kinds import PREVALENCE, kind_of
 from rocframe.options import public
-from rocframe.rates import TOTALS, Settings
+from rocframe.rates import Settings
 from rocframe.schemas.columns import CURVE_COLUMNS
 from rocframe.schemas.decisions import COST_LINE_COLUMNS, N_OPTIMA
 from rocframe.schemas.table_type import floats
@@ -195,12 +195,10 @@ def _equal_cost_table(
     """Return the line of equal cost of each curve, and the row that it touches."""
     check_ends(curves, "its lowest expected cost is unknown", COMPLETE_CURVES)
     best = lowest_cost(curves, settings)
-    position = pl.Series(best.row).replace(-1, None).cast(pl.get_index_type())
     names = [name for name in columns if name in (*CURVE_COLUMNS, PREVALENCE)]
-    rows = curves.table.select(
-        pl.col(curves.layout.private(name)).gather(position).alias(name) for name in names
+    rows = curves.take(best.row, names).with_columns(
+        kind.exprs(Settings(prevalence=curves.prevalence))
     )
-    rows = rows.with_columns(kind.exprs(Settings(prevalence=curves.prevalence)))
     x, y = (rows.get_column(name).cast(pl.Float64).to_numpy() for name in (kind.x, kind.y))
     x_step, y_step = equal_cost_steps(best, curves, kind)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -212,6 +210,6 @@ def _equal_cost_table(
         "expected_cost": best.cost,
         **{name: rows.get_column(name) for name in rows.columns},
         "n_optima": best.n_optima,
-        "note": class_notes(*(curves.total(*total) for total in TOTALS[:2])).tolist(),
+        "note": class_notes(curves.pos, curves.neg).tolist(),
     }
     return build_table(curves.keys, values, columns)

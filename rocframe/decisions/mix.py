@@ -30,7 +30,7 @@ from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import group_starts
 from rocframe.metric_options import parse_metric
 from rocframe.options import check_group_column, parse_integer, public
-from rocframe.rates import NAMES, TOTALS, Settings
+from rocframe.rates import NAMES, Settings
 from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
 from rocframe.schemas.curves import MIX
 from rocframe.schemas.decisions import mixture_columns
@@ -198,9 +198,8 @@ def mixtures(
         pos, neg = (total / hulls.n_curves for total in (hulls.n_pos, hulls.n_neg))
         # The counts of each curve are scaled to the mean class sizes; rates do not change.
         tp, fp = (
-            curves.columns[name][hulls.row]
-            * (mean[hulls.group] / curves.total(*names)[hulls.curve])
-            for name, names, mean in (("tp", TOTALS[0], pos), ("fp", TOTALS[1], neg))
+            curves.columns[name][hulls.row] * (mean[hulls.group] / total[hulls.curve])
+            for name, total, mean in (("tp", curves.pos, pos), ("fp", curves.neg, neg))
         )
     no_threshold = np.full(len(tp), np.nan)
     vertices = confusion_counts(no_threshold, tp, fp, pos[hulls.group], neg[hulls.group])

@@ -50,7 +50,6 @@ from rocframe.rates import (
     COUNT_METRICS,
     NAMES,
     RATES,
-    TOTALS,
     CountRatio,
     Rate,
     Settings,
@@ -565,16 +564,12 @@ def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
     empty = [np.zeros(0, int), np.zeros(0, int), np.zeros(0)]
     row, n_optima, value = map(np.concatenate, zip(empty, *parts, strict=True))
     keys = take_rows(curves.keys, np.repeat(np.arange(n_curves), len(rules)))
-    position = pl.Series(row).replace(-1, None).cast(pl.get_index_type())
-    n_pos, n_neg = (curves.total(*names).repeat(len(rules)) for names in TOTALS[:2])
+    n_pos, n_neg = (size.repeat(len(rules)) for size in (curves.pos, curves.neg))
     note = class_notes(n_pos, n_neg, no_solution=row < 0)
     return keys.with_columns(
         pl.Series("rule", [*options.rules] * n_curves, pl.String),
         pl.Series("value", value, nan_to_null=True),
-        *(
-            curves.table.get_column(curves.layout.private(name)).gather(position).alias(name)
-            for name in curves.layout.row
-        ),
+        *curves.take(row),
         pl.Series("n_optima", n_optima),
         pl.Series("note", note.tolist(), pl.String),
     )
@@ -587,7 +582,7 @@ def _rows_at_threshold(curves: Curves, threshold: float) -> NDArray[np.int64]:
         hint = "Use calibrated probabilities, or rule='expected_cost', which accepts all scores."
         raise OptionValueError.compose("rule", "bayes", problem, hint)
     row, exists = rows_at(point_axis(curves, "threshold"), [threshold])
-    has_rows = curves.total("tp", "fn") + curves.total("fp", "tn") > 0
+    has_rows = curves.pos + curves.neg > 0
     return np.where(exists[:, 0] & has_rows, row[:, 0], -1)
 
 

@@ -14,7 +14,6 @@ from rocframe.kernel.groups import cumulative_sums, group_starts, is_run_start
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.sort import concatenated_ranges, falling_ranks, sort_order
 from rocframe.kernel.threads import split_groups
-from rocframe.rates import TOTALS
 from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
@@ -77,9 +76,7 @@ class OtherFolds:
         group = group[order]
         n_groups = int(group.max(initial=-1)) + 1
         curve_edges = group_starts(group, n_groups)
-        pos, neg = (
-            sums_of_others(curves.total(*parts)[order], curve_edges) for parts in TOTALS[:2]
-        )
+        pos, neg = (sums_of_others(total[order], curve_edges) for total in (curves.pos, curves.neg))
         sizes = np.diff(curves.starts)[order]
         starts = np.append(0, np.cumsum(sizes))
         rows, first = concatenated_ranges(curves.starts[:-1][order], sizes), starts[:-1]

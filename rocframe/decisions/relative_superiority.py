@@ -18,7 +18,6 @@ from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.groups import group_starts, groups_of_rows
 from rocframe.options import check_group_column, parse_fraction, public, to_floats
-from rocframe.rates import TOTALS
 from rocframe.schemas.decisions import LC_INDEX_COLUMNS, SUPERIORITY_COLUMNS
 
 if TYPE_CHECKING:
@@ -332,7 +331,7 @@ def cost_ranges(curves: Curves, across: str, prevalence: float | None) -> CostRa
     others = tuple(name for name in curves.layout.by if name != across)
     hulls = common_hulls(curves, others, across)
     limits = optimal_ranges(curves, hulls)
-    pos, neg = (curves.total(*names) for names in TOTALS[:2])
+    pos, neg = curves.pos, curves.neg
     n_points = len(hulls.row)
     # Duplicates are removed, because two rows of a curve can contain the same vertex.
     pairs = np.unique(np.stack([hulls.shared_curve, hulls.shared_vertex]), axis=1)
@@ -365,7 +364,7 @@ def cost_ranges(curves: Curves, across: str, prevalence: float | None) -> CostRa
 def superiority_table(curves: Curves, across: str, prevalence: float | None) -> pl.DataFrame:
     """Return a row for each range, and one row for each curve that lacks a class."""
     ranges = cost_ranges(curves, across, prevalence)
-    pos, neg = (curves.total(*names) for names in TOTALS[:2])
+    pos, neg = curves.pos, curves.neg
     undefined = np.flatnonzero((pos == 0) | (neg == 0))
     curve = np.concatenate([ranges.curve, undefined])
     order = np.argsort(curve, kind="stable")
@@ -409,7 +408,7 @@ def largest_differences(curves: Curves, ranges: CostRanges) -> NDArray[np.float6
     result = np.where(ranges.n_best > 1, 0.0, np.nan)
     single = np.flatnonzero(ranges.n_best == 1)
     best_curves, best_index = np.unique(ranges.curve[single], return_inverse=True)
-    pos, neg = (curves.total(*names) for names in TOTALS[:2])
+    pos, neg = curves.pos, curves.neg
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     all_lines = EnvelopeLines.find(tp, fp, curves.starts, pos, neg)
     curve = groups_of_rows(curves.starts, all_lines.row)
@@ -460,7 +459,7 @@ def lc_index_table(
     weight = triangular_probability(
         relative_cost(ranges.ratio_high), low, mode, high
     ) - triangular_probability(relative_cost(ranges.ratio_low), low, mode, high)
-    pos, neg = (curves.total(*names) for names in TOTALS[:2])
+    pos, neg = curves.pos, curves.neg
     undefined = np.where((pos == 0) | (neg == 0), np.nan, 0.0)
     is_single = ranges.n_best == 1
     shares = {

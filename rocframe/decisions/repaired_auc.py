@@ -218,7 +218,7 @@ def _gain_columns(
         "auc_repaired": auc_repaired,
         "auc": auc,
         "n_concavities": n_concavities[group],
-        "note": class_notes(curves.total("tp", "fn"), curves.total("fp", "tn")).tolist(),
+        "note": class_notes(curves.pos, curves.neg).tolist(),
     }
 
 

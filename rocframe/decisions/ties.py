@@ -10,7 +10,6 @@ from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, rea
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.options import public
-from rocframe.rates import TOTALS
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.schemas.decisions import TIE_NAMES, tie_columns
 
@@ -121,10 +120,7 @@ def _tie_table(curves: Curves, columns: Schema) -> pl.DataFrame:
     pos[curves.firsts] = neg[curves.firsts] = 0  # the first row is above all scores
     rows = np.flatnonzero((pos > 0) & (neg > 0))
     group = groups_of_rows(curves.starts, rows)
-    shares = [
-        step[rows] / curves.total(*total)[group]
-        for step, total in zip((pos, neg), TOTALS[:2], strict=True)
-    ]
+    shares = [step[rows] / total[group] for step, total in ((pos, curves.pos), (neg, curves.neg))]
     values = {
         THRESHOLD: curves.columns.at(THRESHOLD, rows),
         "auc_change": shares[0] * shares[1] / 2,

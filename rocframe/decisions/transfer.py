@@ -294,7 +294,7 @@ def _apply(
     shape = n_curves, len(rules)
     threshold, value, realised, optimism = np.full((4, *shape), np.nan)
     row, note = np.full(shape, -1), np.full(shape, None, object)
-    own_note = class_notes(curves.total("tp", "fn"), curves.total("fp", "tn"))
+    own_note = class_notes(curves.pos, curves.neg)
     for i, (rule, choice) in enumerate(zip(rules, choices, strict=True)):
         exists = ~np.isnan(choice.threshold)
         given = np.where(exists, choice.threshold, np.inf)
@@ -306,15 +306,13 @@ def _apply(
         with np.errstate(invalid="ignore"):  # the difference of two infinite values
             optimism[:, i] = (value[:, i] - realised[:, i]) * (-1 if low_is_better else 1)
         note[:, i] = np.where(exists, own_note, choice.note)
-    position = pl.Series(row.ravel()).replace(-1, None).cast(pl.get_index_type())
-    names = {part: curves.layout.private(part) for part in CONFUSION}
     return {
         "rule": [*options.rules] * n_curves,
         "value_realised": realised.ravel(),
         "value_chosen": value.ravel(),
         "optimism": optimism.ravel(),
         THRESHOLD: threshold.ravel(),
-        **{part: curves.table.get_column(name).gather(position) for part, name in names.items()},
+        **curves.take(row.ravel(), CONFUSION).to_dict(),
         "note": note.ravel().tolist(),
     }
 
