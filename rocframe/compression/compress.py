@@ -46,8 +46,9 @@ def compress(
     predictions : DataFrame, LazyFrame or table of another package
         One row per prediction. If the table is from pandas, pyarrow, DuckDB, PySpark or another
         package that narwhals supports, equal rows are counted by the package of the table. Only
-        the counts are converted to polars. For these tables, all columns must be given by name.
-        Other tables that export Arrow streams are converted to a polars DataFrame.
+        the counts are converted to polars. For these tables, all columns must be given by name, and
+        a column of DuckDB or PySpark must not be named `*`. Other tables that export Arrow streams
+        are converted to a polars DataFrame.
     label : str or Expr
         Column or expression with the true class: Boolean values or the numbers 0 and 1. With
         `positive`, values of any type are allowed except List, Array, Struct and Object.
