@@ -349,6 +349,6 @@ def _row_influence(side: ClassRows, influence: NDArray[Any]) -> NDArray[np.float
 
     With weights, the influence of a row is proportional to its weight.
     """
-    steps = np.searchsorted(side.n_above, np.arange(len(side.rows)), "right")
+    steps = np.searchsorted(side.n_at_or_above, np.arange(len(side.rows)), "right")
     values: NDArray[np.float64] = influence[steps]
     return values if side.weight is None else values * side.weight

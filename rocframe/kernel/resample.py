@@ -469,12 +469,12 @@ class ClassRows:
 
     Rows with the same score, weight and cluster are one kind. For each kind, `rows` is the number
     of rows, `weight` is the weight of a row (None if rows have no weights), and `cluster` is the
-    cluster (None if there are no clusters). For each distinct score of the group, `n_above` is the
-    number of kinds with a score at or above this score.
+    cluster (None if there are no clusters). For each distinct score of the group, `n_at_or_above`
+    is the number of kinds with a score at or above this score.
     """
 
     rows: NDArray[np.int64]
-    n_above: NDArray[np.int64]
+    n_at_or_above: NDArray[np.int64]
     weight: NDArray[np.float64] | None
     cluster: NDArray[np.int64] | None
 
@@ -506,7 +506,7 @@ class StepEdges:
         scores: slice | NDArray[np.int64] = slice(None),
     ) -> StepEdges:
         """Return the edges at the scores with the positions `scores` in `codes`."""
-        pos_edges, neg_edges = (np.append(0, side.n_above[scores]) for side in (pos, neg))
+        pos_edges, neg_edges = (np.append(0, side.n_at_or_above[scores]) for side in (pos, neg))
         return cls(codes=codes[scores], pos=pos_edges, neg=neg_edges)
 
 
@@ -585,7 +585,10 @@ class GroupRows:
         """
         sides = (self.pos, self.neg)
         step = np.concatenate(
-            [np.searchsorted(side.n_above, np.arange(len(side.rows)), "right") for side in sides]
+            [
+                np.searchsorted(side.n_at_or_above, np.arange(len(side.rows)), "right")
+                for side in sides
+            ]
         )
         weights = [side.weight for side in sides if side.weight is not None]
         order = np.argsort(step, kind="stable")
@@ -629,7 +632,7 @@ def _merge_rows(
     first = order[starts]
     return ClassRows(
         rows=np.add.reduceat(count[order], starts) if len(starts) else count,
-        n_above=np.searchsorted(step[first], np.arange(steps), "right"),
+        n_at_or_above=np.searchsorted(step[first], np.arange(steps), "right"),
         weight=None if weight is None else weight[first],
         cluster=None if cluster is None else cluster[first],
     )
@@ -637,7 +640,7 @@ def _merge_rows(
 
 def _corner_steps(pos: ClassRows, neg: ClassRows) -> NDArray[np.int64]:
     """Return the positions of the scores at which the ROC curve can have a corner."""
-    has_pos, has_neg = (np.diff(side.n_above, prepend=0) > 0 for side in (pos, neg))
+    has_pos, has_neg = (np.diff(side.n_at_or_above, prepend=0) > 0 for side in (pos, neg))
     has_both = has_pos & has_neg
     is_corner = has_both.copy()
     is_corner[:-1] |= has_both[1:] | (has_pos[1:] != has_pos[:-1])

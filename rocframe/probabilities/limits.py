@@ -208,7 +208,7 @@ def _unlabeled_rows(scan: Scan, group: int) -> tuple[GroupRows, NDArray[np.float
     population = GroupRows.from_scan(scan, group).without_labels()
     rows = population.pos
     scores = population.codec.decode(population.codes)
-    step = np.searchsorted(rows.n_above, np.arange(len(rows.rows)), "right")
+    step = np.searchsorted(rows.n_at_or_above, np.arange(len(rows.rows)), "right")
     return population, scores[step]
 
 

@@ -142,6 +142,6 @@ def test_influence_values_sum_to_0(name):
     )
     total = 0.0
     for side, share in zip((population.pos, population.neg), shares, strict=True):
-        steps = np.searchsorted(side.n_above, np.arange(len(side.rows)), "right")
+        steps = np.searchsorted(side.n_at_or_above, np.arange(len(side.rows)), "right")
         total += float((side.rows * share[steps]).sum())
     assert total == pytest.approx(0, abs=1e-12)
