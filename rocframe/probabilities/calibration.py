@@ -15,7 +15,7 @@ from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.probabilities import check_probabilities
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import scale_weights
+from rocframe.kernel.groups import group_starts, scale_weights
 from rocframe.kernel.resample import RandomDraws, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.options import (
@@ -32,7 +32,7 @@ from rocframe.probabilities.bins import (
     MAX_BINS,
     probability_bins,
 )
-from rocframe.probabilities.kernel_smoothing import kernel
+from rocframe.probabilities.kernel_smoothing import automatic_bandwidth, kernel
 from rocframe.probabilities.limits import (
     EventRates,
     bin_rates,
@@ -42,6 +42,7 @@ from rocframe.probabilities.limits import (
 )
 from rocframe.probabilities.local_regression import loess
 from rocframe.probabilities.score_points import find_points
+from rocframe.probabilities.smooth_curve import even_grid
 from rocframe.schemas.calibration import calibration_columns
 
 if TYPE_CHECKING:
@@ -54,9 +55,8 @@ if TYPE_CHECKING:
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Scores
     from rocframe.kernel.resample import ReplicateScan
-    from rocframe.kernel.scan import Scannable
     from rocframe.probabilities.bins import BinMethod
-    from rocframe.probabilities.smooth_curve import SmoothCurve
+    from rocframe.probabilities.score_points import Points
 
 
 CalibrationInterval: TypeAlias = Literal["wilson", "clopper_pearson", "bootstrap"]
@@ -199,10 +199,10 @@ def calibration(
 
         A bin without rows has `n` = 0, and null scores, event rate and limits. If a group has no
         rows and `empty_bins` is False, the result has one such row for the group, with `bin` 0. A
-        kernel estimate is null at points without rows nearby. Bootstrap limits are null if all
-        resamples have the same event rate. There is one exception: quantile and uniform bins with
-        an event rate of 0 or 1, without weights and clusters, have Wilson's limits instead. Their
-        `ci_method` is `wilson`.
+        kernel estimate and its limits are null at points without rows nearby. Bootstrap limits are
+        null if all resamples have the same event rate. There is one exception: quantile and uniform
+        bins with an event rate of 0 or 1, without weights and clusters, have Wilson's limits
+        instead. Their `ci_method` is `wilson`.
 
         `note` (String) is null, or the first of these values that applies:
 
@@ -210,8 +210,9 @@ def calibration(
         - `no_positives`, `no_negatives`, `one_positive` or `one_negative`: a class of the group has
           no row or one row.
         - `zero_variance`: all resamples have the same event rate.
-        - `redrawn:12`: 12 resamples were not used. A resample without rows in the bin is omitted. A
-          resample whose rows all have the same class is drawn again.
+        - `redrawn:12`: 12 resamples were not used. A resample without rows in the bin, or near the
+          point of a kernel estimate, is omitted. A resample whose rows all have the same class is
+          drawn again.
 
         `method` (String) is the argument `method`.
 
@@ -248,7 +249,8 @@ def calibration(
     The limits of a smooth curve describe the random error of the estimate, and not its bias. The
     bias is large where the true curve bends within the span or the bandwidth. The default bandwidth
     of `"kernel"` is large if the scores are not calibrated; for a detailed curve, use a smaller
-    one. Resamples use the bandwidth of the data.
+    one. Resamples use the bandwidth of the data. With `"loess"`, the estimate of a resample is
+    constant below the lowest and above the highest score of the resample.
 
     The consistency limits of quantile and uniform bins without weights are exact: if the scores are
     calibrated, the event rate of a bin is below the lower limit with a probability of at most
@@ -517,32 +519,42 @@ def _event_rates(scan: Scan, options: CalibrationOptions) -> EventRates:
 
 def _smooth_rates(scan: Scan, options: CalibrationOptions) -> EventRates:
     """Return the event rates of a smooth estimate at the points of all groups."""
+    points = find_points(scan)
+    owner, score = even_grid(points.starts, points.score, options.grid)
+    starts = group_starts(owner, len(points.groups))
+    bandwidth = np.full(len(points.groups), options.bandwidth or np.nan)
+    if options.method == "kernel" and options.bandwidth is None:
+        bandwidth = automatic_bandwidth(points)
 
-    def estimate(scan: Scannable, bandwidth: float | None) -> SmoothCurve:
-        points = find_points(scan)
-        if options.method == "loess":
-            return loess(points, span=options.span, degree=options.degree)
-        return kernel(points, size=options.grid, bandwidth=bandwidth)
+    def estimate(
+        points: Points,
+        owner: NDArray[np.int64],
+        score: NDArray[np.float64],
+        bandwidth: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        if options.method == "kernel":
+            return kernel(points, owner, score, bandwidth)
+        return loess(points, span=options.span, degree=options.degree).at(owner, score)
 
-    curve = estimate(scan, options.bandwidth)
-    if options.method == "loess":
-        curve = curve.on_grid(options.grid)
-    group, score = curve.group, curve.score
+    rate = estimate(points, owner, score, bandwidth)
 
     def of_replicates(sample: ReplicateScan, own: slice) -> NDArray[np.float64]:
-        position = np.searchsorted(curve.groups, sample.population.group)
-        bandwidth = None if curve.bandwidth is None else float(curve.bandwidth[position])
-        replicates = estimate(sample, bandwidth)
-        size, width = len(replicates.groups), own.stop - own.start
-        return replicates.at(np.repeat(np.arange(size), width), np.tile(score[own], size)).reshape(
-            size, width
-        )
+        replicates, width = find_points(sample), own.stop - own.start
+        size = len(replicates.groups)
+        rates = estimate(
+            replicates,
+            np.repeat(np.arange(size), width),
+            np.tile(score[own], size),
+            np.full(size, bandwidth[owner[own.start]]),
+        ).reshape(size, width)
+        # A point without an event rate has no limits, even if a resample has rows nearby.
+        return np.where(np.isnan(rate[own]), np.nan, rates)
 
     return EventRates(
-        group=group,
-        index=np.arange(len(group)) - np.repeat(curve.starts[:-1], np.diff(curve.starts)),
+        group=points.groups[owner],
+        index=np.arange(len(owner)) - starts[owner],
         score=score,
-        event_rate=curve.event_rate,
+        event_rate=rate,
         bins=None,
         depends_on_labels=False,
         of_replicates=of_replicates,

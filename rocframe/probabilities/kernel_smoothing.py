@@ -17,7 +17,6 @@ from rocframe.kernel.groups import group_starts
 from rocframe.kernel.interpolate import interpolate_segments
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel
-from rocframe.probabilities.smooth_curve import SmoothCurve, even_grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,26 +101,29 @@ def _solve_error(
     return result
 
 
-def kernel(points: Points, *, size: int = 101, bandwidth: float | None = None) -> SmoothCurve:
-    """Return the Nadaraya-Watson estimate of the event rate at `size` scores of each group.
+def automatic_bandwidth(points: Points) -> NDArray[np.float64]:
+    """Return the smooth calibration error of each group, but at least `MIN_BANDWIDTH`."""
+    return np.maximum(smooth_error(points), MIN_BANDWIDTH)
 
-    The scores are evenly spaced from the lowest to the highest score of the group.
 
-    The event rate at a score t is Σ K(t, score)·label / Σ K(t, score), where each row has its row
-    weight, and K is the kernel of `smooth_error`. The bandwidth is its standard deviation σ: by
-    default the smooth calibration error, but at least `MIN_BANDWIDTH`. The event rate is NaN where
-    the density of the scores, smoothed with the same kernel, is at most `NO_DENSITY`.
+def kernel(
+    points: Points,
+    owner: NDArray[np.int64],
+    score: NDArray[np.float64],
+    bandwidth: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the Nadaraya-Watson estimates of the event rate at scores of `groups[owner]`.
+
+    `owner` is in rising order. The event rate at a score t is Σ K(t, score)·label / Σ K(t, score),
+    where each row has its row weight, and K is the kernel of `smooth_error`. Its standard deviation
+    σ is the `bandwidth` of the group. The event rate is NaN where the density of the scores,
+    smoothed with the same kernel, is at most `NO_DENSITY`.
     """
-    if bandwidth is None:
-        sigma = np.maximum(smooth_error(points), MIN_BANDWIDTH)
-    else:
-        sigma = np.full(len(points.groups), float(bandwidth))
-    owner, score = even_grid(points.starts, points.score, size)
     starts = group_starts(owner, len(points.groups))
     total = points.group_sums(points.weight)
-    n_nodes = np.full(len(sigma), MIN_NODES)
+    n_nodes = np.full(len(bandwidth), MIN_NODES)
     # A rate, unlike an integral of rates, does not average out the errors of single nodes.
-    needed = 4 * NODES_PER_BANDWIDTH / sigma
+    needed = 4 * NODES_PER_BANDWIDTH / bandwidth
     while (is_coarse := (n_nodes < needed) & (n_nodes < MAX_NODES)).any():
         n_nodes[is_coarse] *= GRID_FACTOR
     rate = np.full(len(score), np.nan)
@@ -129,7 +131,8 @@ def kernel(points: Points, *, size: int = 101, bandwidth: float | None = None) -
     def estimate(part: NDArray[np.int64]) -> None:
         density, of_pos = (
             _smooth_spectrum(
-                _spectrum(points, values, part, n_nodes[part[0]]) / total[part, None], sigma[part]
+                _spectrum(points, values, part, n_nodes[part[0]]) / total[part, None],
+                bandwidth[part],
             )
             for values in (points.weight, points.pos)
         )
@@ -143,13 +146,7 @@ def kernel(points: Points, *, size: int = 101, bandwidth: float | None = None) -
     for size_of_grid in np.unique(n_nodes).tolist():
         selected = np.flatnonzero(n_nodes == size_of_grid)
         run_parallel(estimate, _grid_parts(selected, size_of_grid))
-    return SmoothCurve(
-        groups=points.groups,
-        starts=starts,
-        score=score,
-        event_rate=rate.clip(0, 1),
-        bandwidth=sigma,
-    )
+    return rate.clip(0, 1)
 
 
 def _grid_parts(selected: NDArray[np.int64], n_nodes: int) -> list[NDArray[np.int64]]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocframe.kernel.groups import group_starts
 from rocframe.kernel.interpolate import interpolate_in_groups
 
 if TYPE_CHECKING:
@@ -20,15 +19,13 @@ class SmoothCurve:
 
     `groups` are the numbers of the groups with scores. The points of group `groups[i]` are
     `starts[i]` to `starts[i + 1] - 1`. The first and the last point are the lowest and the highest
-    score of the group. `event_rate` is NaN where a kernel estimate is undefined. `bandwidth` is the
-    bandwidth of the kernel of each group in `groups`, or None for local regression.
+    score of the group.
     """
 
     groups: NDArray[np.int64]
     starts: NDArray[np.int64]
     score: NDArray[np.float64]
     event_rate: NDArray[np.float64]
-    bandwidth: NDArray[np.float64] | None = None
 
     @property
     def group(self) -> NDArray[np.int64]:
@@ -42,21 +39,6 @@ class SmoothCurve:
         """
         first, last = self.starts[owner], self.starts[owner + 1] - 1
         return interpolate_in_groups(self.score, self.event_rate, first, last, score)
-
-    def on_grid(self, size: int) -> SmoothCurve:
-        """Return the curve at `size` evenly spaced scores of each group.
-
-        The first and the last of them are the lowest and the highest score of the group. A group
-        with one distinct score has one point.
-        """
-        owner, score = even_grid(self.starts, self.score, size)
-        return SmoothCurve(
-            groups=self.groups,
-            starts=group_starts(owner, len(self.groups)),
-            score=score,
-            event_rate=self.at(owner, score),
-            bandwidth=self.bandwidth,
-        )
 
 
 def even_grid(

@@ -467,6 +467,36 @@ def test_bootstrap_limits_of_a_smooth_curve_are_quantiles_of_curves_of_resamples
     assert table["ci_method"].unique().to_list() == ["bootstrap"]
 
 
+def test_bootstrap_limits_of_a_kernel_estimate_do_not_depend_on_the_number_of_points():
+    # The event rate has a peak at 0.27, which is narrower than the grid of 11 points.
+    rng = np.random.default_rng(0)
+    score = np.append((rng.random(500) * 0.5).round(3), [0.0, 0.9])
+    label = rng.random(502) < np.where(np.abs(score - 0.27) < 0.02, 0.9, 0.1)
+    frame = pl.DataFrame({"label": label, "score": score})
+    options = {"method": "kernel", "bandwidth": 0.01, "ci": "bootstrap", "n_boot": 50, "seed": 1}
+    few, many = (
+        rf.calibration(frame, "label", "score", grid=grid, consistency=True, **options)
+        for grid in (11, 101)
+    )
+    columns = ["score_mean", "event_rate", "lower", "upper", "consistency_lower", "note"]
+    assert_frame_equal(few.select(columns), many.select(columns)[::10], abs_tol=1e-12)
+
+
+def test_points_without_an_event_rate_have_no_limits():
+    # No row is near the points from 0.3 to 0.8. The density at 0.85 is slightly too low; resamples
+    # with several copies of the last row have a sufficient density there.
+    low = np.round(np.linspace(0.1, 0.2, 2000), 6)
+    frame = pl.DataFrame({"label": [0, 1] * 1000 + [1], "score": [*low, 0.9]})
+    options = {"method": "kernel", "bandwidth": 0.05 / 5.45, "grid": 17, "n_boot": 50, "seed": 1}
+    table = rf.calibration(
+        frame, "label", "score", ci="bootstrap", consistency=True, **options
+    ).filter(pl.col("score_mean").is_between(0.28, 0.86))
+    assert table["score_mean"].max() == pytest.approx(0.85)
+    limits = ["event_rate", "lower", "upper", "consistency_lower", "consistency_upper"]
+    assert table.select(limits).null_count().row(0) == (table.height,) * 5
+    assert table["note"].unique().to_list() == ["no_rows"]
+
+
 def test_groups_without_a_usable_row_or_class_change_no_other_group():
     good = sample(300, 27).with_columns(pl.col("label").cast(pl.Int64))
     bad = pl.DataFrame(

@@ -15,6 +15,7 @@ import rocframe as rf
 from rocframe.inputs.cases import Cases
 from rocframe.kernel.scan import Scan
 from rocframe.probabilities import kernel_smoothing, local_regression, score_points
+from rocframe.probabilities.smooth_curve import even_grid
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "loess.json").read_text(encoding="utf-8")
@@ -156,19 +157,26 @@ def test_the_smooth_error_is_0_if_the_scores_are_the_event_rates_and_1_if_all_ar
     assert kernel_smoothing.smooth_error(points_of([0], [0.0], [True])).tolist() == [1]
 
 
+def kernel_on_grid(points: score_points.Points, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the kernel estimate of each group at scores of an even grid, and its bandwidth."""
+    owner, score = even_grid(points.starts, points.score, size)
+    bandwidth = kernel_smoothing.automatic_bandwidth(points)
+    return kernel_smoothing.kernel(points, owner, score, bandwidth), bandwidth
+
+
 def test_the_kernel_estimate_is_the_weighted_mean_label():
     group, score, label = simulated(300, 5)
-    curve = kernel_smoothing.kernel(points_of(group, score, label), size=21)
-    weight = reflected_kernel(curve.score, score, float(curve.bandwidth[0]))
-    assert np.allclose(curve.event_rate, weight @ label / weight.sum(axis=1), atol=1e-4, rtol=0)
-    assert curve.score[[0, -1]].tolist() == [score.min(), score.max()]
+    rate, bandwidth = kernel_on_grid(points_of(group, score, label), 21)
+    at = np.linspace(score.min(), score.max(), 21)
+    weight = reflected_kernel(at, score, float(bandwidth[0]))
+    assert np.allclose(rate, weight @ label / weight.sum(axis=1), atol=1e-4, rtol=0)
 
 
 def test_the_kernel_estimate_is_undefined_where_there_are_no_scores():
-    curve = kernel_smoothing.kernel(
-        points_of([0] * 4, [0.1, 0.1, 0.9, 0.9], [0, 1, 1, 1]), size=5, bandwidth=0.02
-    )
-    assert curve.event_rate == pytest.approx([0.5, np.nan, np.nan, np.nan, 1], nan_ok=True)
+    points = points_of([0] * 4, [0.1, 0.1, 0.9, 0.9], [0, 1, 1, 1])
+    score = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    rate = kernel_smoothing.kernel(points, np.zeros(5, int), score, np.array([0.02]))
+    assert rate == pytest.approx([0.5, np.nan, np.nan, np.nan, 1], nan_ok=True)
 
 
 def test_a_weight_of_n_is_n_rows_and_groups_are_independent():
@@ -177,29 +185,31 @@ def test_a_weight_of_n_is_n_rows_and_groups_are_independent():
     group, times = rng.integers(0, 3, 200), rng.integers(1, 4, 200)
     weighted = points_of(group, score, label, times.astype(float))
     repeated = points_of(*(np.repeat(column, times) for column in (group, score, label)))
-    for function in (local_regression.loess, kernel_smoothing.kernel):
-        a, b = function(weighted), function(repeated)
-        assert np.allclose(a.event_rate, b.event_rate, atol=1e-9, rtol=0)
-        for g in range(3):
-            alone = function(
+    for function in (
+        lambda points: local_regression.loess(points).event_rate,
+        lambda points: kernel_on_grid(points, 101)[0],
+    ):
+        rates = function(weighted)
+        assert np.allclose(rates, function(repeated), atol=1e-9, rtol=0)
+        alone = [
+            function(
                 points_of(*(c[group == g] for c in (group, score, label, times.astype(float))))
             )
-            assert np.allclose(alone.event_rate, a.event_rate[a.group == g], atol=1e-9, rtol=0)
+            for g in range(3)
+        ]
+        assert np.allclose(rates, np.concatenate(alone), atol=1e-9, rtol=0)
 
 
-def test_a_curve_on_a_grid_starts_and_ends_at_the_lowest_and_highest_score():
-    curve = local_regression.loess(
-        points_of([0, 0, 0, 1], [0.2, 0.4, 0.6, 0.5], [0, 1, 1, 1])
-    ).on_grid(3)
-    assert curve.group.tolist() == [0, 0, 0, 1]
-    assert curve.score.tolist() == [0.2, 0.4, 0.6, 0.5]
+def test_a_grid_starts_and_ends_at_the_lowest_and_highest_score():
+    points = points_of([0, 0, 0, 1], [0.2, 0.4, 0.6, 0.5], [0, 1, 1, 1])
+    owner, score = even_grid(points.starts, points.score, 3)
+    assert owner.tolist() == [0, 0, 0, 1]
+    assert score.tolist() == [0.2, 0.4, 0.6, 0.5]
 
 
 def test_no_rows_give_empty_curves():
     points = points_of([], [], [])
-    assert (
-        len(local_regression.loess(points).score) == len(kernel_smoothing.kernel(points).score) == 0
-    )
+    assert len(local_regression.loess(points).score) == len(kernel_on_grid(points, 101)[0]) == 0
     assert len(kernel_smoothing.smooth_error(points)) == 0
 
 
