@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
+from rocframe.areas.pairs import group_sums
 from rocframe.errors import (
     OptionValueError,
     ScoreError,
@@ -31,7 +32,7 @@ from rocframe.probabilities.bins import (
     probability_bins,
 )
 from rocframe.probabilities.logistic import LogisticRows, fit_logistic, log_likelihood
-from rocframe.probabilities.losses import log_losses, log_odds
+from rocframe.probabilities.losses import EPSILON, log_losses, log_odds
 from rocframe.schemas.calibration import fit_columns
 
 if TYPE_CHECKING:
@@ -173,7 +174,9 @@ def fit_calibration(
 
     The parameters maximize the likelihood. For methods that need probabilities, scores are first
     clipped to [ε, 1 - ε] with ε = 2⁻⁵², because the logarithm of 0 is infinite. `"beta"` needs at
-    least three different scores. If a slope of `"beta"` would be negative, this slope is set to 0.
+    least three different scores. If a slope of `"beta"` would be negative, this slope is set to 0,
+    and the other two parameters are fitted again. If a threshold separates the classes, the
+    parameters are not finite, unless the labels are replaced by Platt's targets.
 
     With weights, `n_pos` and `n_neg` in Platt's targets are sums of weights, as in scikit-learn.
 
@@ -369,7 +372,7 @@ def _fit_parameters(cases: Cases, method: FitMethod, *, smooth: bool) -> FittedF
     if method == "platt":
         parameters = _platt_parameters(regression, low, high)
     elif method == "beta":
-        parameters = _beta_parameters(regression)
+        parameters = _beta_parameters(regression, low, high)
     else:
         parameters = _logit_parameters(regression, with_intercept=method == "logistic")
     # A method with one slope has NaN as its second slope.
@@ -500,12 +503,15 @@ def _logit_parameters(regression: Regression, *, with_intercept: bool) -> NDArra
     return result
 
 
-def _beta_parameters(regression: Regression) -> NDArray[np.float64]:
+def _beta_parameters(
+    regression: Regression, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return intercept, slope and complementary slope of beta calibration for each group.
 
-    The likelihood has one maximum. If a slope is negative there, the maximum for slopes of at least
-    0 has a slope that is 0, so the models with one slope are fitted. If neither of them has a
-    positive slope, both slopes of the result are -1.
+    The likelihood has at most one maximum. If a slope is negative there, or if there is no maximum,
+    the maximum for slopes of at least 0 has a slope that is 0, so the models with one slope are
+    fitted. If neither of them has a positive slope, both slopes of the result are -1. The models
+    with one slope have no maximum either if a threshold separates the classes.
     """
 
     def regressors(_: Block, scores: NDArray[np.float64]) -> Columns:
@@ -514,20 +520,43 @@ def _beta_parameters(regression: Regression) -> NDArray[np.float64]:
 
     parts = regression.parts(regressors)
     result = regression.fit(parts, 3)
-    outside = result[:, 1:].min(axis=1) < 0
-    if not outside.any():
+    reduced = result[:, 1:].min(axis=1) < 0
+    undefined = regression.has_classes & np.isnan(result[:, 0])
+    if undefined.any():
+        # The parameters of two different scores are not unique.
+        reduced |= undefined & _has_three_scores(regression.scan, low, high)
+    if not reduced.any():
         return result
-    result[outside] = [0, -1, -1]
     best = np.full(len(result), -np.inf)
     for slope in (1, 2):
-        reduced = [replace(part, columns=(part.columns[0], part.columns[slope])) for part in parts]
-        parameters = fit_logistic(reduced, 2, outside)
-        value = log_likelihood(reduced, np.nan_to_num(parameters))
-        better = outside & (parameters[:, 1] > 0) & (value > best)
+        columns = [replace(part, columns=(part.columns[0], part.columns[slope])) for part in parts]
+        parameters = fit_logistic(columns, 2, reduced)
+        value = log_likelihood(columns, np.nan_to_num(parameters))
+        result[reduced & np.isfinite(parameters[:, 0]) & np.isinf(best)] = [0, -1, -1]
+        better = reduced & (parameters[:, 1] > 0) & (value > best)
         best[better] = value[better]
         result[better] = 0
         result[better, 0], result[better, slope] = parameters[better].T
     return result
+
+
+def _has_three_scores(
+    scan: Scan, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Return whether each group has at least three different scores after clipping.
+
+    `low` and `high` are the lowest and the highest score of each group.
+    """
+    low, high = (np.clip(score, EPSILON, 1 - EPSILON) for score in (low, high))
+
+    def count_inner(block: Block) -> list[NDArray[np.int64]]:
+        scores = scan.codec.decode(block.codes)
+        is_inner = (scores > block.of_steps(low)) & (scores < block.of_steps(high))
+        return [np.add.reduceat(is_inner, block.starts[:-1], dtype=np.int64)]
+
+    (n_inner,) = group_sums(scan, scan.map(count_inner), 1)
+    has_inner: NDArray[np.bool_] = n_inner > 0
+    return has_inner
 
 
 def _fit_other_folds(

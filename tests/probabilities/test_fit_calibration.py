@@ -191,6 +191,31 @@ def test_beta_calibration_maximizes_the_likelihood_with_slopes_of_at_least_0(wei
     assert at_bound == 3
 
 
+def test_beta_calibration_has_a_fit_if_a_function_separates_the_classes_but_no_threshold_does():
+    # The first group is separated by a function of a positive and a negative slope. The second
+    # group has two different scores after clipping, so its parameters are not unique.
+    table = pl.DataFrame(
+        {
+            "group": ["a"] * 8 + ["b"] * 4,
+            "label": [0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 0],
+            "p": [0.05, 0.1, 0.4, 0.5, 0.6, 0.7, 0.92, 0.95, 0.0, 1e-20, 0.5, 0.5],
+        }
+    )
+    fit = rf.fit_calibration(table, "label", "p", by="group", method="beta")
+    y, p = (table[name].to_numpy()[:8] for name in ("label", "p"))
+    design = np.column_stack([np.ones(8), np.log(p), -np.log1p(-p)])
+
+    def loss(theta):
+        return negative_log_likelihood(design @ theta, y, np.ones(8))
+
+    oracle = minimize(loss, [0, 1, 1], bounds=[(None, None), (0, None), (0, None)])
+    found = parameters(fit)[0]
+    assert loss(found) <= oracle.fun + 1e-12
+    assert found == pytest.approx(oracle.x, abs=1e-4)
+    assert found[2] == 0
+    assert fit["note"].to_list() == [None, "no_solution"]
+
+
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_temperature_scaling_maximizes_the_likelihood(weight):
     fit = rf.fit_calibration(FIT, "label", "p", by="group", method="temperature", weight=weight)
