@@ -16,7 +16,12 @@ import polars as pl
 
 from rocframe.curves.curve import check_metric_columns, metric_expression, with_rates
 from rocframe.curves.table import SEPARATE_CURVES, name_key
-from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError
+from rocframe.errors import (
+    BrokenCurveError,
+    ColumnTypeError,
+    MissingColumnError,
+    OptionValueError,
+)
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -124,12 +129,12 @@ def curve_from_calibration(
     Raises
     ------
     RocframeError
-        If a column is missing or is not numeric, or if an option is invalid. This error is also
-        raised for invalid bins: a bin with rows has no event rate or no score, `n` is null or
-        negative, an event rate is outside [0, 1], two bins of a group have the same `score_min`, or
-        `n` is an integer column and n·event_rate is not an integer. If `n` is null because the
-        table has points of a smooth curve, pass `density`. For a LazyFrame, errors that depend on
-        its columns or values are raised by `collect`.
+        If a column is missing, is not numeric or is also a group column, or if an option is
+        invalid. This error is also raised for invalid bins: a bin with rows has no event rate or no
+        score, `n` is null or negative, an event rate is outside [0, 1], two bins of a group have
+        the same `score_min`, or `n` is an integer column and n·event_rate is not an integer. If `n`
+        is null because the table has points of a smooth curve, pass `density`. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
 
     See Also
     --------
@@ -272,8 +277,8 @@ def calibration_layout(
 ) -> CalibrationLayout:
     """Check the columns of a calibration table and return its layout.
 
-    Raise an error if a required column is missing or is not numeric, or if a group column has the
-    name of one of the `new_columns` of the result.
+    Raise an error if a required column is missing, is not numeric or is a group column, or if a
+    group column has the name of one of the `new_columns` of the result.
     """
     if by is None and "bin" not in schema:
         raise MissingColumnError.of_table("table", "bin", schema, hint=MAKE_BINS)
@@ -283,9 +288,18 @@ def calibration_layout(
     threshold, mass = ("score_min", "n") if density is None else ("score_mean", density)
     if density is not None and density not in schema:
         raise MissingColumnError.compose("density", density, schema)
+    if density in ("score_mean", "event_rate"):
+        problem = "this column is not the density of the scores"
+        hint = "Add a column with the density at each grid point, and pass its name."
+        raise OptionValueError.compose("density", density, problem, hint)
     for name in (threshold, "event_rate", mass):
         if name not in schema:
             raise MissingColumnError.of_table("table", name, schema, hint=MAKE_BINS)
+        if name in keys:
+            argument, value = ("density", density) if name == density else ("by", by)
+            problem = f"column {name!r} has a value for each bin, so it cannot be a group column"
+            hint = "By default, all columns left of 'bin' are group columns. Name them in by=."
+            raise OptionValueError.compose(argument, value, problem, hint)
         if not schema[name].is_numeric():
             hint = f"This column must be numeric. {MAKE_BINS}"
             raise ColumnTypeError.of_table("table", name, schema[name], hint)

@@ -305,5 +305,31 @@ def test_missing_columns_raise_an_error_that_says_how_to_compute_them(frame):
     assert text_of(caught) == (
         f"table: column 'n' of the table has type String.\nThis column must be numeric. {ADVICE}"
     )
+    for name in ("score_mean", "event_rate"):
+        with pytest.raises(rf.OptionValueError) as caught:
+            rf.curve_from_calibration(frame(BINS), density=name).lazy().collect()
+        assert text_of(caught) == (
+            f"density={name!r}: this column is not the density of the scores.\n"
+            "Add a column with the density at each grid point, and pass its name."
+        )
     with pytest.raises(rf.OptionValueError, match=r"^density=1: expected text"):
         rf.curve_from_calibration(frame(BINS), density=1)
+
+
+def test_a_column_with_a_value_for_each_bin_is_no_group_column(frame):
+    hint = "By default, all columns left of 'bin' are group columns. Name them in by=."
+    left = {"q": [1.0, 2.0, 1.0], "n": BINS["n"]} | BINS
+    for options, argument, name in (
+        ({"density": "q"}, "density='q'", "q"),
+        ({}, "by=None", "n"),
+        ({"by": ["event_rate"]}, "by=['event_rate']", "event_rate"),
+    ):
+        with pytest.raises(rf.OptionValueError) as caught:
+            rf.curve_from_calibration(frame(left), **options).lazy().collect()
+        assert text_of(caught) == (
+            f"{argument}: column {name!r} has a value for each bin, so it cannot be a group "
+            f"column.\n{hint}"
+        )
+    ordered = rf.curve_from_calibration(frame(left | {"q": BINS["n"]}), density="q", by=[])
+    expected = rf.curve_from_calibration(frame(BINS), density="n")
+    assert_frame_equal(ordered.lazy().collect(), expected.lazy().collect())
