@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.errors import OptionValueError
+from rocframe.errors import ColumnTypeError, OptionValueError
 from rocframe.expressions.rows import formula_expression
 from rocframe.inputs.roles import column_expression
 from rocframe.options import check_supported, parse_fraction, public
 
 if TYPE_CHECKING:
-    from rocframe.expressions.rows import Rows
+    from rocframe.expressions.rows import Rows, TypedExpr
     from rocframe.inputs.roles import Column
 
 
@@ -49,7 +49,7 @@ def at_prevalence(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     prevalence : float, str or Expr
         Prevalence of the population for which the result is calibrated, above 0 and below 1: a
-        number, or a column or expression with a value per row or group.
+        number, or a numeric column or expression with a value per row or group.
     sample_prevalence : float, str, Expr or None, default None
         Prevalence for which the scores are calibrated, above 0 and below 1: usually the share of
         positives in the training data. None: the share of positives of the group, weighted if
@@ -142,10 +142,22 @@ def at_prevalence(
 
 
 def _base_rate(argument: str, value: float | Column) -> pl.Expr:
-    """Return a prevalence as an expression; raise an error for a number outside (0, 1)."""
-    if isinstance(value, str | pl.Expr):
-        return column_expression(argument, value).cast(pl.Float64)
-    return pl.lit(parse_fraction(argument, value, example=0.1))
+    """Return a prevalence as an expression; raise an error for a number outside (0, 1).
+
+    If a column is not numeric, polars raises an error when it resolves the plan.
+    """
+    if not isinstance(value, str | pl.Expr):
+        return pl.lit(parse_fraction(argument, value, example=0.1))
+
+    def resolve(typed: list[TypedExpr]) -> pl.Expr:
+        ((expr, dtype),) = typed
+        # A column that contains only nulls may have dtype Null.
+        if not (dtype.is_numeric() or dtype == pl.Null):
+            hint = "Prevalences must be numbers. Cast the column first."
+            raise ColumnTypeError.compose(argument, expr.meta.output_name(), dtype, hint)
+        return expr.cast(pl.Float64)
+
+    return pl.pipe_with_dtype([column_expression(argument, value)], resolve)
 
 
 def _prevalence_odds(prevalence: pl.Expr) -> pl.Expr:

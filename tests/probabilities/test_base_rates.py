@@ -110,6 +110,19 @@ def test_prevalences_can_be_columns():
     assert_frame_equal(table.select(score), expected, rel_tol=1e-15)
 
 
+@pytest.mark.parametrize("argument", ["prevalence", "sample_prevalence"])
+@pytest.mark.parametrize("dtype", [pl.String, pl.Boolean, pl.Date])
+def test_prevalences_of_other_types_are_errors(argument, dtype, frame):
+    table = frame(pl.DataFrame({"p": [0.5], "share": pl.Series([None], dtype=dtype)}))
+    options = {"prevalence": 0.1, "sample_prevalence": 0.5, argument: "share"}
+    with pytest.raises(rf.ColumnTypeError) as caught:
+        table.select(pl.col("p").roc.at_prevalence(**options)).lazy().collect()
+    assert str(caught.value).split("\n\nResolved plan until failure")[0] == (
+        f"{argument}='share': the column has type {dtype}.\n"
+        "Prevalences must be numbers. Cast the column first."
+    )
+
+
 def test_several_scores_and_integers_are_converted():
     table = pl.DataFrame({"p": [0.5, 1.0], "q": pl.Series([0, 1], dtype=pl.Int8)})
     found = table.select(pl.all().roc.at_prevalence(prevalence=0.1, sample_prevalence=0.5))
