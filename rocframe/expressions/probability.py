@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from rocframe.expressions.rows import field, formula_expression, pack_rows, record
+from rocframe.expressions.rows import (
+    field,
+    formula_expression,
+    pack_rows,
+    record,
+    scale_to_exponent,
+)
 from rocframe.options import check_choice, parse_integer, public
 from rocframe.probabilities.bins import BIN_ROUNDING, MAX_BINS
 from rocframe.probabilities.losses import EPSILON
@@ -522,9 +529,12 @@ def _spiegelhalter_z(rows: Rows) -> pl.Expr:
     score = _probability(rows)
     slope = 1 - 2 * score
     variance = slope**2 * score * (1 - score)
+    scaled = rows
     if rows.weight is not None:
-        variance = rows.weight * variance
-    z = _total(rows, (_outcome(rows) - score) * slope) / _total(rows, variance).sqrt()
+        # The squares of very small weights would be 0.
+        scaled = replace(rows, weight=scale_to_exponent(rows.weight, rows.used, 0))
+        variance = scaled.weight * variance
+    z = _total(scaled, (_outcome(rows) - score) * slope) / _total(scaled, variance).sqrt()
     return pl.when(_are_probabilities(rows)).then(z.fill_nan(None))
 
 

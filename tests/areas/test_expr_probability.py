@@ -176,6 +176,22 @@ def test_measures_of_calibration_are_null_if_undefined():
         assert list(found.row(0)) == values
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e-160, 1e100])
+def test_spiegelhalter_z_does_not_depend_on_the_unit_of_the_weights(unit):
+    table = pl.DataFrame(
+        {
+            "label": [1, 0, 1, 0, None],
+            "score": [0.9, 0.4, 0.3, 0.2, 0.5],
+            "w": [0.5, 2.0, 1.0, 3.0, 1e30],
+            "n": [1, 2, 3, 1, 1],
+        }
+    )
+    for mass in ({"weight": "w"}, {"weight": "w", "count": "n"}):
+        z = SCORE.spiegelhalter_z("label", **mass)
+        found = table.with_columns(pl.col("w") * unit).select(z)
+        assert_frame_equal(found, table.select(z), rel_tol=1e-12, abs_tol=0)
+
+
 def test_bins_of_ece_are_checked():
     with pytest.raises(rf.OptionValueError, match="bins=0: expected an integer from 1"):
         SCORE.ece("label", bins=0)
