@@ -23,6 +23,7 @@ from rocframe.frames import (
     private_names,
     select_keys,
 )
+from rocframe.inputs.cases import scores_as_floats
 from rocframe.inputs.probabilities import check_range
 from rocframe.inputs.roles import TYPE_CHECKS, parse_scores, resolve_column
 from rocframe.kernel.interpolate import interpolate_in_groups
@@ -82,9 +83,10 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     ------
     RocframeError
         If a column is missing, if `fit` is not a table of `fit_calibration` with one fit per group,
-        if the predictions already have a column with the name of a new column, or if a score is
-        outside [0, 1] and the calibration method needs probabilities. For a LazyFrame, errors that
-        depend on its columns or values are raised by `collect`.
+        if the predictions already have a column with the name of a new column, if a score is
+        outside [0, 1] and the calibration method needs probabilities, or if a score changes when it
+        becomes Float64. For a LazyFrame, errors that depend on its columns or values are raised by
+        `collect`.
 
     See Also
     --------
@@ -147,7 +149,7 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
         for source, result, model in zip(scores, results, models or [None], strict=True):
             score_name, expr, dtype = resolve_column(plan, schema, "score", source)
             TYPE_CHECKS["score"](score_name, dtype)
-            columns.append(expr.cast(pl.Float64).alias(names[result]))
+            columns.append(expr.alias(names[result]))
             selected = np.ones(fit.height, bool)
             if model is not None:
                 selected = (
@@ -279,7 +281,8 @@ class ScoreFunctions:
     def apply(self, values: pl.Series) -> pl.Series:
         """Return the probabilities of scores; `values` has pairs of a score and a group number."""
         scores, groups = values.struct.unnest().get_columns()
-        score = scores.fill_null(np.nan).to_numpy()
+        floats = scores_as_floats(scores, self.score_name).cast(pl.Float64)
+        score = floats.fill_null(np.nan).to_numpy()
         group = groups.to_numpy()
         for method in PROBABILITY_METHODS:
             if (self.method == method).any():

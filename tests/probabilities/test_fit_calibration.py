@@ -678,6 +678,16 @@ ERRORS = {
             "any real score."
         ),
     ),
+    "large integer": (
+        lambda: rf.apply_calibration(
+            pl.DataFrame({"p": [2, None, 2**53 + 1]}), "p", rf.fit_calibration(FIT, "label", "p")
+        ),
+        (
+            "score='p': Int64 value 9007199254740993 changes when it becomes Float64, so two "
+            "scores might become equal.\n"
+            "Scale or rank the scores first, for example with pl.col('p').rank('dense')."
+        ),
+    ),
 }
 
 
