@@ -113,24 +113,25 @@ def parse_number(
     *,
     low: float = -inf,
     high: float = inf,
-    closed: Literal["none", "left", "both"] = "none",
+    closed: Literal["none", "left", "right"] = "none",
     example: object = None,
     hint: str = "",
 ) -> float:
     """Return a finite number between `low` and `high`.
 
-    `closed` states which of the two limits are allowed values: none, only `low` ("left"), or both.
+    `closed` states which of the two limits is an allowed value: none, `low` ("left") or `high`
+    ("right").
     If `hint` is empty, the error suggests the value `example`.
     """
     number = to_float(value)
-    above = number is not None and (number >= low if closed != "none" else number > low)
-    below = number is not None and (number <= high if closed == "both" else number < high)
+    above = number is not None and (number >= low if closed == "left" else number > low)
+    below = number is not None and (number <= high if closed == "right" else number < high)
     if number is None or not (above and below and isfinite(number)):
         limits = []
         if low > -inf:
-            limits.append(f"{'above' if closed == 'none' else 'of at least'} {low:g}")
+            limits.append(f"{'of at least' if closed == 'left' else 'above'} {low:g}")
         if high < inf:
-            limits.append(f"{'of at most' if closed == 'both' else 'below'} {high:g}")
+            limits.append(f"{'of at most' if closed == 'right' else 'below'} {high:g}")
         finite = "" if -inf < low and high < inf else "finite "
         problem = " ".join([f"expected a {finite}number", " and ".join(limits)]).rstrip()
         raise OptionValueError.compose(

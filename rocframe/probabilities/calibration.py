@@ -131,7 +131,7 @@ def calibration(
         Number of points of a smooth curve, evenly spaced from the lowest to the highest score of
         the group.
     span : float, default 2/3
-        For `"loess"`: the share of the rows that each local regression uses.
+        For `"loess"`: the share of the rows that each local regression uses, above 0 and at most 1.
     degree : {1, 2}, default 1
         For `"loess"`: 1 for local lines, as in R's `lowess`. 2 for local parabolas, as in R's
         `loess`, whose default span is 0.75.
@@ -406,7 +406,7 @@ def _parse_options(
         check_flag(option, options[option])
     bins = parse_integer("bins", options["bins"], high=MAX_BINS, example=10)
     grid = parse_integer("grid", options["grid"], low=2, high=MAX_BINS, example=101)
-    span = parse_number("span", options["span"], low=0, high=1, example=0.75)
+    span = parse_number("span", options["span"], low=0, high=1, closed="right", example=0.75)
     degree = parse_integer("degree", options["degree"], low=1, high=2, example=2)
     bandwidth = options["bandwidth"]
     if bandwidth is not None:

@@ -314,7 +314,11 @@ def test_invalid_options_name_the_argument_and_the_reason():
     )
     assert error(grid=5).startswith("grid=5: method='quantile' does not support this option.")
     assert error(method="kernel", span=0.5).startswith("span=0.5: method='kernel' does not")
-    assert error(method="loess", span=1.5).startswith("span=1.5: expected a number above 0")
+    for span in (0, 1.5):
+        assert error(method="loess", span=span) == (
+            f"span={span}: expected a number above 0 and of at most 1.\n"
+            "Use, for example, span=0.75."
+        )
     assert error(method="loess", degree=3).startswith("degree=3: expected")
     assert error(method="kernel", degree=2).startswith("degree=2: method='kernel' does not")
     assert error(method="kernel", bandwidth=0).startswith("bandwidth=0: expected a number above 0")
