@@ -31,7 +31,13 @@ from rocframe.options import (
 from rocframe.probabilities.bins import (
     probability_bins,
 )
-from rocframe.probabilities.logistic import LogisticRows, fit_logistic, log_likelihood
+from rocframe.probabilities.logistic import (
+    LogisticRows,
+    fit_logistic,
+    has_classes,
+    log_likelihood,
+    ones,
+)
 from rocframe.probabilities.losses import EPSILON, log_losses, log_odds
 from rocframe.schemas.calibration import fit_columns
 
@@ -428,12 +434,6 @@ class Regression:
     scan: Scan
     targets: tuple[NDArray[np.float64], NDArray[np.float64]] | None
 
-    @property
-    def has_classes(self) -> NDArray[np.bool_]:
-        """Whether each group has rows of both classes."""
-        result: NDArray[np.bool_] = (self.scan.totals.pos > 0) & (self.scan.totals.neg > 0)
-        return result
-
     def parts(
         self, regressors: Callable[[Block, NDArray[np.float64]], Columns]
     ) -> list[LogisticRows]:
@@ -460,12 +460,7 @@ class Regression:
 
     def fit(self, parts: Sequence[LogisticRows], n_columns: int) -> NDArray[np.float64]:
         """Return the parameters of each group; NaN if there is no unique finite solution."""
-        return fit_logistic(parts, n_columns, self.has_classes)
-
-
-def _ones(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the regressor of the intercept, without a copy for each score."""
-    return np.broadcast_to(1.0, scores.shape)
+        return fit_logistic(parts, n_columns, has_classes(self.scan))
 
 
 def _platt_parameters(
@@ -477,7 +472,7 @@ def _platt_parameters(
     half = np.where(half > 0, half, 1.0)
 
     def regressors(block: Block, scores: NDArray[np.float64]) -> Columns:
-        return _ones(scores), (scores - block.of_steps(center)) / block.of_steps(half)
+        return ones(scores), (scores - block.of_steps(center)) / block.of_steps(half)
 
     result = np.full((len(center), 3), np.nan)
     intercept, slope = regression.fit(regression.parts(regressors), 2).T
@@ -492,9 +487,9 @@ def _logit_parameters(regression: Regression, *, with_intercept: bool) -> NDArra
 
     Without an intercept, the intercept is 0.
     """
-    result = np.full((len(regression.has_classes), 3), np.nan)
+    result = np.full((len(regression.scan.totals.pos), 3), np.nan)
     if with_intercept:
-        parts = regression.parts(lambda _, scores: (_ones(scores), log_odds(scores)))
+        parts = regression.parts(lambda _, scores: (ones(scores), log_odds(scores)))
         result[:, :2] = regression.fit(parts, 2)
     else:
         parts = regression.parts(lambda _, scores: (log_odds(scores),))
@@ -516,12 +511,12 @@ def _beta_parameters(
 
     def regressors(_: Block, scores: NDArray[np.float64]) -> Columns:
         of_positive, of_negative = log_losses(scores)
-        return _ones(scores), -of_positive, of_negative
+        return ones(scores), -of_positive, of_negative
 
     parts = regression.parts(regressors)
     result = regression.fit(parts, 3)
     reduced = result[:, 1:].min(axis=1) < 0
-    undefined = regression.has_classes & np.isnan(result[:, 0])
+    undefined = has_classes(regression.scan) & np.isnan(result[:, 0])
     if undefined.any():
         # The parameters of two different scores are not unique.
         reduced |= undefined & _has_three_scores(regression.scan, low, high)

@@ -10,23 +10,21 @@ models", Statistics in Medicine 10(8), 1213-1226. doi:10.1002/sim.4780100805
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rocframe.areas.pairs import group_sums
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.probabilities.losses import log_odds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.kernel.codec import Codec
-    from rocframe.kernel.scan import Block, BlockRange, GroupTotals, Result, Scannable
+    from rocframe.kernel.scan import Block, Scannable
 
 
 MAX_STEPS = 50  # without a finite maximum, the parameters still change after this many Newton steps
@@ -147,11 +145,16 @@ def fit_logistic(
     # The product of a parameter and the largest regressor is its largest term of a linear
     # predictor, whatever the unit of the regressor.
     largest = np.zeros(parameters.shape)
-    for part, values in zip(parts, run_parallel(_largest_values, parts), strict=True):
+    # A row on the wrong side lowers the log likelihood by at least log(2) times its weight. If the
+    # log likelihood is higher, a linear function of the regressors separates the classes.
+    smallest_weight = np.full(len(selected), np.inf)
+    for part, (values, weights) in zip(parts, run_parallel(_part_extremes, parts), strict=True):
         largest[part.groups] = np.maximum(largest[part.groups], values)
+        smallest_weight[part.groups] = np.minimum(smallest_weight[part.groups], weights)
 
     likelihood = _likelihood(parts, parameters, n_columns)
     for _ in range(MAX_STEPS):
+        active &= likelihood.value <= -np.log(2) * smallest_weight
         steps = np.zeros(parameters.shape)
         steps[active] = _newton_steps(likelihood.gradient[active], likelihood.information[active])
         active &= ~np.isnan(steps).any(axis=1)
@@ -176,10 +179,23 @@ def log_likelihood(
     return _likelihood(parts, parameters, parameters.shape[1]).value
 
 
-def _largest_values(part: LogisticRows) -> NDArray[np.float64]:
-    """Return the largest absolute value of each regressor (columns) in each group (rows)."""
+def _part_extremes(part: LogisticRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the largest absolute value of each regressor, and the smallest weight above 0.
+
+    The first array has one row for each group of the part, and one column for each regressor. The
+    second array has the smallest weight of each group; with an offset, it is 0.
+    """
     starts = part.starts[:-1]
-    return np.stack([np.maximum.reduceat(abs(column), starts) for column in part.columns], axis=1)
+    largest = [np.maximum.reduceat(abs(column), starts) for column in part.columns]
+    smallest = np.zeros(len(starts))
+    if part.offset is None:
+        smallest = np.minimum(
+            *(
+                np.minimum.reduceat(np.where(weight > 0, weight, np.inf), starts)
+                for weight in (part.pos, part.neg)
+            )
+        )
+    return np.stack(largest, axis=1), smallest
 
 
 def _select_groups(parts: Sequence[LogisticRows], active: NDArray[np.bool_]) -> list[LogisticRows]:
@@ -291,139 +307,52 @@ class Recalibration(NamedTuple):
 def logistic_recalibration(scan: Scannable) -> Recalibration:
     """Return the parameters a and b of logit(P) = a + b·logit(score), where P = P(positive).
 
-    Both parameters are 0 and 1 for calibrated scores. They are NaN if a class is absent, a row is
-    unscored, all scores are equal, or a threshold separates the classes. Rows with a score of 0 or
-    1 are left out, because their logits are infinite. All scores must be in [0, 1].
+    For calibrated scores, a is 0 and b is 1. The parameters are NaN if a class is absent, all
+    scores are equal, or a threshold separates the classes. Rows with a score of 0 or 1 are left
+    out, because their logits are infinite. All scores must be in [0, 1].
     """
-    finite = FiniteLogits.of_scan(scan)
-
-    def rows(block: Block) -> LogisticRows:
-        scores = log_odds(scan.codec.decode(block.codes))
-        return _block_rows(block, (np.broadcast_to(1.0, len(scores)), scores), None)
-
-    selected = _complete_groups(scan) & _overlapping_groups(finite)
-    intercept, slope = fit_logistic(finite.map(rows), 2, selected).T
+    intercept, slope = fit_logistic(_finite_logits(scan, slope=True), 2, has_classes(scan)).T
     return Recalibration(intercept, slope)
-
-
-class FiniteLogits(NamedTuple):
-    """A scan without the rows whose scores are 0 or 1; the distinct scores remain, without rows.
-
-    `n_pos` and `n_neg` are the sums of the row weights of the remaining rows of each group.
-    `top_pos` and `top_neg` are these sums for the rows with the score 1.
-    """
-
-    scan: Scannable
-    n_pos: NDArray[Any]
-    n_neg: NDArray[Any]
-    top_pos: NDArray[Any]
-    top_neg: NDArray[Any]
-
-    @classmethod
-    def of_scan(cls, scan: Scannable) -> FiniteLogits:
-        """Leave out the rows with the scores 0 and 1."""
-
-        def ends(block: Block) -> list[NDArray[Any]]:
-            highest, lowest = block.starts[:-1], block.starts[1:] - 1
-            is_one = scan.codec.decode(block.codes[highest]) == 1
-            is_zero = scan.codec.decode(block.codes[lowest]) == 0
-            sides = (block.pos, block.neg)
-            return [side[highest] * is_one for side in sides] + [
-                side[lowest] * is_zero for side in sides
-            ]
-
-        totals = scan.totals
-        top_pos, top_neg, low_pos, low_neg = group_sums(scan, scan.map(ends), 4, totals.pos.dtype)
-        return cls(
-            scan, totals.pos - top_pos - low_pos, totals.neg - top_neg - low_neg, top_pos, top_neg
-        )
-
-    @property
-    def ranges(self) -> Sequence[BlockRange]:
-        """The groups of each block."""
-        return self.scan.ranges
-
-    @property
-    def totals(self) -> GroupTotals:
-        """The totals of each group, which include the rows that are left out."""
-        return self.scan.totals
-
-    @property
-    def codec(self) -> Codec:
-        """The codec of the scores."""
-        return self.scan.codec
-
-    def map(self, function: Callable[[Block], Result], /) -> list[Result]:
-        """Call `function` on every block without the rows that are left out."""
-        return self.scan.map(lambda block: function(self._remaining(block)))
-
-    def _remaining(self, block: Block) -> Block:
-        lowest = block.starts[1:] - 1
-        is_zero = np.zeros(len(block.codes), bool)
-        is_zero[lowest] = self.scan.codec.decode(block.codes[lowest]) == 0
-        if not (self.top_pos.any() or self.top_neg.any() or is_zero.any()):
-            return block
-        top_pos, top_neg = block.of_steps(self.top_pos), block.of_steps(self.top_neg)
-        # Above the score 1, no rows are counted, so the differences are negative there.
-        tp0, fp0 = np.maximum(block.tp0 - top_pos, 0), np.maximum(block.fp0 - top_neg, 0)
-        tp = np.where(is_zero, tp0, np.maximum(block.tp - top_pos, tp0))
-        fp = np.where(is_zero, fp0, np.maximum(block.fp - top_neg, fp0))
-        return replace(block, tp0=tp0, fp0=fp0, tp=tp, fp=fp)
-
-
-def _overlapping_groups(scan: Scannable) -> NDArray[np.bool_]:
-    """Return whether no threshold separates the classes of a group.
-
-    The result is True if a positive has a higher score than a negative, and another positive has a
-    lower score than another negative. The likelihood of a logistic regression on the score has a
-    finite maximum only in this case.
-    """
-
-    def count(block: Block) -> list[NDArray[np.float64]]:
-        starts = block.starts[:-1]
-        lower_pos = (block.pos > 0) & (block.fp0 > 0)
-        lower_neg = (block.neg > 0) & (block.tp0 > 0)
-        return [np.add.reduceat(steps, starts, dtype=float) for steps in (lower_pos, lower_neg)]
-
-    lower_pos, lower_neg = group_sums(scan, scan.map(count), 2)
-    overlapping: NDArray[np.bool_] = (lower_pos > 0) & (lower_neg > 0)
-    return overlapping
 
 
 def unit_slope_intercept(scan: Scannable) -> NDArray[np.float64]:
     """Return the parameter a of logit(P) = a + logit(score), the calibration in the large.
 
     The parameter is 0 if the mean score of a group is its event rate. It is NaN if a class is
-    absent or a row is unscored. Rows with a score of 0 or 1 are left out, because their logits are
-    infinite. All scores must be in [0, 1].
+    absent. Rows with a score of 0 or 1 are left out, because their logits are infinite. All scores
+    must be in [0, 1].
     """
-    finite = FiniteLogits.of_scan(scan)
-
-    def rows(block: Block) -> LogisticRows:
-        scores = log_odds(scan.codec.decode(block.codes))
-        return _block_rows(block, (np.broadcast_to(1.0, len(scores)),), scores)
-
-    selected = _complete_groups(scan) & (finite.n_pos > 0) & (finite.n_neg > 0)
-    return fit_logistic(finite.map(rows), 1, selected)[:, 0]
+    return fit_logistic(_finite_logits(scan, slope=False), 1, has_classes(scan))[:, 0]
 
 
-def _block_rows(
-    block: Block, columns: tuple[NDArray[np.float64], ...], offset: NDArray[np.float64] | None
-) -> LogisticRows:
-    """Return the rows of a block with these regressors."""
-    return LogisticRows(
-        groups=block.groups,
-        starts=block.starts,
-        pos=block.pos,
-        neg=block.neg,
-        columns=columns,
-        offset=offset,
-    )
+def _finite_logits(scan: Scannable, *, slope: bool) -> list[LogisticRows]:
+    """Return the rows of a logistic recalibration; rows with a score of 0 or 1 have the weight 0.
+
+    If `slope` is false, the logit of the score is the offset and not a regressor.
+    """
+
+    def block_rows(block: Block) -> LogisticRows:
+        score = scan.codec.decode(block.codes)
+        is_finite = (score > 0) & (score < 1)
+        one, logit = ones(score), log_odds(score)
+        return LogisticRows(
+            groups=block.groups,
+            starts=block.starts,
+            pos=np.where(is_finite, block.pos, 0),
+            neg=np.where(is_finite, block.neg, 0),
+            columns=(one, logit) if slope else (one,),
+            offset=None if slope else logit,
+        )
+
+    return scan.map(block_rows)
 
 
-def _complete_groups(scan: Scannable) -> NDArray[np.bool_]:
-    """Return whether a group has both classes and no unscored rows."""
-    totals = scan.totals
-    unscored = totals.unscored_pos + totals.unscored_neg
-    complete: NDArray[np.bool_] = (totals.pos > 0) & (totals.neg > 0) & (unscored == 0)
-    return complete
+def ones(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the regressor of the intercept, without a copy for each score."""
+    return np.broadcast_to(1.0, scores.shape)
+
+
+def has_classes(scan: Scannable) -> NDArray[np.bool_]:
+    """Return whether each group has rows of both classes."""
+    result: NDArray[np.bool_] = (scan.totals.pos > 0) & (scan.totals.neg > 0)
+    return result
