@@ -120,7 +120,6 @@ def probability_bins(scan: Scannable, method: BinMethod, bins: int) -> Bins:
         return _isotonic_bins(scan)
     edges = np.arange(1, bins) / bins
     totals = scan.totals.pos + scan.totals.neg
-    totals = totals - scan.totals.unscored_pos - scan.totals.unscored_neg
 
     def block_bins(block: Block) -> Bins:
         steps = block_steps(scan, block)

@@ -102,24 +102,24 @@ def isotonic_losses(scan: Scannable) -> MeanLosses:
     Isotonic recalibration replaces each score by the event rate of its level of the isotonic
     regression. The event rates have the lowest Brier score and log loss of all increasing functions
     of the scores. For `cllr`, the event rates are converted to a prevalence of 1/2. `cllr` is then
-    the minimum Cllr. The losses are NaN if a row is unscored, and `cllr` also if a class is absent.
+    the minimum Cllr. All rows must have a score. The losses are NaN if the group has no rows, and
+    `cllr` also if a class is absent.
     """
     bins = probability_bins(scan, "isotonic", 1)
     totals = scan.totals
     pos, neg = bins.pos.astype(float), bins.neg.astype(float)
-    is_defined = totals.unscored_pos + totals.unscored_neg == 0
 
     def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.bincount(bins.group, values, len(totals.pos)).astype(np.float64)
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        n = np.where(is_defined, totals.pos + totals.neg, np.nan)
+        n = totals.pos + totals.neg
         pos_share, neg_share = pos / totals.pos[bins.group], neg / totals.neg[bins.group]
         cllr = total(_entropy(pos_share, neg_share)) / (2 * np.log(2))
         return MeanLosses(
             brier=total(pos * neg / (pos + neg)) / n,
             log_loss=total(_entropy(pos, neg)) / n,
-            cllr=np.where(is_defined & (n > 0), cllr, np.nan),
+            cllr=np.where(n > 0, cllr, np.nan),
         )
 
 
@@ -194,7 +194,7 @@ class BinnedParts(NamedTuple):
 
 
 def binned_decomposition(scan: Scannable, bins: Bins) -> BinnedParts:
-    """Return the parts of the Brier score of each group for its bins; NaN if a row is unscored.
+    """Return the parts of the Brier score of each group for its bins; all rows must have a score.
 
     The first three parts are those of Murphy (1973), with the mean score of each bin. The other two
     are those of Stephenson et al. (2008). `within_bin_covariance` is twice the covariance of score
@@ -208,9 +208,8 @@ def binned_decomposition(scan: Scannable, bins: Bins) -> BinnedParts:
 
     totals = scan.totals
     score_squares, scores_of_pos = group_sums(scan, scan.map(squares), 2)
-    is_defined = totals.unscored_pos + totals.unscored_neg == 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        n = np.where(is_defined, totals.pos + totals.neg, np.nan)
+        n = totals.pos + totals.neg
         prevalence = totals.pos / n
 
         def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -221,7 +220,7 @@ def binned_decomposition(scan: Scannable, bins: Bins) -> BinnedParts:
         return BinnedParts(
             reliability=mean(bins.total * (score - rate) ** 2),
             resolution=mean(bins.total * (rate - prevalence[bins.group]) ** 2),
-            uncertainty=np.where(is_defined, uncertainty(scan), np.nan),
+            uncertainty=uncertainty(scan),
             within_bin_variance=np.maximum(score_squares / n - mean(bins.total * score**2), 0),
             within_bin_covariance=2 * (scores_of_pos / n - mean(bins.pos * score)),
         )

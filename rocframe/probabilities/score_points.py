@@ -63,7 +63,6 @@ class Points:
 def find_points(scan: Scannable) -> Points:
     """Return the distinct scores of each group; more than 2048 are merged to about 2050 points."""
     weight = scan.totals.pos + scan.totals.neg
-    weight = weight - scan.totals.unscored_pos - scan.totals.unscored_neg
 
     def block_points(block: Block) -> _Sums:
         return _reduce(_Sums.from_steps(block_steps(scan, block)), weight)
