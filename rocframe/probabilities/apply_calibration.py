@@ -26,6 +26,7 @@ from rocframe.frames import (
 from rocframe.inputs.cases import scores_as_floats
 from rocframe.inputs.probabilities import check_range
 from rocframe.inputs.roles import TYPE_CHECKS, parse_scores, resolve_column
+from rocframe.kernel.groups import group_starts
 from rocframe.kernel.interpolate import interpolate_in_groups
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_rows
@@ -272,7 +273,7 @@ class ScoreFunctions:
         return cls(
             method=method,
             parameters=values,
-            starts=np.searchsorted(group[knots], np.arange(n_groups + 1)),
+            starts=group_starts(group[knots], n_groups),
             score=score[knots],
             probability=probability[knots],
             score_name=score_name,

@@ -15,7 +15,7 @@ import numpy as np
 
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.kernel.exact import exact_product
-from rocframe.kernel.groups import cumulative_sums
+from rocframe.kernel.groups import cumulative_sums, is_run_start, run_starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,8 +140,7 @@ def isotonic_rates(steps: ScoreSteps) -> NDArray[np.float64]:
     """Return the value of the isotonic regression of the labels at each score of its group."""
     level = _isotonic_levels(steps.group, steps.pos, steps.neg)
     bins = _sum_bins(steps, level)
-    is_first = (np.diff(steps.group, prepend=-1) != 0) | (np.diff(level, prepend=-1) != 0)
-    rates: NDArray[np.float64] = bins.event_rate[np.cumsum(is_first) - 1]
+    rates: NDArray[np.float64] = bins.event_rate[np.cumsum(is_run_start(steps.group, level)) - 1]
     return rates
 
 
@@ -188,23 +187,22 @@ def _isotonic_levels(
     """
     if not len(group):
         return group
-    firsts = np.flatnonzero(np.diff(group, prepend=-1))
-    lasts = np.append(firsts[1:], len(group))[: len(firsts)]
+    firsts = run_starts(group)
+    ends = np.append(firsts[1:], len(group))
     # The curve of each group starts at (0, 0), above all scores.
     starts = np.append(firsts, len(group)) + np.arange(len(firsts) + 1)
     tp, fp = (cumulative_sums(np.insert(counts, firsts, 0), starts) for counts in (pos, neg))
     is_vertex = np.delete(hull_vertices(tp, fp, starts), starts[:-1])
     # A level ends at a vertex: count the vertices from each score to the lowest score.
     n_vertices = np.cumsum(is_vertex[::-1])[::-1]
-    below = np.append(n_vertices, 0)[lasts]
-    level: NDArray[np.int64] = n_vertices - np.repeat(below, lasts - firsts) - 1
+    below = np.append(n_vertices, 0)[ends]
+    level: NDArray[np.int64] = n_vertices - np.repeat(below, ends - firsts) - 1
     return level
 
 
 def _sum_bins(steps: ScoreSteps, index: NDArray[np.int64]) -> Bins:
     """Return the bins of scores that are sorted by group and falling score."""
-    is_first = (np.diff(steps.group, prepend=-1) != 0) | (np.diff(index, prepend=-1) != 0)
-    firsts = np.flatnonzero(is_first)
+    firsts = run_starts(steps.group, index)
     lasts = np.append(firsts[1:], len(index))[: len(firsts)] - 1
 
     def total(values: NDArray[Any]) -> NDArray[Any]:
@@ -243,8 +241,7 @@ def _merge(parts: list[Bins]) -> Bins:
     }
     order = np.lexsort((columns["index"], columns["group"]))
     columns = {name: values[order] for name, values in columns.items()}
-    changes = (np.diff(columns[name], prepend=-1) != 0 for name in ("group", "index"))
-    firsts = np.flatnonzero(np.logical_or(*changes))
+    firsts = run_starts(columns["group"], columns["index"])
     reductions: dict[str, Callable[..., Any]] = {
         **dict.fromkeys(("group", "index", "score_min"), np.minimum.reduceat),
         **dict.fromkeys(("pos", "neg", "score_sum", "n"), np.add.reduceat),

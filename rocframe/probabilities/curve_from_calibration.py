@@ -31,7 +31,7 @@ from rocframe.frames import (
     private_names,
     through_node,
 )
-from rocframe.kernel.groups import cumulative_sums
+from rocframe.kernel.groups import cumulative_sums, group_starts, is_run_start
 from rocframe.kinds import KindName, kind_named
 from rocframe.metric_options import check_metric_settings, parse_metrics
 from rocframe.options import check_group_columns, check_text, group_dtypes, parse_names, public
@@ -364,16 +364,15 @@ def curves_of_bins(frame: pl.DataFrame, layout: CalibrationLayout) -> pl.DataFra
     has_score = ~np.isnan(table.threshold)
     rows = table.sorted_part(has_score if layout.is_density else has_score & (table.mass > 0))
     group, keys = rows.group, rows.keys
-    repeated = (np.diff(rows.threshold) == 0) & (np.diff(group) == 0)
     rows.check(
-        np.append(repeated, False)[: len(group)],
+        ~is_run_start(group, rows.threshold),
         "two rows of {group} have the same " + next(iter(layout.columns)),
         SEPARATE_CURVES,
     )
     pos, neg = _grid_counts(rows) if layout.is_density else _bin_counts(rows, layout.count)
     # The curve of each group starts above all bins.
-    firsts = np.searchsorted(group, np.arange(keys.height))
-    starts = np.append(firsts, len(group)) + np.arange(keys.height + 1)
+    row_starts = group_starts(group, keys.height)
+    starts, firsts = row_starts + np.arange(keys.height + 1), row_starts[:-1]
     threshold = np.insert(rows.threshold, firsts, np.inf)
     tp, fp = (cumulative_sums(np.insert(counts, firsts, 0), starts) for counts in (pos, neg))
     lengths, lasts = np.diff(starts), starts[1:] - 1
@@ -435,7 +434,7 @@ def _grid_counts(rows: CalibrationRows) -> tuple[NDArray[Any], NDArray[Any]]:
     # The event rate can be null where the density is 0.
     rate = np.where(rows.mass > 0, rows.rate, 0.0)
     widths = -np.diff(rows.threshold, prepend=rows.threshold[:1])
-    widths[np.diff(rows.group, prepend=-1) != 0] = 0
+    widths[is_run_start(rows.group)] = 0
     pos, neg = (
         widths * (values + np.roll(values, 1)) / 2
         for values in (rate * rows.mass, (1 - rate) * rows.mass)

@@ -18,7 +18,7 @@ from rocframe.inputs.cases import RowState
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.probabilities import check_probabilities
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import scale_weights
+from rocframe.kernel.groups import group_starts, is_run_start, scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.options import (
     NOT_GIVEN,
@@ -340,9 +340,8 @@ def _fit_isotonic(cases: Cases) -> FittedFunctions:
     # A level with several scores has two knots.
     known = ~undefined[bins.group]
     index = np.repeat(np.flatnonzero(known), 1 + (bins.score_min < bins.score_max)[known])
-    is_second = np.diff(index, prepend=-1) == 0
     knots = {
-        "score": np.where(is_second, bins.score_max[index], bins.score_min[index]),
+        "score": np.where(is_run_start(index), bins.score_min[index], bins.score_max[index]),
         "probability": rate[index],
     }
     without_fit = np.flatnonzero(undefined)
@@ -563,7 +562,7 @@ def _fit_other_folds(
     """
     folds, fold = number_distinct_rows(cases.keys)
     _, group = number_keys(folds, folds.columns[:-1])
-    starts = np.searchsorted(group, np.arange(group.max(initial=-1) + 2))
+    starts = group_starts(group, group.max(initial=-1) + 1)
     n_folds = np.diff(starts)
     # `position` is the number of the fold of each row within its group.
     position = (np.arange(len(group)) - starts[group])[fold.to_numpy()]

@@ -16,6 +16,8 @@ import numpy as np
 from rocframe.inference.bootstrap import batched_replicates, column_limits
 from rocframe.inference.confidence import clopper_pearson, wilson
 from rocframe.inference.poisson_binomial import positive_count_limits
+from rocframe.kernel.bisection import grouped_bisect
+from rocframe.kernel.groups import group_starts
 from rocframe.kernel.interpolate import interpolate_segments
 from rocframe.kernel.resample import GroupRows, ReplicateCounts, ReplicateStatistic, resample_groups
 from rocframe.kernel.scan import BLOCK_ROWS
@@ -143,7 +145,7 @@ def consistency_limits(
     is_weighted = scan.totals.pos.dtype.kind == "f"
     if rates.bins is not None and not (rates.depends_on_labels or is_weighted):
         return _proportion_consistency(scan, rates.bins, level)
-    starts = np.searchsorted(rates.group, np.arange(len(draws.keys) + 1))
+    starts = group_starts(rates.group, len(draws.keys))
     lower, upper = np.full((2, len(rates.group)), np.nan)
     for group in np.unique(rates.group).tolist():
         own = slice(starts[group], starts[group + 1])
@@ -184,22 +186,18 @@ def _proportion_consistency(
     scan: Scan, bins: Bins, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the consistency limits of bins of rows without weights, without random draws."""
-    steps = score_steps(scan)
-    edges = np.searchsorted(steps.group, np.arange(len(scan.totals.pos) + 1))
-    bin_edges = np.searchsorted(bins.group, np.arange(len(scan.totals.pos) + 1))
+    steps, n_groups = score_steps(scan), len(scan.totals.pos)
+    first, own = group_starts(steps.group, n_groups), group_starts(bins.group, n_groups)
     # The bins of each group from the highest score to the lowest, as the steps.
-    order, starts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for group in np.unique(bins.group).tolist():
-        falling = np.arange(bin_edges[group + 1] - 1, bin_edges[group] - 1, -1)
-        scores = steps.probability[edges[group] : edges[group + 1]]
-        order.append(falling)
-        starts.append(edges[group] + np.searchsorted(-scores, -bins.score_max[falling], "left"))
-    position = np.concatenate(order)
-    limits = positive_count_limits(
-        steps.probability, steps.n, np.append(np.concatenate(starts), len(steps.n)), level
+    falling = (own[:-1] + own[1:] - 1)[bins.group] - np.arange(len(bins.group))
+    highest, group = bins.score_max[falling], bins.group[falling]
+    starts = grouped_bisect(
+        lambda step: steps.probability[step] > highest, first[group], first[group + 1] - 1
     )
-    lower, upper = np.empty((2, len(position)))
-    lower[position], upper[position] = limits
+    lower, upper = np.empty((2, len(falling)))
+    lower[falling], upper[falling] = positive_count_limits(
+        steps.probability, steps.n, np.append(starts, len(steps.n)), level
+    )
     return lower / bins.n, upper / bins.n
 
 
@@ -218,7 +216,7 @@ def _drawn_proportions(bins: Bins, draws: RandomDraws, level: float) -> RateLimi
     The limits of a bin depend only on its numbers of positives and negatives in each resample, so
     these numbers are drawn for each bin separately, from their multinomial distribution.
     """
-    starts = np.searchsorted(bins.group, np.arange(len(draws.keys) + 1))
+    starts = group_starts(bins.group, len(draws.keys))
     most = max(1, MAX_DRAWN_NUMBERS // draws.n_draws)
     parts = [
         (group, batch, slice(first, min(first + most, starts[group + 1])))
@@ -246,7 +244,7 @@ def _resampled_limits(
 
     The limits are NaN in groups with rows of one class only.
     """
-    starts = np.searchsorted(rates.group, np.arange(len(draws.keys) + 1))
+    starts = group_starts(rates.group, len(draws.keys))
     width = int(np.diff(starts).max(initial=1))
     limits = RateLimits.undefined(len(rates.group))
 

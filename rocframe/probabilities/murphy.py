@@ -24,7 +24,7 @@ from rocframe.errors import ScoreError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.bisection import grouped_bisect
-from rocframe.kernel.groups import groups_of_rows
+from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
 from rocframe.options import parse_fraction, parse_grid, public
 from rocframe.rates import TOTALS
 from rocframe.schemas.calibration import murphy_columns
@@ -337,13 +337,12 @@ class IsotonicLevels(NamedTuple):
             # At the prevalence of the data, the ratio is 1 and each rate has one rounding error. A
             # level and a score that are equal are then one vertex.
             rate = pos / (pos + neg * (costs.pos_total[curve] / costs.neg_total[curve]))
-        index = np.arange(len(curves.firsts) + 1)
         return cls(
             rate=rate,
             curve=curve,
-            first=np.searchsorted(curve, index),
+            first=group_starts(curve, len(curves.firsts)),
             vertex=vertex,
-            first_vertex=np.searchsorted(owner, index),
+            first_vertex=group_starts(owner, len(curves.firsts)),
         )
 
     def best_rows(
@@ -402,12 +401,12 @@ def _vertices(curves: Curves, costs: ExpectedCosts, levels: IsotonicLevels) -> M
     curve, threshold = curve[defined], threshold[defined]
     order = np.lexsort((threshold, curve))
     curve, threshold = curve[order], threshold[order]
-    is_new = (np.diff(curve, prepend=-1) != 0) | (np.diff(threshold, prepend=-1) != 0)
+    is_new = is_run_start(curve, threshold)
     points = _murphy_points(curves, curve[is_new], threshold[is_new])
     scores = curves.columns[THRESHOLD]
     jumps = (scores[points.row] == points.threshold) & (points.threshold < 1)
     index = np.repeat(np.arange(len(jumps)), 1 + jumps)
-    is_right = np.diff(index, prepend=-1) == 0
+    is_right = ~is_run_start(index)
     return MurphyPoints(
         curve=points.curve[index],
         threshold=points.threshold[index],

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rocframe.kernel.groups import run_starts
 from rocframe.probabilities.bins import block_steps
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def find_points(scan: Scannable) -> Points:
     }
     columns["group"] = columns["group"].astype(np.int64)
     sums = _reduce(_Sums(**columns), weight)
-    starts = np.append(np.flatnonzero(np.diff(sums.group, prepend=-1)), len(sums.group))
+    starts = np.append(run_starts(sums.group), len(sums.group))
     groups = sums.group[starts[:-1]]
     # The order of the scores of each group changes from falling to rising.
     order = np.repeat(starts[:-1] + starts[1:] - 1, np.diff(starts)) - np.arange(len(sums.group))
@@ -120,7 +121,7 @@ def _reduce(sums: _Sums, weight: NDArray[Any]) -> _Sums:
 
     `weight` is the sum of the row weights of each group.
     """
-    starts = np.append(np.flatnonzero(np.diff(sums.group, prepend=-1)), len(sums.group))
+    starts = np.append(run_starts(sums.group), len(sums.group))
     is_large = np.diff(starts) > MAX_SCORES
     if not is_large.any():
         return sums
