@@ -62,29 +62,16 @@ class LogisticRows:
     def of_groups(self, selected: NDArray[np.bool_]) -> LogisticRows:
         """Return the rows of the selected groups; `selected` has one value for each of `groups`."""
         lengths = np.diff(self.starts)
-        rows = np.repeat(selected, lengths)
-        return LogisticRows(
-            groups=self.groups[selected],
-            starts=np.append(0, np.cumsum(lengths[selected])),
-            pos=self.pos[rows],
-            neg=self.neg[rows],
-            columns=tuple(column[rows] for column in self.columns),
-            offset=None if self.offset is None else self.offset[rows],
-        )
+        starts = np.append(0, np.cumsum(lengths[selected]))
+        return self._take(np.repeat(selected, lengths), self.groups[selected], starts)
 
     def thin(self, every: int) -> LogisticRows:
         """Return every `every`-th row; groups without any of these rows are omitted."""
         rows = np.arange(0, len(self.pos), every)
         starts = np.searchsorted(rows, self.starts)
         has_rows = np.diff(starts) > 0
-        return LogisticRows(
-            groups=self.groups[has_rows],
-            starts=np.append(starts[:-1][has_rows], len(rows)),
-            pos=self.pos[rows],
-            neg=self.neg[rows],
-            columns=tuple(column[rows] for column in self.columns),
-            offset=None if self.offset is None else self.offset[rows],
-        )
+        starts = np.append(starts[:-1][has_rows], len(rows))
+        return self._take(rows, self.groups[has_rows], starts)
 
     def split(self, most: int) -> list[LogisticRows]:
         """Return the rows in parts of at most `most` rows, which may divide a group."""
@@ -92,16 +79,22 @@ class LogisticRows:
         for rows in split_rows(len(self.pos), most):
             first = groups_of_rows(self.starts, rows.start)
             last = np.searchsorted(self.starts, rows.stop)
-            part = LogisticRows(
-                groups=self.groups[first:last],
-                starts=self.starts[first : last + 1].clip(rows.start, rows.stop) - rows.start,
-                pos=self.pos[rows],
-                neg=self.neg[rows],
-                columns=tuple(column[rows] for column in self.columns),
-                offset=None if self.offset is None else self.offset[rows],
-            )
-            parts.append(part)
+            starts = self.starts[first : last + 1].clip(rows.start, rows.stop) - rows.start
+            parts.append(self._take(rows, self.groups[first:last], starts))
         return parts
+
+    def _take(
+        self, rows: Any, groups: NDArray[np.int64], starts: NDArray[np.int64]
+    ) -> LogisticRows:
+        """Return the given rows, which are those of `groups` with these `starts`."""
+        return LogisticRows(
+            groups=groups,
+            starts=starts,
+            pos=self.pos[rows],
+            neg=self.neg[rows],
+            columns=tuple(column[rows] for column in self.columns),
+            offset=None if self.offset is None else self.offset[rows],
+        )
 
 
 class _Likelihood(NamedTuple):
