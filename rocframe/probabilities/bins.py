@@ -8,8 +8,8 @@ classifiers", Proceedings of the National Academy of Sciences 118(8). doi:10.107
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,13 +18,14 @@ from rocframe.kernel.exact import exact_product
 from rocframe.kernel.groups import cumulative_sums, is_run_start, run_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from rocframe.kernel.scan import Block, Scannable
 
 
+Record = TypeVar("Record", bound=Any)
 BinMethod: TypeAlias = Literal["quantile", "uniform", "isotonic"]
 # A product of a share and the number of bins that is below an integer by less than this is that
 # integer. The difference is a rounding error of sums of weights.
@@ -92,17 +93,7 @@ class Bins:
 
 def score_steps(scan: Scannable) -> ScoreSteps:
     """Return the distinct scores that rows of the scan have."""
-    parts = [block_steps(scan, block) for block in scan.map(lambda block: block)]
-    columns = {
-        name: np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0, dtype)])
-        for name, dtype in {
-            "group": np.int64,
-            "probability": np.float64,
-            **dict.fromkeys(("pos", "neg", "tp", "fp"), scan.totals.pos.dtype),
-            "n": np.int64,
-        }.items()
-    }
-    return ScoreSteps(**columns)
+    return concatenate(ScoreSteps, scan.map(lambda block: block_steps(scan, block)))
 
 
 def probability_bins(scan: Scannable, method: BinMethod, bins: int) -> Bins:
@@ -172,7 +163,7 @@ def _isotonic_bins(scan: Scannable) -> Bins:
         steps = block_steps(scan, block)
         return _sum_bins(steps, _isotonic_levels(steps.group, steps.pos, steps.neg))
 
-    levels = _concatenate(scan.map(block_levels))
+    levels = concatenate(Bins, scan.map(block_levels))
     return _merge([replace(levels, index=_isotonic_levels(levels.group, levels.pos, levels.neg))])
 
 
@@ -223,25 +214,23 @@ def _sum_bins(steps: ScoreSteps, index: NDArray[np.int64]) -> Bins:
     )
 
 
-def _concatenate(parts: list[Bins]) -> Bins:
-    """Return the bins of all parts, in the order of the parts."""
-    return Bins(
-        **{
-            name: np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0, np.int64)])
-            for name in Bins.__dataclass_fields__
-        }
-    )
+def concatenate(record: type[Record], parts: Sequence[Record]) -> Record:
+    """Return a record with the columns of all parts, in the order of the parts."""
+    columns = {
+        field.name: [getattr(part, field.name) for part in parts] or [np.zeros(0, np.int64)]
+        for field in fields(record)
+    }
+    result: Record = record(**{name: np.concatenate(arrays) for name, arrays in columns.items()})
+    return result
 
 
 def _merge(parts: list[Bins]) -> Bins:
     """Concatenate the bins of all blocks, and add up the parts of a bin that are in two blocks."""
-    bins = _concatenate(parts)
-    columns: dict[str, NDArray[Any]] = {
-        name: getattr(bins, name) for name in Bins.__dataclass_fields__
-    }
-    order = np.lexsort((columns["index"], columns["group"]))
-    columns = {name: values[order] for name, values in columns.items()}
-    firsts = run_starts(columns["group"], columns["index"])
+    bins = concatenate(Bins, parts)
+    if not len(bins.group):
+        return bins
+    order = np.lexsort((bins.index, bins.group))
+    firsts = run_starts(bins.group[order], bins.index[order])
     reductions: dict[str, Callable[..., Any]] = {
         **dict.fromkeys(("group", "index", "score_min"), np.minimum.reduceat),
         **dict.fromkeys(("pos", "neg", "score_sum", "n"), np.add.reduceat),
@@ -250,7 +239,7 @@ def _merge(parts: list[Bins]) -> Bins:
     with np.errstate(invalid="ignore", over="ignore"):  # infinite or very large scores
         return Bins(
             **{
-                name: reductions[name](values, firsts) if len(firsts) else values
-                for name, values in columns.items()
+                name: reduction(getattr(bins, name)[order], firsts)
+                for name, reduction in reductions.items()
             }
         )

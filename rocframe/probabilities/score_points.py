@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.kernel.groups import run_starts
-from rocframe.probabilities.bins import block_steps
+from rocframe.probabilities.bins import block_steps, concatenate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,13 +68,7 @@ def find_points(scan: Scannable) -> Points:
     def block_points(block: Block) -> _Sums:
         return _reduce(_Sums.from_steps(block_steps(scan, block)), weight)
 
-    parts = scan.map(block_points)
-    columns = {
-        name: np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0)])
-        for name in _Sums.__dataclass_fields__
-    }
-    columns["group"] = columns["group"].astype(np.int64)
-    sums = _reduce(_Sums(**columns), weight)
+    sums = _reduce(concatenate(_Sums, scan.map(block_points)), weight)
     starts = np.append(run_starts(sums.group), len(sums.group))
     groups = sums.group[starts[:-1]]
     # The order of the scores of each group changes from falling to rising.
