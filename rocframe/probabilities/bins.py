@@ -90,6 +90,10 @@ class Bins:
         mean: NDArray[np.float64] = self.score_sum / self.total
         return mean.clip(self.score_min, self.score_max)
 
+    def group_sums(self, values: NDArray[Any], n_groups: int) -> NDArray[np.float64]:
+        """Return the sum of `values` over the bins of each group; 0 for a group without bins."""
+        return np.bincount(self.group, values, n_groups).astype(np.float64)
+
 
 def score_steps(scan: Scannable) -> ScoreSteps:
     """Return the distinct scores that rows of the scan have."""

@@ -105,33 +105,26 @@ def isotonic_losses(scan: Scannable) -> MeanLosses:
     the minimum Cllr. All rows must have a score. The losses are NaN if the group has no rows, and
     `cllr` also if a class is absent.
     """
+    from scipy.special import rel_entr
+
     bins = probability_bins(scan, "isotonic", 1)
-    totals = scan.totals
+    totals, n_groups = scan.totals, len(scan.totals.pos)
+    n = totals.pos + totals.neg
     pos, neg = bins.pos.astype(float), bins.neg.astype(float)
 
-    def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.bincount(bins.group, values, len(totals.pos)).astype(np.float64)
+    def log_loss(pos: NDArray[np.float64], neg: NDArray[np.float64]) -> NDArray[np.float64]:
+        # A row has the loss -log(probability of the outcome), and the probability of a positive is
+        # pos / (pos + neg).
+        return bins.group_sums(-rel_entr(pos, pos + neg) - rel_entr(neg, pos + neg), n_groups)
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        n = totals.pos + totals.neg
         pos_share, neg_share = pos / totals.pos[bins.group], neg / totals.neg[bins.group]
-        cllr = total(_entropy(pos_share, neg_share)) / (2 * np.log(2))
+        cllr = log_loss(pos_share, neg_share) / (2 * np.log(2))
         return MeanLosses(
-            brier=total(pos * neg / (pos + neg)) / n,
-            log_loss=total(_entropy(pos, neg)) / n,
+            brier=bins.group_sums(pos * neg / (pos + neg), n_groups) / n,
+            log_loss=log_loss(pos, neg) / n,
             cllr=np.where(n > 0, cllr, np.nan),
         )
-
-
-def _entropy(pos: NDArray[np.float64], neg: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of -log(probability of the outcome) if the probability is pos / (pos + neg).
-
-    `pos` and `neg` are the weights of the positives and of the negatives. A term of weight 0 is 0.
-    """
-    total = pos + neg
-    pos_terms = pos * np.log(np.where(pos == 0, 1.0, total / pos))
-    neg_terms: NDArray[np.float64] = neg * np.log(np.where(neg == 0, 1.0, total / neg))
-    return pos_terms + neg_terms
 
 
 def uncertainty(scan: Scannable) -> NDArray[np.float64]:
@@ -213,7 +206,7 @@ def binned_decomposition(scan: Scannable, bins: Bins) -> BinnedParts:
         prevalence = totals.pos / n
 
         def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-            sums: NDArray[np.float64] = np.bincount(bins.group, values, len(n)) / n
+            sums: NDArray[np.float64] = bins.group_sums(values, len(n)) / n
             return sums
 
         score, rate = bins.score_mean, bins.event_rate

@@ -72,10 +72,10 @@ def ece(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
     `bins` are the bins of the scan. The event rate and the mean score are those of the bin of the
     row.
     """
-    difference = np.abs(bins.pos - bins.score_sum)
-    return _divide_or_nan(
-        _sum_of_bins(scan, bins, difference), _sum_of_bins(scan, bins, bins.total)
-    )
+    n_groups = len(scan.totals.pos)
+    difference = bins.group_sums(np.abs(bins.pos - bins.score_sum), n_groups)
+    with np.errstate(invalid="ignore"):
+        return difference / bins.group_sums(bins.total, n_groups)
 
 
 def mce(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
@@ -164,9 +164,10 @@ def hosmer_lemeshow(scan: Scan, bins: Bins, *, n_fitted: int = 0) -> HosmerLemes
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         terms = difference**2 / variance
     is_used = ~np.isnan(terms)
-    statistic = _sum_of_bins(scan, bins, np.where(is_used, terms, 0))
-    n_bins = _sum_of_bins(scan, bins, is_used.astype(float)).astype(np.int64)
-    statistic[_sum_of_bins(scan, bins, np.ones(len(terms))) == 0] = np.nan
+    n_groups = len(scan.totals.pos)
+    statistic = bins.group_sums(np.where(is_used, terms, 0), n_groups)
+    n_bins = bins.group_sums(is_used, n_groups).astype(np.int64)
+    statistic[bins.group_sums(np.ones(len(terms)), n_groups) == 0] = np.nan
     df = np.maximum(n_bins - n_fitted, 0)
     p_value = np.where(df > 0, chdtrc(np.maximum(df, 1), statistic), np.nan)
     return HosmerLemeshow(statistic=statistic, df=df, p_value=p_value)
@@ -197,16 +198,3 @@ def _bin_squares(scan: Scan, bins: Bins) -> NDArray[Any]:
     for position, values in scan.map(add, squares=True):
         squares += np.bincount(position, values, len(bins.group))
     return squares
-
-
-def _sum_of_bins(scan: Scannable, bins: Bins, values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the sum of `values` over the bins of each group; 0 for a group without bins."""
-    sums = np.bincount(bins.group, values, len(scan.totals.pos))
-    return sums.astype(np.float64)
-
-
-def _divide_or_nan(total: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the quotients, and NaN where the divisor is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        quotient: NDArray[np.float64] = total / weight
-    return quotient
