@@ -42,7 +42,6 @@ from rocframe.probabilities.limits import (
 )
 from rocframe.probabilities.local_regression import loess
 from rocframe.probabilities.score_points import find_points
-from rocframe.probabilities.smooth_curve import even_grid
 from rocframe.schemas.calibration import calibration_columns
 
 if TYPE_CHECKING:
@@ -520,7 +519,7 @@ def _event_rates(scan: Scan, options: CalibrationOptions) -> EventRates:
 def _smooth_rates(scan: Scan, options: CalibrationOptions) -> EventRates:
     """Return the event rates of a smooth estimate at the points of all groups."""
     points = find_points(scan)
-    owner, score = even_grid(points.starts, points.score, options.grid)
+    owner, score = points.even_grid(options.grid)
     starts = group_starts(owner, len(points.groups))
     bandwidth = np.full(len(points.groups), options.bandwidth or np.nan)
     if options.method == "kernel" and options.bandwidth is None:

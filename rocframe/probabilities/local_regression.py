@@ -15,9 +15,10 @@ import numpy as np
 
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import group_starts
+from rocframe.kernel.interpolate import interpolate_in_groups
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel, split_groups
-from rocframe.probabilities.smooth_curve import SmoothCurve
+from rocframe.probabilities.score_points import SHARE_ROUNDING, is_cell_start
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,8 +27,35 @@ if TYPE_CHECKING:
 
 MAX_FITS = 256  # maximum number of scores of a group at which a local regression is computed
 PAIRS = 1 << 17  # number of pairs of a fit and a point that a thread computes at a time
-SPAN_ROUNDING = 1e-9  # differences of shares of the row weight below this are rounding errors
 NO_VARIANCE = 1e-12  # local regressions omit a polynomial term with a smaller mean square
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SmoothCurve:
+    """Estimated event rates of all groups, by group and rising score; linear between the points.
+
+    `groups` are the numbers of the groups with scores. The points of group `groups[i]` are
+    `starts[i]` to `starts[i + 1] - 1`. The first and the last point are the lowest and the highest
+    score of the group.
+    """
+
+    groups: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    score: NDArray[np.float64]
+    event_rate: NDArray[np.float64]
+
+    @property
+    def group(self) -> NDArray[np.int64]:
+        """The number of the group of each point."""
+        return np.repeat(self.groups, np.diff(self.starts))
+
+    def at(self, owner: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the event rates at scores of the groups `groups[owner]`, by interpolation.
+
+        Below the lowest and above the highest score of a group, the rate is that of this score.
+        """
+        first, last = self.starts[owner], self.starts[owner + 1] - 1
+        return interpolate_in_groups(self.score, self.event_rate, first, last, score)
 
 
 def loess(points: Points, *, span: float = 2 / 3, degree: int = 1) -> SmoothCurve:
@@ -59,18 +87,10 @@ def loess(points: Points, *, span: float = 2 / 3, degree: int = 1) -> SmoothCurv
 
 def _fit_positions(points: Points) -> NDArray[np.int64]:
     """Return the positions of the points at which local regressions are computed."""
-    sizes = np.diff(points.starts)
     low, high = points.score[points.starts[:-1]], points.score[points.starts[1:] - 1]
-    cells = MAX_FITS // 2
-    owner = points.owner
     width = np.maximum(high - low, np.finfo(float).tiny)
-    by_score = ((points.score - low[owner]) / width[owner] * cells).astype(np.int64)
-    cell = by_score + (points.share * cells).astype(np.int64)
-    is_fit = np.diff(cell, prepend=-1) != 0
-    is_fit |= np.repeat(sizes <= MAX_FITS, sizes)
-    is_fit[points.starts[:-1]] = True
-    is_fit[points.starts[1:] - 1] = True
-    return np.flatnonzero(is_fit)
+    score = (points.score - low[points.owner]) / width[points.owner]
+    return np.flatnonzero(is_cell_start(score, points.share, points.starts, MAX_FITS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,7 +123,7 @@ class _Windows:
         # The share of the weight below each point.
         before = np.append(0.0, points.share[:-1])[: len(owner)]
         before[points.starts[:-1]] = 0
-        target = before + min(span, 1.0) - SPAN_ROUNDING
+        target = before + min(span, 1.0) - SHARE_ROUNDING
         # For each first point of an interval, the last point with which the interval has the share.
         group_firsts, group_lasts = points.starts[:-1][owner], points.starts[1:][owner] - 1
         last = grouped_bisect(lambda i: points.share[i] < target, group_firsts, group_lasts)

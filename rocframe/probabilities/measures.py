@@ -1,8 +1,8 @@
 """Measures of calibration: errors of bins and of smooth curves, and tests of calibration.
 
 Each function returns one value for every group of the scan. A value is NaN if the group has no rows
-or if the measure is undefined. Sums over rows are sums of row weights, and all scores must be
-probabilities (`check_probabilities`).
+or if the measure is undefined; degrees of freedom are 0 then. Sums over rows are sums of row
+weights, and all scores must be probabilities (`check_probabilities`).
 
 References
 ----------
@@ -34,6 +34,7 @@ from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import cumulative_sums, group_starts
 from rocframe.probabilities.kernel_smoothing import smooth_error
 from rocframe.probabilities.local_regression import loess
+from rocframe.probabilities.score_points import SHARE_ROUNDING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Block, Scan, Scannable
     from rocframe.probabilities.bins import Bins
     from rocframe.probabilities.score_points import Points
-    from rocframe.probabilities.smooth_curve import SmoothCurve
-
-ROUNDING = 1e-9  # two shares of the row weight with a smaller difference are equal
 
 
 class CurveErrors(NamedTuple):
@@ -90,17 +88,15 @@ def smooth_ece(points: Points) -> NDArray[np.float64]:
     return points.of_all_groups(smooth_error(points))
 
 
-def curve_errors(points: Points, curve: SmoothCurve | None = None) -> CurveErrors:
-    """Return the summary of the differences between the scores and a calibration curve.
+def curve_errors(points: Points) -> CurveErrors:
+    """Return the summary of the differences between the scores and their local regression.
 
-    `curve` is by default the local regression with its default options. The percentile for a share
-    p is the smallest difference e for which the rows with a difference of at most e have at least
-    the share p of the row weight. If they have exactly this share, the percentile is the mean of e
-    and the next larger difference.
+    The percentile for a share p is the smallest difference e for which the rows with a difference
+    of at most e have at least the share p of the row weight. If they have exactly this share, the
+    percentile is the mean of e and the next larger difference.
     """
-    curve = loess(points) if curve is None else curve
     owner = points.owner
-    error = np.abs(points.score - curve.at(owner, points.score))
+    error = np.abs(points.score - loess(points).at(owner, points.score))
     total = points.group_sums(points.weight)
     order = np.lexsort((error, owner))
     error, weight = error[order], points.weight[order]
@@ -108,9 +104,9 @@ def curve_errors(points: Points, curve: SmoothCurve | None = None) -> CurveError
     lasts = points.starts[1:] - 1
 
     def percentile(p: float) -> NDArray[np.float64]:
-        at = grouped_bisect(lambda i: share[i] < p - ROUNDING, points.starts[:-1], lasts)
+        at = grouped_bisect(lambda i: share[i] < p - SHARE_ROUNDING, points.starts[:-1], lasts)
         at = np.minimum(at, lasts)
-        following = np.where(share[at] <= p + ROUNDING, np.minimum(at + 1, lasts), at)
+        following = np.where(share[at] <= p + SHARE_ROUNDING, np.minimum(at + 1, lasts), at)
         middle: NDArray[np.float64] = (error[at] + error[following]) / 2
         return middle
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.kernel.groups import run_starts
+from rocframe.kernel.groups import is_run_start, run_starts
 from rocframe.probabilities.bins import block_steps, concatenate
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # If a group has more distinct scores, neighboring scores are merged to one point. The merged scores
 # differ by at most 1/1024, and have about 1/1024 of the weight of the group or less.
 MAX_SCORES = 2048
+SHARE_ROUNDING = 1e-9  # smaller differences of shares of the row weight are rounding errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,6 +54,20 @@ class Points:
         """Return the sum of `values` over the points of each group."""
         sums: NDArray[np.float64] = np.add.reduceat(values, self.starts[:-1])
         return sums if len(self.groups) else values[:0]
+
+    def even_grid(self, size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return `size` evenly spaced scores from the lowest to the highest score of each group.
+
+        The first result is the position in `groups` of the group of each score. A group with one
+        distinct score has one point.
+        """
+        low, high = self.score[self.starts[:-1]], self.score[self.starts[1:] - 1]
+        sizes = np.where(low < high, size, 1)
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        low, high = low[owner], high[owner]
+        step = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        share = step / max(size - 1, 1)
+        return owner, (low * (1 - share) + high * share).clip(low, high)
 
     def of_all_groups(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return one value for every group: NaN for groups without scores, and else `values`."""
@@ -119,16 +134,9 @@ def _reduce(sums: _Sums, weight: NDArray[Any]) -> _Sums:
     is_large = np.diff(starts) > MAX_SCORES
     if not is_large.any():
         return sums
-    # Cells divide the scores and the ranks of a group evenly. Both numbers fall with the position,
-    # so their sum changes where one of them changes.
-    cells = MAX_SCORES // 2
-    score = sums.score_sum / sums.weight
-    rank = sums.above / weight[sums.group]
-    cell = (score * cells).astype(np.int64) - (rank * cells).astype(np.int64)
-    is_first = np.diff(cell, prepend=0) != 0
-    is_first |= np.repeat(~is_large, np.diff(starts))
-    # The highest and the lowest score of a group remain separate points.
-    is_first[starts[:-1]] = is_first[starts[1:] - 1] = True
+    rank = -sums.above / weight[sums.group]  # as the score, this number falls with the position
+    is_first = is_cell_start(sums.score_sum / sums.weight, rank, starts, MAX_SCORES)
+    # The highest score of a group remains a separate point.
     is_first[(starts[:-1] + 1)[is_large]] = True
     firsts = np.flatnonzero(is_first)
     return _Sums(
@@ -138,3 +146,21 @@ def _reduce(sums: _Sums, weight: NDArray[Any]) -> _Sums:
         score_sum=np.add.reduceat(sums.score_sum, firsts),
         above=sums.above[firsts],
     )
+
+
+def is_cell_start(
+    score: NDArray[np.float64], rank: NDArray[np.float64], starts: NDArray[np.int64], most: int
+) -> NDArray[np.bool_]:
+    """Return a mask of about `most` points of each group: the first points of cells.
+
+    Half of the cells divide the scores evenly, and the other half divide the ranks. Both numbers
+    have a range of at most 1, and both rise or both fall with the position in the group. The mask
+    includes the first and the last point of a group, and all points of a group with at most `most`
+    points.
+    """
+    # Both numbers change in the same direction, so their sum changes where one of them changes.
+    cells, sizes = most // 2, np.diff(starts)
+    is_start = is_run_start((score * cells).astype(np.int64) + (rank * cells).astype(np.int64))
+    is_start |= np.repeat(sizes <= most, sizes)
+    is_start[starts[:-1]] = is_start[starts[1:] - 1] = True
+    return is_start

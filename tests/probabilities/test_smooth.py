@@ -15,7 +15,6 @@ import rocframe as rf
 from rocframe.inputs.cases import Cases
 from rocframe.kernel.scan import Scan
 from rocframe.probabilities import kernel_smoothing, local_regression, score_points
-from rocframe.probabilities.smooth_curve import even_grid
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "loess.json").read_text(encoding="utf-8")
@@ -170,7 +169,7 @@ def test_the_smooth_error_is_0_if_the_scores_are_the_event_rates_and_1_if_all_ar
 
 def kernel_on_grid(points: score_points.Points, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the kernel estimate of each group at scores of an even grid, and its bandwidth."""
-    owner, score = even_grid(points.starts, points.score, size)
+    owner, score = points.even_grid(size)
     bandwidth = kernel_smoothing.automatic_bandwidth(points)
     return kernel_smoothing.kernel(points, owner, score, bandwidth), bandwidth
 
@@ -213,7 +212,7 @@ def test_a_weight_of_n_is_n_rows_and_groups_are_independent():
 
 def test_a_grid_starts_and_ends_at_the_lowest_and_highest_score():
     points = points_of([0, 0, 0, 1], [0.2, 0.4, 0.6, 0.5], [0, 1, 1, 1])
-    owner, score = even_grid(points.starts, points.score, 3)
+    owner, score = points.even_grid(3)
     assert owner.tolist() == [0, 0, 0, 1]
     assert score.tolist() == [0.2, 0.4, 0.6, 0.5]
 
