@@ -296,6 +296,13 @@ def check_group_column(
     raise MissingColumnError.compose(argument, name, by, noun="group column", hint=hint)
 
 
+def check_column_name(argument: str, value: object, *, example: str) -> None:
+    """Raise an error if the value of an option is not a string, the name of one column."""
+    if not isinstance(value, str):
+        hint = f'Use, for example, {argument}="{example}".'
+        raise OptionValueError.compose(argument, value, "expected the name of one column", hint)
+
+
 def group_dtypes(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
     """Return the dtypes of the group columns; raise an error for a dtype that cannot be sorted."""
     for name in by:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
+import numpy as np
+
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
@@ -302,7 +304,6 @@ def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
     z, z_p_value = spiegelhalter(scan)
     test = hosmer_lemeshow(scan, bins, n_fitted=options.n_fitted)
     parts = binned_decomposition(scan, bins)
-    has_rows = totals.pos_rows + totals.neg_rows > 0
     columns: dict[str, Any] = {
         "brier": losses.brier,
         "brier_skill": brier_skill(scan, losses.brier),
@@ -315,9 +316,7 @@ def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
         "spiegelhalter_z": z,
         "spiegelhalter_p": z_p_value,
         "hosmer_lemeshow": test.statistic,
-        "hosmer_lemeshow_df": [
-            df if used else None for df, used in zip(test.df.tolist(), has_rows, strict=True)
-        ],
+        "hosmer_lemeshow_df": np.where(np.isnan(test.statistic), np.nan, test.df),
         "hosmer_lemeshow_p": test.p_value,
         **curve_errors(points)._asdict(),
         "cllr": losses.cllr,

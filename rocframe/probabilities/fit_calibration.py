@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from rocframe.areas.pairs import group_sums
-from rocframe.errors import (
-    OptionValueError,
-    ScoreError,
-)
+from rocframe.errors import ScoreError
 from rocframe.frames import as_input_frame, build_table, number_distinct_rows, number_keys
 from rocframe.inference.notes import absent_classes, first_notes
 from rocframe.inputs.cases import RowState
@@ -23,6 +20,7 @@ from rocframe.kernel.scan import Scan
 from rocframe.options import (
     NOT_GIVEN,
     check_choice,
+    check_column_name,
     check_flag,
     check_supported,
     parse_names,
@@ -259,7 +257,8 @@ def fit_calibration(
     isotonic = method == "isotonic"
     check_supported("smooth_targets", smooth_targets, f"method={method!r}", supported=not isotonic)
     smooth = method == "platt" if smooth_targets is None else smooth_targets
-    _check_fold_column(over)
+    if over is not None:
+        check_column_name("over", over, example="fold")
     roles = Roles(
         label=label,
         score=score,
@@ -292,13 +291,6 @@ def fit_calibration(
         keep_over=0 if over is None else 1,
     )
     return as_input_frame(predictions, table)
-
-
-def _check_fold_column(over: object) -> None:
-    """Raise an error if `over` is neither None nor a string."""
-    if not (over is None or isinstance(over, str)):
-        problem = "expected the name of one column"
-        raise OptionValueError.compose("over", over, problem, 'Use, for example, over="fold".')
 
 
 class FittedFunctions(NamedTuple):
@@ -446,7 +438,7 @@ class Regression:
             if self.targets is not None:
                 high, low = (block.of_steps(target) for target in self.targets)
                 pos, neg = pos * high + neg * low, pos * (1 - high) + neg * (1 - low)
-            scores = self.scan.codec.decode(block.codes).astype(np.float64)
+            scores = self.scan.codec.decode(block.codes)
             return LogisticRows(
                 groups=block.groups,
                 starts=block.starts,
