@@ -167,8 +167,5 @@ def _prevalence_odds(prevalence: pl.Expr) -> pl.Expr:
 
 def _label_odds(rows: Rows) -> pl.Expr:
     """Return the number of positives divided by the number of negatives; null if either is 0."""
-    pos, neg = (
-        rows.class_weight(in_class).sum().cast(pl.Float64)
-        for in_class in (rows.positive, ~rows.positive)
-    )
+    pos, neg = rows.class_totals
     return pl.when((pos > 0) & (neg > 0)).then(pos / neg)

@@ -462,26 +462,21 @@ def _brier(rows: Rows) -> pl.Expr:
 
 
 def _brier_skill(rows: Rows) -> pl.Expr:
-    ones = _outcome(rows).is_not_null().cast(pl.Float64)
-    pos, neg = (_total(rows, ones, where) for where in (rows.positive, ~rows.positive))
+    pos, neg = rows.class_totals
     # A rounded share of positives could differ from 0 and 1 although a class is absent.
     reference = pos / (pos + neg) * (neg / (pos + neg))
     return pl.when((pos > 0) & (neg > 0)).then(1 - _brier(rows) / reference)
 
 
 def _log_loss(rows: Rows) -> pl.Expr:
-    return _mean_loss(rows, _surprise(rows))
+    return _mean_loss(rows, _row_log_loss(rows))
 
 
 def _cllr(rows: Rows) -> pl.Expr:
-    surprise, ones = _surprise(rows), _outcome(rows).is_not_null().cast(pl.Float64)
-    totals = [
-        (_total(rows, surprise, where), _total(rows, ones, where))
-        for where in (rows.positive, ~rows.positive)
-    ]
-    has_both = pl.all_horizontal([total > 0 for _, total in totals])
-    mean = pl.sum_horizontal([loss / total for loss, total in totals]) / (2 * log(2))
-    return pl.when(_are_probabilities(rows) & has_both).then(mean)
+    loss, (pos, neg) = _row_log_loss(rows), rows.class_totals
+    of_pos, of_neg = (_total(rows, loss, where) for where in (rows.positive, ~rows.positive))
+    mean = (of_pos / pos + of_neg / neg) / (2 * log(2))
+    return pl.when(_are_probabilities(rows) & (pos > 0) & (neg > 0)).then(mean)
 
 
 def _ece(rows: Rows, method: str, bins: int) -> pl.Expr:
@@ -555,7 +550,7 @@ def _squared_error(rows: Rows) -> pl.Expr:
     return (_probability(rows) - _outcome(rows)) ** 2
 
 
-def _surprise(rows: Rows) -> pl.Expr:
+def _row_log_loss(rows: Rows) -> pl.Expr:
     """Return -log(probability of the outcome) of each row."""
     probability = _probability(rows).clip(EPSILON, 1 - EPSILON)
     return -pl.when(rows.positive).then(probability).otherwise(1 - probability).log()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
@@ -12,13 +12,11 @@ from rocframe.expressions.rows import (
     POS,
     TP,
     both_classes,
-    cumulated_by_score,
     field,
     formula_expression,
     quotient,
     record,
     steps,
-    tie_position,
 )
 from rocframe.options import public
 
@@ -157,15 +155,28 @@ def _fpr(rows: Rows) -> pl.Expr:
 
 def _rate(rows: Rows, in_class: pl.Expr) -> pl.Expr:
     """Return, for each row, the share of the rows of a class with at least the same score."""
-    sums = cumulated_by_score("weight")
+    sums = _cumulated_by_score("weight")
     rate = field("sum").gather(field("last")) / field("total")
     return (
         record(score=rows.score, weight=rows.class_weight(in_class))
         .implode()
-        .list.eval(record(last=tie_position("max"), sum=sums, total=sums.last()))
+        .list.eval(record(last=_tie_position("max"), sum=sums, total=sums.last()))
         .list.eval(pl.when(field("total") > 0).then(rate))
         .explode()
     )
+
+
+def _tie_position(of_ties: Literal["min", "max"]) -> pl.Expr:
+    """Return, for each row, the position of the first ("min") or last ("max") row with its score.
+
+    The positions are those in the order of falling scores.
+    """
+    return field("score").rank(of_ties, descending=True) - 1
+
+
+def _cumulated_by_score(name: str) -> pl.Expr:
+    """Return cumulative sums of a field in the order of falling scores; unscored rows are last."""
+    return field(name).sort_by(field("score"), descending=True, nulls_last=True).cum_sum()
 
 
 @public
@@ -233,7 +244,7 @@ def placement(
 
 
 def _placement(rows: Rows) -> pl.Expr:
-    tp, fp = cumulated_by_score("tp"), cumulated_by_score("fp")
+    tp, fp = _cumulated_by_score("tp"), _cumulated_by_score("fp")
     pos, neg = field("pos"), field("neg")
     share_below = (neg - _doubled_sum_above("fp") + neg) / (2 * neg)
     share_above = _doubled_sum_above("tp") / (2 * pos)
@@ -248,8 +259,8 @@ def _placement(rows: Rows) -> pl.Expr:
         .list.eval(
             record(
                 positive=field("positive"),
-                first=tie_position("min"),
-                last=tie_position("max"),
+                first=_tie_position("min"),
+                last=_tie_position("max"),
                 tp=tp,
                 fp=fp,
                 pos=tp.last(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -66,6 +66,15 @@ class Rows:
         """Return the row weight of the used rows of a class, and 0 for all other rows."""
         row_weight = pl.lit(1, pl.Int64) if self.row_weight is None else self.row_weight
         return pl.when(self.used & in_class).then(row_weight).otherwise(0)
+
+    @property
+    def class_totals(self) -> tuple[pl.Expr, pl.Expr]:
+        """The sums of the row weights of used positives and of used negatives, as floats."""
+        pos, neg = (
+            self.class_weight(in_class).sum().cast(pl.Float64)
+            for in_class in (self.positive, ~self.positive)
+        )
+        return pos, neg
 
 
 def formula_expression(
@@ -255,19 +264,6 @@ def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Exp
         .list.eval(pl.element().filter(field("last")))
         .list.eval(record(**fields))
     )
-
-
-def tie_position(of_ties: Literal["min", "max"]) -> pl.Expr:
-    """Return, for each row, the position of the first ("min") or last ("max") row with its score.
-
-    The positions are those in the order of falling scores.
-    """
-    return field("score").rank(of_ties, descending=True) - 1
-
-
-def cumulated_by_score(name: str) -> pl.Expr:
-    """Return cumulative sums of a field in the order of falling scores; unscored rows are last."""
-    return field(name).sort_by(field("score"), descending=True, nulls_last=True).cum_sum()
 
 
 def _cumulative_class_sums(positives: str, negatives: str, name: str) -> dict[str, pl.Expr]:
