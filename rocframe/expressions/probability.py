@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import log
 from typing import TYPE_CHECKING, Literal
 
@@ -13,7 +12,6 @@ from rocframe.expressions.rows import (
     formula_expression,
     pack_rows,
     record,
-    scale_to_exponent,
 )
 from rocframe.options import check_choice, parse_integer, public
 from rocframe.probabilities.bins import BIN_ROUNDING, MAX_BINS
@@ -524,12 +522,13 @@ def _spiegelhalter_z(rows: Rows) -> pl.Expr:
     score = _probability(rows)
     slope = 1 - 2 * score
     variance = slope**2 * score * (1 - score)
-    scaled = rows
-    if rows.weight is not None:
+    total = _total(rows, (_outcome(rows) - score) * slope)
+    if rows.weight is None:
+        z = total / _total(rows, variance).sqrt()
+    else:
         # The squares of very small weights would be 0.
-        scaled = replace(rows, weight=scale_to_exponent(rows.weight, rows.used, 0))
-        variance = scaled.weight * variance
-    z = _total(scaled, (_outcome(rows) - score) * slope) / _total(scaled, variance).sqrt()
+        largest = rows.weight.filter(rows.used).max()
+        z = total / largest / (_total(rows, rows.weight / largest * variance) / largest).sqrt()
     return pl.when(_are_probabilities(rows)).then(z.fill_nan(None))
 
 

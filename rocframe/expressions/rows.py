@@ -205,23 +205,25 @@ def _add_row_weights(packed: pl.Expr, *, by_class: bool) -> pl.Expr:
     rows = {name: field(name) for name in ("score", "positive", "count")}
     weight, positive = field("weight"), field("positive")
 
+    def factors(in_class: pl.Expr, exponent: int) -> tuple[pl.Expr, pl.Expr]:
+        # The power of two may be too large for Float64, so the weights are multiplied by two
+        # factors.
+        power = exponent - weight.filter(in_class).max().log(2).floor()
+        first = (power / 2).floor()
+        return pl.lit(2.0).pow(first), pl.lit(2.0).pow(power - first)
+
     if by_class:
-        pos, neg = (scale_to_exponent(weight, in_class, 0) for in_class in (positive, ~positive))
-        scaled = pl.when(positive).then(pos).otherwise(neg)
+        pos, neg = factors(positive, 0), factors(~positive, 0)
+        first, second = (
+            pl.when(positive).then(of_pos).otherwise(of_neg)
+            for of_pos, of_neg in zip(pos, neg, strict=True)
+        )
     else:
-        scaled = scale_to_exponent(weight, positive.is_not_null(), LARGEST_EXPONENT)
+        first, second = factors(positive.is_not_null(), LARGEST_EXPONENT)
     row_weight = field("count") * weight
-    return packed.list.eval(record(**rows, weight=scaled)).list.eval(
+    return packed.list.eval(record(**rows, weight=weight * first * second)).list.eval(
         record(**rows, row_weight=row_weight, square=row_weight * weight)
     )
-
-
-def scale_to_exponent(weight: pl.Expr, rows: pl.Expr, exponent: int) -> pl.Expr:
-    """Multiply weights by a power of two, so that the largest of `rows` gets this exponent."""
-    # The power of two may be too large for Float64, so the weights are multiplied by two factors.
-    power = exponent - weight.filter(rows).max().log(2).floor()
-    first = (power / 2).floor()
-    return weight * pl.lit(2.0).pow(first) * pl.lit(2.0).pow(power - first)
 
 
 def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Expr:
