@@ -349,6 +349,5 @@ def _row_influence(side: ClassRows, influence: NDArray[Any]) -> NDArray[np.float
 
     With weights, the influence of a row is proportional to its weight.
     """
-    steps = np.searchsorted(side.n_at_or_above, np.arange(len(side.rows)), "right")
-    values: NDArray[np.float64] = influence[steps]
+    values: NDArray[np.float64] = influence[side.step]
     return values if side.weight is None else values * side.weight

@@ -483,6 +483,11 @@ class ClassRows:
         """The number of rows of the class."""
         return int(self.rows.sum())
 
+    @property
+    def step(self) -> NDArray[np.int64]:
+        """The position of the score of each kind among the distinct scores; last if unscored."""
+        return np.searchsorted(self.n_at_or_above, np.arange(len(self.rows)), "right")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StepEdges:
@@ -584,12 +589,7 @@ class GroupRows:
         Labels can be drawn for its rows, so the curve can have a corner at each score.
         """
         sides = (self.pos, self.neg)
-        step = np.concatenate(
-            [
-                np.searchsorted(side.n_at_or_above, np.arange(len(side.rows)), "right")
-                for side in sides
-            ]
-        )
+        step = np.concatenate([side.step for side in sides])
         weights = [side.weight for side in sides if side.weight is not None]
         order = np.argsort(step, kind="stable")
         rows = _merge_rows(

@@ -204,10 +204,7 @@ def _proportion_consistency(
 def _unlabeled_rows(scan: Scan, group: int) -> tuple[GroupRows, NDArray[np.float64]]:
     """Return a population in which each class has all rows of the group, and their scores."""
     population = GroupRows.from_scan(scan, group).without_labels()
-    rows = population.pos
-    scores = population.codec.decode(population.codes)
-    step = np.searchsorted(rows.n_at_or_above, np.arange(len(rows.rows)), "right")
-    return population, scores[step]
+    return population, population.codec.decode(population.codes)[population.pos.step]
 
 
 def _drawn_proportions(bins: Bins, draws: RandomDraws, level: float) -> RateLimits:
