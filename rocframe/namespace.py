@@ -241,4 +241,4 @@ class RocExpr(Namespace):
     tpr = LazyMethod("rocframe.expressions.rates")
     fpr = LazyMethod("rocframe.expressions.rates")
     placement = LazyMethod("rocframe.expressions.rates")
-    at_prevalence = LazyMethod("rocframe.expressions.base_rates")
+    at_prevalence = LazyMethod("rocframe.expressions.prevalence")

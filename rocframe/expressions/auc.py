@@ -263,13 +263,16 @@ def _auc_se(rows: Rows) -> pl.Expr:
     v10 = (NEG - FP + (NEG - FP0)) / (2 * NEG) - theta
     v01 = (TP + TP0) / (2 * POS) - theta
     if rows.weight is None:
-        m, n = POS.cast(pl.Float64), NEG.cast(pl.Float64)
-        squares_pos, squares_neg = (TP - TP0) / m**2, (FP - FP0) / n**2
+        m, n = (total.cast(pl.Float64) for total in (POS, NEG))
+        pos_squares, neg_squares = (TP - TP0) / m**2, (FP - FP0) / n**2
     else:
-        m, n = field("m").last().cast(pl.Float64), field("n").last().cast(pl.Float64)
-        squares_pos, squares_neg = field("pp") / POS / POS, field("nn") / NEG / NEG
+        m, n = (field(name).last().cast(pl.Float64) for name in ("pos_rows", "neg_rows"))
+        pos_squares, neg_squares = (
+            field("pos_squares") / POS / POS,
+            field("neg_squares") / NEG / NEG,
+        )
     variance = (
-        m / (m - 1) * (squares_pos * v10**2).sum() + n / (n - 1) * (squares_neg * v01**2).sum()
+        m / (m - 1) * (pos_squares * v10**2).sum() + n / (n - 1) * (neg_squares * v01**2).sum()
     )
     # The variance is 0 only if all scores of one class are above those of the other class, or if
     # all scores are equal. These two conditions are tested with counts, because the computed

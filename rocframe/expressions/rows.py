@@ -232,9 +232,9 @@ def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Exp
     The highest score is first. `tp` is the sum of the row weights of positives with at least this
     score, and `fp` is this sum for negatives. `tp0` and `fp0` are the sums for scores above this
     score. The sums are integers unless rows are weighted. For weighted rows, `squares` adds four
-    fields. `m` and `n` are the numbers of positives and negatives with at least this score. `pp`
-    and `nn` are the sums of count times squared weight over the positives and negatives with
-    exactly this score.
+    fields. `pos_rows` and `neg_rows` are the numbers of positives and negatives with at least this
+    score. `pos_squares` and `neg_squares` are the sums of count times squared weight over the
+    positives and negatives with exactly this score.
 
     Weights are scaled, with a separate factor for each class if `by_class` is true. A ratio of `tp`
     to `fp`, such as the precision, is correct only with `by_class=False`.
@@ -249,12 +249,12 @@ def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Exp
         packed = _add_row_weights(packed, by_class=by_class)
         if squares:
             sums |= {
-                **_cumulative_class_sums("m", "n", "count"),
-                **_cumulative_class_sums("pp", "nn", "square"),
+                **_cumulative_class_sums("pos_rows", "neg_rows", "count"),
+                **_cumulative_class_sums("pos_squares", "neg_squares", "square"),
             }
     fields = {name: field(name) for name in sums}
     fields |= {f"{name}0": field(name).shift(1, fill_value=0) for name in ("tp", "fp")}
-    for name in ("pp", "nn"):
+    for name in ("pos_squares", "neg_squares"):
         if name in sums:
             fields[name] = field(name) - field(name).shift(1, fill_value=0)
     last = score.ne_missing(

@@ -298,7 +298,7 @@ def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
     check_probabilities(cases)
     scan = Scan.from_cases(scale_weights(cases))
     totals = scan.totals
-    losses, best = probability_losses(scan), isotonic_losses(scan)
+    losses, isotonic = probability_losses(scan), isotonic_losses(scan)
     bins, points = probability_bins(scan, options.method, options.bins), find_points(scan)
     intercept, slope = logistic_recalibration(scan)
     z, z_p_value = spiegelhalter(scan)
@@ -308,7 +308,7 @@ def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
         "brier": losses.brier,
         "brier_skill": brier_skill(scan, losses.brier),
         "log_loss": losses.log_loss,
-        **corp_decomposition(scan, losses.brier, best.brier)._asdict(),
+        **corp_decomposition(scan, losses.brier, isotonic.brier)._asdict(),
         "ece": ece(scan, bins),
         "mce": mce(scan, bins),
         "calibration_intercept": intercept,
@@ -320,7 +320,7 @@ def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
         "hosmer_lemeshow_p": test.p_value,
         **curve_errors(points)._asdict(),
         "cllr": losses.cllr,
-        "cllr_min": best.cllr,
+        "cllr_min": isotonic.cllr,
         "n_pos": totals.pos_rows,
         "n_neg": totals.neg_rows,
         "n_missing": scan.rows.unscored.n_missing,

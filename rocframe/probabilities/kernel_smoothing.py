@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NODES_PER_BANDWIDTH = 20
 MIN_NODES, MAX_NODES, GRID_FACTOR = 1 << 7, 1 << 15, 4
 GRID_NUMBERS = 1 << 18  # number of nodes of all groups that a thread computes at a time
-LARGEST_WAVE = 3.0  # exp(-(πkσ)²/2) is 5e-20 for kσ = 3
+LARGEST_FREQUENCY = 3.0  # exp(-(πkσ)²/2) is 5e-20 for kσ = 3
 MAX_ITERATIONS = 100
 MIN_BANDWIDTH = 1e-3  # smallest automatic bandwidth of a curve
 BANDWIDTH_ERROR = 1e-7  # the search for the smooth calibration error ends at this difference
@@ -189,10 +189,10 @@ def _smooth_spectrum(
     The reflected kernel is 1 + 2 Σ exp(-(πkσ)²/2)·cos(πk·t)·cos(πk·score), summed over k ≥ 1.
     """
     # Terms with a larger k are below the rounding error of the others.
-    largest = min(int(LARGEST_WAVE / sigma.min()) + 1, spectrum.shape[1]) if len(sigma) else 0
+    largest = min(int(LARGEST_FREQUENCY / sigma.min()) + 1, spectrum.shape[1]) if len(sigma) else 0
     terms = np.zeros_like(spectrum)
-    waves = np.exp(-0.5 * np.multiply.outer(sigma, np.pi * np.arange(largest)) ** 2)
-    np.multiply(spectrum[:, :largest], waves, out=terms[:, :largest])
+    damping = np.exp(-0.5 * np.multiply.outer(sigma, np.pi * np.arange(largest)) ** 2)
+    np.multiply(spectrum[:, :largest], damping, out=terms[:, :largest])
     smoothed: NDArray[np.float64] = dct(terms, type=1, axis=1)
     return smoothed
 

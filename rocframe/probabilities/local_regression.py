@@ -70,12 +70,12 @@ def loess(points: Points, *, span: float = 2 / 3, degree: int = 1) -> SmoothCurv
     """
     fits = _fit_positions(points)
     owner = points.owner[fits]
-    windows = _Windows.find(points, fits, span)
+    neighborhoods = _Neighborhoods.find(points, fits, span)
 
     def fit(part: slice) -> NDArray[np.float64]:
-        return _local_rate(*_local_moments(points, windows.of_fits(part), degree))
+        return _local_rate(*_local_moments(points, neighborhoods.of_fits(part), degree))
 
-    pairs = np.append(0, np.cumsum(windows.ends - windows.starts))
+    pairs = np.append(0, np.cumsum(neighborhoods.ends - neighborhoods.starts))
     rates = run_parallel(fit, split_groups(pairs, PAIRS))
     return SmoothCurve(
         groups=points.groups,
@@ -94,7 +94,7 @@ def _fit_positions(points: Points) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Windows:
+class _Neighborhoods:
     """The points in the neighborhood of each local regression.
 
     A neighborhood is the narrowest interval around `score` that has a given share of the row weight
@@ -107,9 +107,9 @@ class _Windows:
     ends: NDArray[np.int64]
     distance: NDArray[np.float64]
 
-    def of_fits(self, part: slice) -> _Windows:
+    def of_fits(self, part: slice) -> _Neighborhoods:
         """Return the neighborhoods of some of the local regressions."""
-        return _Windows(
+        return _Neighborhoods(
             score=self.score[part],
             starts=self.starts[part],
             ends=self.ends[part],
@@ -117,7 +117,7 @@ class _Windows:
         )
 
     @classmethod
-    def find(cls, points: Points, fits: NDArray[np.int64], span: float) -> _Windows:
+    def find(cls, points: Points, fits: NDArray[np.int64], span: float) -> _Neighborhoods:
         """Return the neighborhoods of the points `fits` with the share `span` of the row weight."""
         owner = points.owner
         # The share of the weight below each point.
@@ -152,7 +152,7 @@ class _Windows:
 
 
 def _local_moments(
-    points: Points, windows: _Windows, degree: int
+    points: Points, neighborhoods: _Neighborhoods, degree: int
 ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
     """Return moments of the rows near each fit, weighted by distance.
 
@@ -160,13 +160,13 @@ def _local_moments(
     row from the score of the fit, divided by the largest distance. The second list has the means of
     label * z**i for i from 0 to `degree`.
     """
-    sizes = windows.ends - windows.starts
+    sizes = neighborhoods.ends - neighborhoods.starts
     firsts = np.cumsum(sizes) - sizes
-    neighbor = concatenated_ranges(windows.starts, sizes)
+    neighbor = concatenated_ranges(neighborhoods.starts, sizes)
     # If the distance is 0, the score itself is the only point of the neighborhood.
-    scale = 1 / np.maximum(windows.distance, np.finfo(float).tiny)
+    scale = 1 / np.maximum(neighborhoods.distance, np.finfo(float).tiny)
     z = points.score[neighbor]
-    z -= np.repeat(windows.score, sizes)
+    z -= np.repeat(neighborhoods.score, sizes)
     z *= np.repeat(scale, sizes)
     np.clip(z, -1, 1, out=z)
     weight = np.abs(z)

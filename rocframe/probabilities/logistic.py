@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 MAX_STEPS = 50  # without a finite maximum, the parameters still change after this many Newton steps
-HALVINGS = 60  # a step of at most 2^60 is reduced to a step of at most 1
+MAX_HALVINGS = 60  # a step of at most 2^60 is reduced to a step of at most 1
 # The last Newton step changes no linear predictor by more than this. Errors are squared by a step.
 LAST_STEP = 1e-7
 # The initial parameters of a group with at least `LARGE_GROUP` rows are fitted to every
@@ -158,7 +158,7 @@ def fit_logistic(
         if not active.any():
             break
         parts = _select_groups(parts, active)
-        parameters, likelihood = _climb(parts, parameters, steps, likelihood, active)
+        parameters, likelihood = _halve_steps(parts, parameters, steps, likelihood, active)
     return result
 
 
@@ -202,7 +202,7 @@ def _select_groups(parts: Sequence[LogisticRows], active: NDArray[np.bool_]) -> 
     ]
 
 
-def _climb(
+def _halve_steps(
     parts: Sequence[LogisticRows],
     parameters: NDArray[np.float64],
     steps: NDArray[np.float64],
@@ -214,7 +214,7 @@ def _climb(
     The step of a group is halved until its likelihood does not decrease.
     """
     after = _likelihood(parts, parameters + steps, steps.shape[1])
-    for _ in range(HALVINGS):
+    for _ in range(MAX_HALVINGS):
         decreases = active & ~(
             after.value >= before.value - LIKELIHOOD_ROUNDING * abs(before.value)
         )
@@ -262,13 +262,13 @@ def _part_likelihood(part: LogisticRows, parameters: NDArray[np.float64]) -> _Li
     q *= larger
     total = part.pos + part.neg
     residual = part.pos * q - part.neg * p
-    spread = total * p * q
+    information_weight = total * p * q
     value = part.pos * low - part.neg * high - total * np.log1p(decay)
     gradient = np.empty((len(lengths), n_columns))
     information = np.empty((len(lengths), n_columns, n_columns))
     for i, column in enumerate(part.columns):
         gradient[:, i] = np.add.reduceat(residual * column, starts)
-        weighted = spread * column
+        weighted = information_weight * column
         for j, other in enumerate(part.columns[: i + 1]):
             information[:, i, j] = information[:, j, i] = np.add.reduceat(weighted * other, starts)
     return _Likelihood(np.add.reduceat(value, starts), gradient, information)

@@ -233,7 +233,7 @@ def murphy_table(
     )
     best = costs.of_rows(levels.best_rows(curve, threshold), curve, threshold)
     lowest = np.minimum.reduce([best, score, *trivial])
-    uncertainty = costs.of_base_rate(curve, threshold)
+    uncertainty = costs.of_prevalence(curve, threshold)
     pos, neg = (curves.total(*names) for names in TOTALS[:2])
     return build_table(
         curves.keys,
@@ -300,7 +300,7 @@ class ExpectedCosts(NamedTuple):
         cost: NDArray[np.float64] = 2 * (threshold * alarms + (1 - threshold) * missed)
         return cost
 
-    def of_base_rate(
+    def of_prevalence(
         self, curve: NDArray[np.int64], threshold: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the mean cost if all rows have the same score, the prevalence."""

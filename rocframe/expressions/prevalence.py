@@ -1,4 +1,4 @@
-"""Expressions that convert probabilities from one base rate to another.
+"""Expressions that convert probabilities from one prevalence to another.
 
 References
 ----------
@@ -117,10 +117,10 @@ def at_prevalence(
     if label is None:
         for name, value in {"positive": positive, "weight": weight, "count": count}.items():
             check_supported(name, value, "sample_prevalence=")
-    population_odds = _prevalence_odds(_base_rate("prevalence", prevalence))
+    population_odds = _prevalence_odds(_parse_prevalence("prevalence", prevalence))
     sample_odds = None
     if sample_prevalence is not None:
-        sample_odds = _prevalence_odds(_base_rate("sample_prevalence", sample_prevalence))
+        sample_odds = _prevalence_odds(_parse_prevalence("sample_prevalence", sample_prevalence))
 
     def convert(rows: Rows) -> pl.Expr:
         ratio = (_label_odds(rows) if sample_odds is None else sample_odds) / population_odds
@@ -141,7 +141,7 @@ def at_prevalence(
     )
 
 
-def _base_rate(argument: str, value: float | Column) -> pl.Expr:
+def _parse_prevalence(argument: str, value: float | Column) -> pl.Expr:
     """Return a prevalence as an expression; raise an error for a number outside (0, 1).
 
     If a column is not numeric, polars raises an error when it resolves the plan.

@@ -1,4 +1,4 @@
-"""Probabilities at another base rate: exact fractions, missing values, errors, and a simulation."""
+"""Probabilities at another prevalence: exact fractions, missing values, errors, a simulation."""
 
 from __future__ import annotations
 
