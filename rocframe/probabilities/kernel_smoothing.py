@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from rocframe.probabilities.score_points import Points
 
-# The nodes of the grid on which a kernel is applied: at least `NODES_PER_BANDWIDTH` of them per
-# bandwidth, and at least and at most the given numbers.
+# A kernel is applied on a grid of `MIN_NODES` to `MAX_NODES` nodes. Their number is multiplied by
+# `GRID_FACTOR` until a bandwidth has `NODES_PER_BANDWIDTH` nodes, or 4 times as many for curves.
 NODES_PER_BANDWIDTH = 20
 MIN_NODES, MAX_NODES, GRID_FACTOR = 1 << 7, 1 << 15, 4
 GRID_NUMBERS = 1 << 18  # number of nodes of all groups that a thread computes at a time
-LARGEST_FREQUENCY = 3.0  # exp(-(πkσ)²/2) is 5e-20 for kσ = 3
+LARGEST_FREQUENCY = 3.0  # terms with a larger kσ are omitted: exp(-(πkσ)²/2) is 5e-20 for kσ = 3
 MAX_ITERATIONS = 100
 MIN_BANDWIDTH = 1e-3  # smallest automatic bandwidth of a curve
 BANDWIDTH_ERROR = 1e-7  # the search for the smooth calibration error ends at this difference

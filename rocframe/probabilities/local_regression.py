@@ -18,7 +18,7 @@ from rocframe.kernel.groups import group_starts
 from rocframe.kernel.interpolate import interpolate_in_groups
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel, split_groups
-from rocframe.probabilities.score_points import SHARE_ROUNDING, is_cell_start
+from rocframe.probabilities.score_points import WEIGHT_SHARE_ROUNDING, is_cell_start
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +123,7 @@ class _Neighborhoods:
         # The share of the weight below each point.
         before = np.append(0.0, points.share[:-1])[: len(owner)]
         before[points.starts[:-1]] = 0
-        target = before + min(span, 1.0) - SHARE_ROUNDING
+        target = before + span - WEIGHT_SHARE_ROUNDING
         # For each first point of an interval, the last point with which the interval has the share.
         group_firsts, group_lasts = points.starts[:-1][owner], points.starts[1:][owner] - 1
         last = grouped_bisect(lambda i: points.share[i] < target, group_firsts, group_lasts)

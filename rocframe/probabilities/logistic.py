@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 MAX_STEPS = 50  # without a finite maximum, the parameters still change after this many Newton steps
-MAX_HALVINGS = 60  # a step of at most 2^60 is reduced to a step of at most 1
+MAX_STEP_HALVINGS = 60  # a step of at most 2^60 is reduced to a step of at most 1
 # The last Newton step changes no linear predictor by more than this. Errors are squared by a step.
 LAST_STEP = 1e-7
 # The initial parameters of a group with at least `LARGE_GROUP` rows are fitted to every
@@ -192,10 +192,13 @@ def _part_extremes(part: LogisticRows) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 def _select_groups(parts: Sequence[LogisticRows], active: NDArray[np.bool_]) -> list[LogisticRows]:
-    """Return the parts without most of the groups that are not active."""
+    """Return the parts that have active groups.
+
+    The rows of other groups are removed if most groups of the part are not active.
+    """
     selected = [active[part.groups] for part in parts]
     return [
-        # A copy of the rows of the active groups is faster only if they are few.
+        # Otherwise, a copy of the rows would take more time than it saves.
         part.of_groups(mask) if 2 * np.count_nonzero(mask) < len(mask) else part
         for part, mask in zip(parts, selected, strict=True)
         if mask.any()
@@ -214,7 +217,7 @@ def _halve_steps(
     The step of a group is halved until its likelihood does not decrease.
     """
     after = _likelihood(parts, parameters + steps, steps.shape[1])
-    for _ in range(MAX_HALVINGS):
+    for _ in range(MAX_STEP_HALVINGS):
         decreases = active & ~(
             after.value >= before.value - LIKELIHOOD_ROUNDING * abs(before.value)
         )

@@ -34,7 +34,7 @@ from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import cumulative_sums, group_starts
 from rocframe.probabilities.kernel_smoothing import smooth_error
 from rocframe.probabilities.local_regression import loess
-from rocframe.probabilities.score_points import SHARE_ROUNDING
+from rocframe.probabilities.score_points import WEIGHT_SHARE_ROUNDING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,9 +104,11 @@ def curve_errors(points: Points) -> CurveErrors:
     lasts = points.starts[1:] - 1
 
     def percentile(p: float) -> NDArray[np.float64]:
-        at = grouped_bisect(lambda i: share[i] < p - SHARE_ROUNDING, points.starts[:-1], lasts)
+        at = grouped_bisect(
+            lambda i: share[i] < p - WEIGHT_SHARE_ROUNDING, points.starts[:-1], lasts
+        )
         at = np.minimum(at, lasts)
-        following = np.where(share[at] <= p + SHARE_ROUNDING, np.minimum(at + 1, lasts), at)
+        following = np.where(share[at] <= p + WEIGHT_SHARE_ROUNDING, np.minimum(at + 1, lasts), at)
         middle: NDArray[np.float64] = (error[at] + error[following]) / 2
         return middle
 

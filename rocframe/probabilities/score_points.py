@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # If a group has more distinct scores, neighboring scores are merged to one point. The merged scores
 # differ by at most 1/1024, and have about 1/1024 of the weight of the group or less.
 MAX_SCORES = 2048
-SHARE_ROUNDING = 1e-9  # smaller differences of shares of the row weight are rounding errors
+WEIGHT_SHARE_ROUNDING = 1e-9  # smaller differences of shares of the row weight are rounding errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
