@@ -307,7 +307,10 @@ def logistic_recalibration(scan: Scannable) -> Recalibration:
     scores are equal, or a threshold separates the classes. Rows with a score of 0 or 1 are left
     out, because their logits are infinite. All scores must be in [0, 1].
     """
-    intercept, slope = fit_logistic(_finite_logits(scan, slope=True), 2, has_classes(scan)).T
+    parts = _finite_logits(scan, slope=True)
+    lowest, highest = _class_ranges(parts, len(scan.totals.pos))
+    overlap = (highest[0] > lowest[1]) & (highest[1] > lowest[0])
+    intercept, slope = fit_logistic(parts, 2, overlap).T
     return Recalibration(intercept, slope)
 
 
@@ -318,7 +321,9 @@ def unit_slope_intercept(scan: Scannable) -> NDArray[np.float64]:
     absent. Rows with a score of 0 or 1 are left out, because their logits are infinite. All scores
     must be in [0, 1].
     """
-    return fit_logistic(_finite_logits(scan, slope=False), 1, has_classes(scan))[:, 0]
+    parts = _finite_logits(scan, slope=False)
+    _, highest = _class_ranges(parts, len(scan.totals.pos))
+    return fit_logistic(parts, 1, np.isfinite(highest).all(axis=0))[:, 0]
 
 
 def _finite_logits(scan: Scannable, *, slope: bool) -> list[LogisticRows]:
@@ -341,6 +346,24 @@ def _finite_logits(scan: Scannable, *, slope: bool) -> list[LogisticRows]:
         )
 
     return scan.map(block_rows)
+
+
+def _class_ranges(
+    parts: Sequence[LogisticRows], n_groups: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the lowest and the highest last regressor of positives and of negatives in each group.
+
+    Rows with the weight 0 are left out. The result is infinite if a class has no rows.
+    """
+    lowest, highest = np.full((2, n_groups), np.inf), np.full((2, n_groups), -np.inf)
+    for part in parts:
+        groups, starts, values = part.groups, part.starts[:-1], part.columns[-1]
+        for side, weight in enumerate((part.pos, part.neg)):
+            low = np.minimum.reduceat(np.where(weight > 0, values, np.inf), starts)
+            high = np.maximum.reduceat(np.where(weight > 0, values, -np.inf), starts)
+            lowest[side, groups] = np.minimum(lowest[side, groups], low)
+            highest[side, groups] = np.maximum(highest[side, groups], high)
+    return lowest, highest
 
 
 def ones(scores: NDArray[np.float64]) -> NDArray[np.float64]:
