@@ -370,7 +370,7 @@ def with_check(
     """Return the expression; `check` is called with its values and may raise an error."""
 
     def run(values: pl.Series) -> pl.Series:
-        check(values)
+        check(values.alias(""))  # methods of a Series treat a name of the form `^…$` as a pattern
         return values
 
     return expr.map_batches(run, return_dtype=dtype, is_elementwise=is_elementwise)

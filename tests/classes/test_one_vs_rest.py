@@ -302,6 +302,25 @@ def test_a_class_may_have_any_name(frame, name):
     assert_frame_equal(actual, like(frame, expected))
 
 
+VERBS = [
+    rf.one_vs_rest,
+    rf.one_vs_one,
+    rf.top_label,
+    rf.multiclass_auc,
+    rf.multiclass_losses,
+    rf.volume,
+]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_label_may_have_any_name(frame, verb):
+    rows = WIDE.drop_nulls()
+    expected = verb(rows, "truth", ANIMALS)
+    for name in ["^cat$", *NAMES]:
+        actual = verb(like(frame, rows.rename({"truth": name})), name, ANIMALS)
+        assert_frame_equal(actual, like(frame, expected))
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in {"class", "id"}], ids=ascii)
 def test_kept_columns_may_have_any_name(frame, name):
     for options in ({}, {"id": name}):
