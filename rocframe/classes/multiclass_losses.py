@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.classes.inputs import PLACEHOLDER_SCORE, compute_class_table, read_class_scores
-from rocframe.errors import LabelError, OptionValueError, ScoreError
+from rocframe.errors import LabelError, ScoreError
 from rocframe.inference.notes import first_notes
 from rocframe.inputs.probabilities import outside_unit_problem
 from rocframe.inputs.roles import Roles
@@ -155,9 +155,6 @@ def multiclass_losses(
     │ 0.566667 ┆ 0.92154  ┆ 0.333333 ┆ 3         ┆ 3   │
     └──────────┴──────────┴──────────┴───────────┴─────┘
     """
-    if missing == "worst":
-        problem = "a row without a score has no probability"
-        raise OptionValueError.compose("missing", missing, problem, 'Use missing="drop".')
     roles = Roles(
         label=label,
         score=PLACEHOLDER_SCORE,
@@ -165,6 +162,7 @@ def multiclass_losses(
         weight=weight,
         count=count,
         missing=missing,
+        needs_scores=True,
     )
     return compute_class_table(
         predictions,

@@ -173,8 +173,17 @@ def test_rows_with_missing_values_are_left_out_and_counted():
     actual = rf.multiclass_losses(rows, "truth", ["a", "b"], count="n", missing="drop")
     assert actual.select("n", "n_missing").row(0) == (2, 5)
     assert actual["brier"].item() == (0.5 + 0.125) / 2
-    with pytest.raises(rf.MissingValuesError):
-        rf.multiclass_losses(rows, "truth", ["a", "b"])
+    with pytest.raises(rf.MissingValuesError) as caught:
+        rf.multiclass_losses(rows.drop_nulls("truth"), "truth", ["a", "b"])
+    assert str(caught.value) == (
+        "missing='raise': score column 'a' is null or NaN in 1 row.\n"
+        'Use missing="drop" to leave these rows out.'
+    )
+    with pytest.raises(rf.UnknownOptionError) as caught:
+        rf.multiclass_losses(rows, "truth", ["a", "b"], missing="ignore")
+    assert str(caught.value) == (
+        "missing='ignore': unknown value.\nChoose one of: 'raise', 'drop'."
+    )
     with pytest.raises(rf.OptionValueError) as caught:
         rf.multiclass_losses(rows, "truth", ["a", "b"], missing="worst")
     assert str(caught.value) == (
