@@ -137,7 +137,8 @@ def average(
         - `"t"` and `"normal"`: intervals for independent test sets.
         - `"binomial"`: Wilson's interval of a rate, from the counts of all test sets together; for
           means at given thresholds.
-        - `"bootstrap"`: percentiles of the mean over resampled curves.
+        - `"bootstrap"`: percentiles of the mean over resampled curves. At each point, the curves
+          that have a value are resampled.
         - None: no limits.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.

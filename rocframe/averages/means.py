@@ -263,30 +263,26 @@ def _bootstrap_mean_limits(
     streams: list[tuple[int, ...]],
     bounds: tuple[float, float],
 ) -> MeanLimits:
-    """Return the standard error and the percentile limits of each mean, from resampled curves."""
+    """Return the standard error and the percentile limits of each mean, from resampled curves.
+
+    At each point, the curves that have a value are resampled. Points with the same number of such
+    curves have the same random draws.
+    """
     ends = np.append(values.starts[1:], len(values.values))
     se, lower, upper, constant = _no_limits(values)
     magnitude = values.magnitude(bounds)
     for group, (start, end) in enumerate(zip(values.starts, ends, strict=True)):
-        used = start + np.flatnonzero(values.defined[start:end].any(axis=1))
-        if len(used) < 2:
-            continue
-        means = _replicate_means(values.scaled[used], values.weight[used], options, streams[group])
-        several = values.defined[used].sum(axis=0) > 1
-        complete = ~np.isnan(means).any(axis=0)
-        parts = [(np.flatnonzero(several & complete), means[:, several & complete])]
-        # Some resamples have no curve with a value at these grid points, and are not used there.
-        for point in np.flatnonzero(several & ~complete):
-            defined = means[~np.isnan(means[:, point]), point]
-            parts.append((np.array([point]), defined[:, None]))
-        for points, replicates in parts:
-            if len(replicates) < 2:
-                continue
-            at = group, points
-            least, largest = replicates.min(axis=0), replicates.max(axis=0)
-            constant[at] = nearly_equal(least, largest, scale=magnitude[at])
-            se[at] = replicates.std(axis=0, ddof=1)
-            lower[at], upper[at] = replicate_limits(replicates, options.level)
+        counts = values.count[group]
+        for n in np.unique(counts[counts > 1]):
+            at = group, np.flatnonzero(counts == n)
+            undefined = ~values.defined[start:end, at[1]]
+            curves = start + np.argsort(undefined, axis=0, kind="stable")[:n]
+            means = _replicate_means(
+                values.scaled[curves, at[1]], values.weight[curves], options, streams[group]
+            )
+            constant[at] = nearly_equal(means.min(axis=0), means.max(axis=0), scale=magnitude[at])
+            se[at] = means.std(axis=0, ddof=1)
+            lower[at], upper[at] = replicate_limits(means, options.level)
     se, lower, upper = (
         np.where(constant, np.nan, values.unscaled(part)) for part in (se, lower, upper)
     )
@@ -299,17 +295,17 @@ def _replicate_means(
     options: AverageOptions,
     key: tuple[int, ...],
 ) -> NDArray[np.float64]:
-    """Return the means over resampled curves of a group, with one row per resample.
+    """Return the means over resampled curves at each point, with one row per resample.
 
-    `values` has one row per curve, and `key` identifies the random numbers of the group.
+    `values` and `weight` have one row per curve and one column per point. `key` identifies the
+    random numbers of the group.
     """
-    defined, curves = ~np.isnan(values), len(weight)
-    origin = np.nanmin(values, axis=0, where=defined, initial=np.inf)
-    above = np.where(defined, values - origin, 0)
+    n, origin = len(values), values.min(axis=0)
+    above = weight * (values - origin)
 
     def draw(stream: np.random.Generator, size: int) -> tuple[NDArray[np.float64], int]:
-        weights = stream.multinomial(curves, np.full(curves, 1 / curves), size) * weight
-        return origin + _divide(weights @ above, weights @ defined.astype(np.float64)), 0
+        times = stream.multinomial(n, np.full(n, 1 / n), size).astype(np.float64)
+        return origin + _divide(times @ above, times @ weight), 0
 
     means, _ = batched_replicates(
         draw, n_boot=options.n_boot, batch_size=RESAMPLES_PER_BATCH, seed=options.seed, key=key

@@ -167,6 +167,22 @@ def test_bootstrap_limits_are_the_replicates_at_the_positions_p_times_n_plus_1()
             assert np.isclose(third, mean["fpr_se"].item()).any()
 
 
+@pytest.mark.parametrize("weights", ["equal", "rows"])
+def test_bootstrap_limits_at_a_point_resample_the_curves_with_a_value_at_this_point(weights):
+    unscored = pl.when((pl.col("fold") == 3) & pl.col("label") & (pl.col("score") < 0.5))
+    predictions = log().with_columns(score=unscored.then(None).otherwise("score"))
+    curves = rf.curve(predictions, "label", "score", by="fold", missing="worst")
+    options = {"method": "horizontal", "interval": "bootstrap", "n_boot": 50, "seed": 1}
+    options["weights"] = weights
+    alone = rf.average(curves, grid=[0.9], **options)
+    assert alone["n_curves"].to_list() == [3]
+    for grid in ([0.1, 0.9], [0.9, 1.0]):
+        among_others = rf.average(curves, grid=grid, **options).filter(pl.col("tpr") == 0.9)
+        assert_frame_equal(among_others, alone, rel_tol=1e-12)
+    complete = rf.average(curves.filter(pl.col("fold") != 3), grid=[0.9], **options)
+    assert_frame_equal(alone.drop("note"), complete.drop("note"), rel_tol=1e-12)
+
+
 def test_binomial_limits_of_weighted_curves_raise():
     curves = rf.curve(log(), "label", "score", by="fold", weight="w")
     with pytest.raises(
