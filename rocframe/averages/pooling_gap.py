@@ -8,6 +8,7 @@ import numpy as np
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.averages.fold_auc import Folds, fold_table
+from rocframe.inference.bootstrap import nearly_equal
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.codec import ReservedCode
 from rocframe.kernel.groups import RowGroups, run_starts, sort_rows
@@ -96,7 +97,8 @@ def pooling_gap(
         - `between_auc` and `within_auc` are the AUCs of the pairs between folds and within folds.
         - `worst_positives` and `worst_negatives` (String) are the two folds whose pairs have the
           largest effect on `gap_between`. Each pair is a positive of the first fold and a negative
-          of the second fold.
+          of the second fold. If several effects are the largest, the first of them in the order of
+          the folds is used.
         - `worst_auc` is the AUC of these pairs, and `worst_gap` is their contribution to
           `gap_between`.
         - `n_curves` (Int64) is the number of folds with both classes.
@@ -304,8 +306,11 @@ def _decompose_gap(table: FoldPairs, names: NDArray[np.object_]) -> dict[str, An
     if within > 0:
         result["within_auc"] = np.trace(table.wins) / within
     if between > 0 and within > 0:
-        effect = (wins - result["within_auc"] * pairs) / total
-        i, j = np.unravel_index(np.argmax(np.abs(effect)), effect.shape)
+        expected = result["within_auc"] * pairs
+        effect = np.where(nearly_equal(wins, expected, scale=pairs), 0, wins - expected) / total
+        size = np.abs(effect)
+        is_largest = nearly_equal(size, size.max(), scale=0)
+        i, j = np.unravel_index(np.argmax(is_largest), effect.shape)
         if effect[i, j]:
             result |= {"worst_positives": names[i], "worst_negatives": names[j]}
             result["worst_auc"] = table.wins[i, j] / table.pairs[i, j]

@@ -196,6 +196,36 @@ def test_the_gap_is_the_sum_of_effects_within_and_between_folds(table):
         assert row["worst_auc"] == pytest.approx(float(pairs[key][0] / pairs[key][1]), abs=1e-14)
 
 
+WITHOUT_EFFECT = {
+    "fold": [0, 0, 0, 0, 1, 0],
+    "label": [1, 1, 0, 1, 1, 1],
+    "score": [1, 1, 0, 1, 2, 2],
+    "w": [0.7, 0.1, 0.1, 0.3, 0.1, 0.1],
+}
+OPPOSITE_EFFECTS = {
+    "fold": [1, 2, 2, 2, 1, 1, 0, 0, 2, 1],
+    "label": [0, 1, 0, 0, 1, 0, 1, 1, 0, 0],
+    "score": [1, 1, 2, 2, 1, 0, 1, 1, 2, 0],
+    "w": [0.1, 0.7, 0.3, 0.7, 0.7, 0.3, 0.1, 0.1, 0.1, 0.3],
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "worst"),
+    [
+        (WITHOUT_EFFECT, (None, None, None, None)),
+        (OPPOSITE_EFFECTS, ("1", "2", 0.0, -0.455 / 1.26 * 0.77 / 2.88)),
+    ],
+    ids=["no effect", "opposite effects"],
+)
+def test_rounding_errors_of_weights_do_not_change_the_folds_with_the_largest_effect(table, worst):
+    names = ["worst_positives", "worst_negatives", "worst_auc", "worst_gap"]
+    for seed in range(5):
+        rows = shuffled(pl.DataFrame(table), seed)
+        row = rf.pooling_gap(rows, "label", "score", weight="w").select(names).row(0)
+        assert row == pytest.approx(worst)
+
+
 def test_predicted_base_rates_have_a_pooled_auc_below_one_half():
     # The score of each fold is the proportion of positives in the other folds.
     rng = np.random.default_rng(5)
