@@ -20,7 +20,7 @@ from rocframe.averages.curve_groups import (
 )
 from rocframe.averages.means import CurveValues, mean_limits
 from rocframe.averages.options import parse_average_options
-from rocframe.averages.pooled import pooled_curves
+from rocframe.averages.pooled import merge_curves, pooled_curves
 from rocframe.curves.locate import CurveAxis, find_curves_lacking_rows, interleave
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rocframe.decisions.class_costs import ClassShares
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.kinds import Kind, KindName
+    from rocframe.kinds import KindName
 
 
 @public
@@ -412,7 +412,7 @@ def average(
                 return pooled_curves(all_curves, curve_kind, options.over, ranked=options.ranked)
             plan_at_prevalence = plan.at_prevalence(all_curves.prevalence)
             if options.method == "pooled":
-                return pooled_metrics(all_curves, curve_kind, plan_at_prevalence)
+                return pooled_metrics(all_curves, plan_at_prevalence)
             return average_curves(all_curves, plan_at_prevalence)
 
         return through_node(
@@ -452,19 +452,14 @@ def average_curves(curves: Curves, plan: AveragePlan) -> pl.DataFrame:
     return _mean_table(curve_groups, plan)
 
 
-def pooled_metrics(curves: Curves, kind: Kind, plan: AveragePlan) -> pl.DataFrame:
+def pooled_metrics(curves: Curves, plan: AveragePlan) -> pl.DataFrame:
     """Return a table of metrics of pooled curves, with one row per group and fixed value."""
-    options = plan.options
-    table = pooled_curves(curves, kind, options.over, ranked=options.ranked)
-    members = group_curves(curves, options.over, "equal")
+    members = group_curves(curves, plan.options.over, "equal")
+    pooled = merge_curves(curves, members, ranked=plan.options.ranked)
     lacks_rows = find_curves_lacking_rows(curves)[members.curve]
-    by = table.columns[: table.columns.index(THRESHOLD)]
-    layout = curve_layout(table.schema, by, ())
-    pooled = read_curves(table.select(layout.count_columns), layout)
-    first = table[pooled.firsts]
-    groups = len(pooled.firsts)
+    groups = len(members.notes)
     curve_groups = CurveGroups(
-        keys=pooled.keys,
+        keys=members.keys,
         curves=pooled,
         curve=np.arange(groups),
         starts=np.arange(groups + 1),
@@ -476,7 +471,8 @@ def pooled_metrics(curves: Curves, kind: Kind, plan: AveragePlan) -> pl.DataFram
         ],
         notes=members.notes,
     )
-    return _mean_table(curve_groups, plan, first.get_column("n_curves").to_numpy())
+    n_pooled = np.diff(np.append(0, np.cumsum(members.usable))[members.starts])
+    return _mean_table(curve_groups, plan, n_pooled)
 
 
 def _mean_table(

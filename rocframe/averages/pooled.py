@@ -41,7 +41,7 @@ def pooled_curves(
     If `ranked` is true, each score is first replaced by its rank in its curve.
     """
     curve_groups = group_curves(curves, over, "equal")
-    merged = _merge_curves(_rank_scores(curves) if ranked else curves, curve_groups)
+    merged = merge_curves(curves, curve_groups, ranked=ranked)
     early = curves.ends_early[curve_groups.curve]
     areas = auc_of(curves)[curve_groups.curve]
     areas[~curve_groups.usable] = np.nan
@@ -75,8 +75,13 @@ def pooled_curves(
     )
 
 
-def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
-    """Return one curve per group: the sums of the counts of its curves at each threshold."""
+def merge_curves(curves: Curves, curve_groups: CurveGroups, *, ranked: bool) -> Curves:
+    """Return one curve per group: the sums of the counts of its curves at each threshold.
+
+    If `ranked` is true, each score is first replaced by its rank in its curve.
+    """
+    if ranked:
+        curves = _rank_scores(curves)
     lengths = np.diff(curves.starts)[curve_groups.curve]
     rows = concatenated_ranges(curves.firsts[curve_groups.curve], lengths)
     group = np.repeat(np.arange(len(curve_groups.notes)), np.diff(curve_groups.starts))
@@ -114,7 +119,8 @@ def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
         if counts[falling].dtype.kind == "f":
             counts[falling] = np.maximum(counts[falling], 0)
     named = {THRESHOLD: threshold[first_rows], **{name: counts[name] for name in CONFUSION}}
-    return replace(curves, columns=CurveColumns.from_arrays(named), starts=starts)
+    merged = CurveColumns.from_arrays(named)
+    return replace(curves, keys=curve_groups.keys, columns=merged, starts=starts)
 
 
 def _merge_order(threshold: NDArray[np.float64], is_first: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -418,7 +418,14 @@ def test_a_group_without_curves_of_both_classes_has_no_mean():
 
 def test_a_table_without_curves_has_no_averages():
     none = curves(pl.DataFrame(TABLE).clear())
-    for options in ({}, {"grid": "union"}, {"method": "threshold"}, {"method": "pooled"}):
+    for options in (
+        {},
+        {"grid": "union"},
+        {"method": "threshold"},
+        {"method": "pooled"},
+        {"method": "pooled", "fixed": "fpr"},
+        {"method": "micro", "fixed": "threshold", "metrics": "f1", "ranks": "within"},
+    ):
         full = rf.average(curves(pl.DataFrame(TABLE)), **options)
         empty = rf.average(none, **options)
         assert_frame_equal(empty, full.clear())
