@@ -16,7 +16,13 @@ from rocframe.averages.curve_groups import (
     group_keys,
 )
 from rocframe.averages.means import CurveValues, mean_limits
-from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
+from rocframe.curves.table import SEPARATE_CURVES, name_key
+from rocframe.errors import (
+    BrokenCurveError,
+    ColumnTypeError,
+    MissingColumnError,
+    OptionValueError,
+)
 from rocframe.frames import (
     build_table,
     column,
@@ -54,7 +60,7 @@ if TYPE_CHECKING:
 # The scores of the points of a calibration curve, in rising order, and their event rates.
 Line: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 SCORE, RATE = "score_mean", "event_rate"
-READ_COLUMNS = (SCORE, RATE, "n")
+READ_COLUMNS = ("bin", SCORE, RATE, "n")
 AVERAGE = metric_average_columns(SCORE, [RATE])
 
 
@@ -79,7 +85,7 @@ def plan_calibration_average(
         check_supported("interval", options.interval, subject, noun="value", hint=hint)
     grid = parse_grid(options.grid, keyword="union", bounds=(0, 1))
     keys = tuple(schema)[: list(schema).index("bin")] if by is None else parse_names(by)
-    check_group_columns(keys, schema, ("bin", *READ_COLUMNS))
+    check_group_columns(keys, schema, READ_COLUMNS)
     for name in READ_COLUMNS:
         if name not in schema:
             raise MissingColumnError.of_table("curves", name, schema)
@@ -119,6 +125,7 @@ def _average_table(
     `keys` and `points` have one row per point of a curve: its group columns and its numbers.
     """
     curve_keys, owner = number_keys(keys, keys.columns)
+    _check_bins(curve_keys, owner, points)
     lines = _read_lines(owner, points, curve_keys.height)
     rest, (curve, starts) = group_keys(curve_keys, options.over)
     totals = _row_totals(owner, points, curve_keys.height, options.weights)
@@ -149,6 +156,16 @@ def _average_table(
         rows = np.repeat(np.arange(groups.start, groups.stop), len(scores))
         tables.append(build_table(rest, columns, AVERAGE, rows=rows))
     return pl.concat(tables)
+
+
+def _check_bins(curve_keys: pl.DataFrame, owner: NDArray[np.int64], points: pl.DataFrame) -> None:
+    """Raise an error if a curve has two points of the same bin; `owner` is the curve of a point."""
+    repeated = points.select("bin", pl.Series("owner", owner)).is_duplicated()
+    if repeated.any():
+        name = name_key(curve_keys, int(owner[repeated.arg_max()]), otherwise="the curve")
+        raise BrokenCurveError.compose(
+            f"curves: {name} has two rows with the same bin", SEPARATE_CURVES
+        )
 
 
 def _read_lines(owner: NDArray[np.int64], points: pl.DataFrame, size: int) -> list[Line]:

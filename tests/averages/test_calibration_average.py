@@ -130,6 +130,17 @@ def error(table: pl.DataFrame, **options) -> str:
     return str(caught.value)
 
 
+def test_several_curves_in_a_group_raise_an_error():
+    curves = folds()
+    hint = "The group may contain several curves: name all group columns in by=."
+    assert error(curves, by="fold") == (
+        f"curves: group fold=0 has two rows with the same bin.\n{hint}"
+    )
+    assert error(curves.drop("model", "fold"), over=None) == (
+        f"curves: the curve has two rows with the same bin.\n{hint}"
+    )
+
+
 def test_options_that_calibration_curves_do_not_support_are_named():
     curves = folds()
     assert error(curves, method="pooled") == (
