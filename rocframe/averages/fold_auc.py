@@ -186,7 +186,7 @@ def fold_auc(
     └──────────┴──────────┴──────────┴────────────┴──────────┘
     """
     check_choice("ci", ci, (*get_args(FoldIntervalMethod), None))
-    parse_level(level)
+    level = parse_level(level)
     if weight is not None and ci == "ledell":
         problem = 'ci="ledell" is defined only for rows without weights'
         raise OptionValueError.compose("weight", weight, problem, 'Use ci="delong" with weights.')

@@ -260,8 +260,7 @@ def parse_average_options(
     check_choice("method", method, get_args(AverageMethod))
     check_choice("interval", interval, (*get_args(AverageInterval), None))
     check_choice("ranks", ranks, ("within", None))
-    parse_level(level)
-    parse_n_boot("n_boot", n_boot)
+    level, n_boot = parse_level(level), parse_n_boot("n_boot", n_boot)
     check_weights("weights", weights)
     base_method, class_weights = CLASS_METHODS.get(method, (method, "equal"))
     classes, pooled = method in CLASS_METHODS, base_method == "pooled"
@@ -308,7 +307,7 @@ def parse_average_options(
         weights=prior if prior is not None else class_weights if classes else weights,
         weights_argument="weights" if prior is None else "prior",
         ranked=ranks is not None,
-        n_boot=parse_n_boot("n_boot", n_boot),
+        n_boot=n_boot,
         seed=Seed.parse(seed),
         settings=settings,
     )

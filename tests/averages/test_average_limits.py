@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
@@ -214,6 +216,17 @@ def test_a_chart_mentions_limits_only_if_there_are_limits():
         assert (
             "with 95 % pointwise intervals" in chart.to_dict(validate=False)["description"]
         ) == output
+
+
+@pytest.mark.parametrize("level", [Decimal("0.75"), Fraction(3, 4), np.float32(0.75)], ids=repr)
+def test_the_level_may_be_any_type_of_number(level):
+    curves = rf.curve(log(), "label", "score", by="fold")
+    draws = {"n_boot": 20, "seed": 1}
+    for options in ({"interval": "t"}, {"interval": "bootstrap", **draws}):
+        found = rf.average(curves, level=level, **options)
+        assert_frame_equal(found, rf.average(curves, level=0.75, **options))
+    found = rf.fold_auc(log(), "label", "score", level=level)
+    assert_frame_equal(found, rf.fold_auc(log(), "label", "score", level=0.75))
 
 
 GREATEST = 1.7976931348623157e308
