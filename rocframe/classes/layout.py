@@ -43,6 +43,7 @@ ClassLabels: TypeAlias = Column | Mapping[Any, Column]
 KeepColumns: TypeAlias = str | Sequence[str] | pl.Expr | None
 ResolvedColumn: TypeAlias = tuple[str, pl.Expr, pl.DataType]
 ID = "id"
+ID_HINT = 'Pass the columns that identify an instance, such as id="id".'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -137,7 +138,7 @@ def read_layout(
                 "id",
                 None,
                 "the table has one row per instance and class, so id= is required",
-                'Pass the columns that identify an instance, such as id="id".',
+                ID_HINT,
             )
     kept_columns, ids = _read_kept_columns(
         plan, schema, keep=keep, id=id, used=roots | score_columns.roots, table=table
@@ -340,6 +341,8 @@ def _read_kept_columns(
     `used` are the input columns of labels and scores. `table` are the computed columns.
     """
     ids = None if id is None else _column_names(plan, schema, "id", id)
+    if ids == []:
+        raise OptionValueError.compose("id", id, "expected at least one column", ID_HINT)
     if keep is None:
         taken = {*used, *(ids or ())}
         kept_columns = [name for name in schema if name not in taken]

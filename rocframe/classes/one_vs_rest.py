@@ -188,9 +188,7 @@ def _rows_from_wide(layout: Layout, margin: bool | int) -> pl.LazyFrame:
 def _rows_from_long(layout: Layout, margin: bool | int) -> pl.LazyFrame:
     """Return the rows of each class, for a table with a row per instance and class."""
     assert layout.row_class is not None
-    plan, (score,) = layout.plan, layout.scores
-    if layout.ids:
-        plan = plan.filter(layout.unique_rows())
+    plan, (score,) = layout.plan.filter(layout.unique_rows()), layout.scores
     rank = _parse_margin(margin, None)
     if rank:
         (score,) = layout.float_scores()

@@ -107,6 +107,12 @@ BOTH = [
      "keep=1: expected a column name.\n"),
     (WIDE, ("truth", ABC), {"id": ["day", "day"]}, rf.RepeatedNameError,
      "id='day': the name is given more than once.\n"),
+    (WIDE, ("truth", ABC), {"id": []}, rf.OptionValueError,
+     ("id=[]: expected at least one column.\n"
+     'Pass the columns that identify an instance, such as id="id".')),
+    (WIDE, ("truth", ABC), {"id": cs.date()}, rf.OptionValueError, "id="),
+    (MELTED, ("truth", "p"), {"classes": "of", "id": []}, rf.OptionValueError,
+     "id=[]: expected at least one column.\n"),
     (WIDE.rename({"day": "score"}), ("truth", ABC), {}, rf.RepeatedNameError,
      "keep='score': the result already has a column of this name.\nColumns of the result: "),
     (WIDE.rename({"day": "label"}), ("truth", ABC), {"id": "label"}, rf.RepeatedNameError,
