@@ -30,9 +30,9 @@ from rocframe.kernel.resample import stream_keys
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE, kind_of
 from rocframe.options import check_group_column, check_group_columns, check_supported, public
-from rocframe.rates import Settings
+from rocframe.rates import CONFUSION, Settings
 from rocframe.schemas.averages import POOLED_CURVE, mean_columns
-from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
+from rocframe.schemas.columns import THRESHOLD
 from rocframe.schemas.curves import SIMPLIFICATION
 
 if TYPE_CHECKING:
@@ -385,13 +385,14 @@ def average(
         rescaled = table.has_prevalence
         plan = None if options.pools_curves else options.plan(curve_kind, rescaled=rescaled)
         _check_not_simplified(table, options.method, plan)
+        is_weighted = any(table.row[name].is_float() for name in CONFUSION)
         columns: dict[str, Any] = {}
         if plan is not None:
             columns = dict(plan.schema)
         else:
             columns = {
                 THRESHOLD: pl.Float64(),
-                **{name: table.count_dtype(name) for name in CURVE_COLUMNS[1:]},
+                **dict.fromkeys(CONFUSION, pl.Float64() if is_weighted else pl.Int64()),
                 **({PREVALENCE: pl.Float64()} if rescaled else {}),
                 **dict.fromkeys(curve_kind.rates, pl.Float64()),
                 **POOLED_CURVE,
@@ -399,7 +400,7 @@ def average(
         # Averages with grid="union" are recognized by the column `side`, so no group column may be
         # named `side`.
         check_group_columns(rest, table.keys, (*columns, "side"))
-        if options.interval == "binomial" and table.count_dtype("tp").is_float():
+        if options.interval == "binomial" and is_weighted:
             raise OptionValueError.compose(
                 "interval",
                 options.interval,

@@ -118,8 +118,9 @@ def merge_curves(curves: Curves, curve_groups: CurveGroups, *, ranked: bool) -> 
         counts[falling] = np.repeat(total, np.diff(starts)) - counts[rising]
         if counts[falling].dtype.kind == "f":
             counts[falling] = np.maximum(counts[falling], 0)
-    named = {THRESHOLD: threshold[first_rows], **{name: counts[name] for name in CONFUSION}}
-    merged = CurveColumns.from_arrays(named)
+    dtype = np.result_type(*counts.values())
+    named = {name: counts[name].astype(dtype, copy=False) for name in CONFUSION}
+    merged = CurveColumns.from_arrays({THRESHOLD: threshold[first_rows], **named})
     return replace(curves, keys=curve_groups.keys, columns=merged, starts=starts)
 
 

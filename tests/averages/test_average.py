@@ -431,6 +431,17 @@ def test_a_table_without_curves_has_no_averages():
         assert_frame_equal(empty, full.clear())
 
 
+@pytest.mark.parametrize("count", ["tp", "fp", "fn", "tn"])
+def test_pooled_counts_are_floats_if_one_count_of_the_curves_is_a_float(frame, count):
+    table = curves(pl.DataFrame(TABLE)).with_columns(pl.col(count).cast(pl.Float64))
+    pooled = rf.average(table.lazy() if frame is pl.LazyFrame else table, method="pooled")
+    expected = rf.average(curves(pl.DataFrame(TABLE)), method="pooled")
+    expected = expected.with_columns(pl.col("tp", "fp", "fn", "tn").cast(pl.Float64))
+    assert_frame_equal(pooled.lazy().collect(), expected)
+    with pytest.raises(rf.OptionValueError, match=r"^interval='binomial': the curves have weights"):
+        rf.average(table, method="threshold", interval="binomial")
+
+
 def test_unscored_rows_change_both_ends_of_the_curve():
     table = pl.DataFrame({"fold": 1, "label": [1, 1, 0, 0], "score": [0.9, None, 0.5, None]})
     worst = curves(table, missing="worst")
