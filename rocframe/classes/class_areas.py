@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 
 Average = Literal["hand_till", "macro", "weighted", "micro"]
-MAX_EXACT_WINS = 2**62  # if doubled wins can be larger, they are floats instead of Int64
+
+
+def wins_fit_int64(total: int, n_classes: int) -> bool:
+    """Return whether Int64 can hold twice the number of won pairs of rows with this total count.
+
+    For the average `"micro"`, a pair is one of `total` positives and one of the scores of all rows.
+    """
+    return 2 * total * (total * n_classes) <= np.iinfo(np.int64).max
 
 
 class Placements(NamedTuple):
@@ -124,9 +131,8 @@ def replicate_averages(
     `rows` are sorted by class. `row_weight` has the weight of each row in each replicate.
     """
     starts, n_classes = run_starts(rows.code), len(rows.scores)
-    largest = int(row_weight.sum(axis=1).max())
-    if row_weight.dtype.kind != "f" and largest * largest * n_classes > MAX_EXACT_WINS:
-        row_weight = row_weight.astype(np.float64)
+    if not wins_fit_int64(int(row_weight.sum(axis=1).max()), n_classes):
+        row_weight = row_weight.astype(np.float64, copy=False)
     class_weight = np.add.reduceat(row_weight, starts, axis=1)
     total = class_weight.sum(axis=1)
     pairs, macro, weighted = (np.zeros(len(row_weight)) for _ in range(3))

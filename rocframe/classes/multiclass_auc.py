@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from rocframe.classes.class_areas import (
-    MAX_EXACT_WINS,
     Average,
     class_placements,
     grouped_averages,
     influences,
     replicate_averages,
     row_acceleration,
+    wins_fit_int64,
 )
 from rocframe.classes.inputs import PLACEHOLDER_SCORE, compute_class_table, read_class_scores
 from rocframe.errors import LabelError, OptionValueError, RepeatedNameError
@@ -295,13 +295,16 @@ def _group_averages(
     averages: Sequence[Average],
 ) -> dict[Average, NDArray[np.float64]]:
     """Return the average AUCs of each group; NaN if the group has fewer than 2 classes."""
-    n_groups, total = len(starts) - 1, int(rows.count.sum())
-    exact = rows.weight is None and total * total * len(rows.scores) <= MAX_EXACT_WINS
+    n_groups, n_classes = len(starts) - 1, len(rows.scores)
+    exact = rows.weight is None and wins_fit_int64(int(rows.count.sum()), n_classes)
     if exact and len(rows.code) < MIN_ROWS_PER_GROUP * n_groups:
         return grouped_averages(rows, group, n_groups, averages)
     results = {name: np.full(n_groups, np.nan) for name in averages}
     for i in np.flatnonzero(np.diff(starts)):
         group_rows = rows.take(slice(starts[i], starts[i + 1]))
+        if rows.weight is None and not wins_fit_int64(int(group_rows.count.sum()), n_classes):
+            # Sums of floats depend on the order of the rows, so the rows are sorted.
+            group_rows = _merge_identical(group_rows)
         classes = class_placements(group_rows, averages)
         for name, area in replicate_averages(
             group_rows, group_rows.row_weight[None, :], averages, classes

@@ -249,6 +249,19 @@ def test_groups_without_weighted_rows_keep_their_row():
     assert rf.multiclass_auc(SMALL.clear(), "truth", ABC, by="g").height == 0
 
 
+def test_large_counts_have_the_same_areas_in_any_order_of_the_rows():
+    rng = np.random.default_rng(1)
+    rows = pl.DataFrame(rng.integers(0, 8, (60, 3)), schema=ABC).with_columns(
+        truth=pl.Series(rng.choice(ABC, 60)), n=pl.Series(rng.integers(10**8, 10**9, 60))
+    )
+    expected = rf.multiclass_auc(rows, "truth", ABC, count="n")
+    for seed in range(6):
+        found = rf.multiclass_auc(shuffled(rows, seed), "truth", ABC, count="n")
+        assert_frame_equal(found, expected, check_exact=True)
+    floats = rf.multiclass_auc(rows, "truth", ABC, weight=pl.col("n").cast(pl.Float64), count=None)
+    assert_frame_equal(floats.drop("n"), expected.drop("n"), rel_tol=1e-12)
+
+
 def test_resamples_draw_whole_rows():
     rows = [(1, *row) for row in SMALL.head(4).drop("g").rows()]
     drawn = [by_counting([rows[i] for i in place], ABC) for place in product(range(4), repeat=4)]
