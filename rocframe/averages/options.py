@@ -239,6 +239,9 @@ def parse_average_options(
     `defaults`.
     """
     keys = () if over is None else parse_over(over)
+    check_choice("method", method, get_args(AverageMethod))
+    check_choice("interval", interval, (*get_args(AverageInterval), None))
+    check_choice("ranks", ranks, ("within", None))
     check_flag("nearest", nearest)
     at_values = fixed is not None or metrics is not None or nearest
     if not at_values:
@@ -257,9 +260,6 @@ def parse_average_options(
     if metrics is not None:
         averaged = tuple(parse_rates(metrics, settings).values())
     given_grid, grid = grid, defaults["grid"] if at_values else grid
-    check_choice("method", method, get_args(AverageMethod))
-    check_choice("interval", interval, (*get_args(AverageInterval), None))
-    check_choice("ranks", ranks, ("within", None))
     level, n_boot = parse_level(level), parse_n_boot("n_boot", n_boot)
     check_weights("weights", weights)
     base_method, class_weights = CLASS_METHODS.get(method, (method, "equal"))

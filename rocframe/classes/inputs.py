@@ -112,15 +112,13 @@ def read_scores(
         return _read_score_lists(name, expr, dtype, roots, classes)
     _check_numeric(name, dtype)
     if ordered:
-        if classes is None or isinstance(classes, str):
-            raise OptionValueError.compose(
-                "classes",
-                classes,
-                f"{name!r} is the only score column, so the order of the three classes is required",
-                'Pass the classes from lowest to highest, such as classes=["low", "mid", "high"].',
-            )
+        values = _list_classes(
+            classes,
+            f"{name!r} is the only score column, so the order of the three classes is required",
+            'Pass the classes from lowest to highest, such as classes=["low", "mid", "high"].',
+        )
         return ScoreColumns(
-            classes=list(classes), exprs=[expr], names=[name], roots=roots, argument="classes"
+            classes=values, exprs=[expr], names=[name], roots=roots, argument="classes"
         )
     if not isinstance(classes, str):
         raise OptionValueError.compose(
@@ -131,6 +129,14 @@ def read_scores(
             'column with the class, such as classes="class".',
         )
     return ScoreColumns(classes=None, exprs=[expr], names=[name], roots=roots, class_column=classes)
+
+
+def _list_classes(classes: Classes, problem: str, hint: str) -> list[Any]:
+    """Return the classes as a list; raise an error if they are text or not iterable."""
+    is_list = hasattr(classes, "__iter__") and not isinstance(classes, str | bytes)
+    if classes is None or not is_list:
+        raise OptionValueError.compose("classes", classes, problem, hint)
+    return list(classes)
 
 
 def read_class_scores(
@@ -207,14 +213,11 @@ def _read_score_lists(
     """Read scores that are in one column of lists or arrays."""
     inner = dtype.inner() if isinstance(dtype.inner, type) else dtype.inner
     _check_numeric(name, inner)
-    if classes is None or isinstance(classes, str):
-        raise OptionValueError.compose(
-            "classes",
-            classes,
-            f"column {name!r} contains lists of scores, so the order of the classes is required",
-            'Pass the classes in the order of the lists, such as classes=["a", "b", "c"].',
-        )
-    values = list(classes)
+    values = _list_classes(
+        classes,
+        f"column {name!r} contains lists of scores, so the order of the classes is required",
+        'Pass the classes in the order of the lists, such as classes=["a", "b", "c"].',
+    )
     size = dtype.size if isinstance(dtype, pl.Array) else len(values)
     if not values or size != len(values):
         raise OptionValueError.compose(

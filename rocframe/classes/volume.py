@@ -378,11 +378,14 @@ def _sum_triples(
     rows: MulticlassRows, group: NDArray[np.int64], n_groups: int, names: Sequence[str]
 ) -> Triples:
     """Return the numbers of triples whose correct assignment has the largest sum of scores."""
+    clip = "clip(-1000, 1000)"
+    if len({*names}) == 1:  # the scores are in lists
+        clip = f"list.eval(pl.element().{clip}), or with arr.eval for an Array"
     for values, name in zip(rows.scores, names, strict=True):
         if not np.isfinite(values).all():
             raise ScoreError(
-                f"score={name!r}: a score is infinite, and sums of scores must be finite.\n"
-                f"Bound the scores first, for example with pl.col({name!r}).clip(-1000, 1000)."
+                f"scores={name!r}: a score is infinite, and sums of scores must be finite.\n"
+                f"Bound the scores first, for example with pl.col({name!r}).{clip}."
             )
     score = np.stack([values.astype(np.float64) for values in rows.scores], axis=1)
     cell = 3 * group + rows.code

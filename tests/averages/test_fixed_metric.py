@@ -466,6 +466,10 @@ WRONG = [
             'Pass, for example, metrics=["precision"], or leave out prevalence=.'
         ),
     ),
+    (
+        {"metrics": "tpr", "method": ["vertical"]},
+        "method=['vertical']: unknown value.\nChoose one of: 'vertical', 'horizontal', ",
+    ),
     ({"metrics": "expected_cost"}, "metrics='expected_cost': the costs of errors are not given.\n"),
 ]
 

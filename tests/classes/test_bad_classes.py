@@ -126,6 +126,9 @@ BOTH = [
      ("classes=None: column 'p' contains lists of scores, so the order of the classes is "
      "required.\n"
      'Pass the classes in the order of the lists, such as classes=["a", "b", "c"].')),
+    (LISTS, ("truth", "p"), {"classes": 3}, rf.OptionValueError,
+     ("classes=3: column 'p' contains lists of scores, so the order of the classes is "
+     "required.\n")),
     (LISTS, ("truth", "p"), {"classes": []}, rf.OptionValueError,
      "classes=[]: expected at least one class.\n"),
     (LISTS, ("truth", "p"), {"classes": ["a", "a"]}, rf.RepeatedNameError,

@@ -345,6 +345,9 @@ WRONG = [
     (STAGES, ("stage", "score"), {"classes": "g"}, rf.OptionValueError,
      ("classes='g': 'score' is the only score column, so the order of the three classes is "
      "required.\n")),
+    (STAGES, ("stage", "score"), {"classes": 3}, rf.OptionValueError,
+     ("classes=3: 'score' is the only score column, so the order of the three classes is "
+     "required.\n")),
     (STAGES, ("stage", "score"), {"classes": [*LMH, "top"]}, rf.OptionValueError,
      ("classes=['low', 'mid', 'high', 'top']: expected 3 classes, got 4.\n"
      "Use multiclass_auc for any number of classes, or auc for two.")),
@@ -364,8 +367,13 @@ WRONG = [
      "ci='delong': unknown value.\nChoose one of: 'logit', 'wald', None."),
     (MISSING.head(6), ("truth", ABC), {"level": 1}, rf.OptionValueError, "level=1: "),
     (MISSING.head(6).with_columns(b=pl.lit(float("-inf"))), ("truth", ABC), {}, rf.ScoreError,
-     ("score='b': a score is infinite, and sums of scores must be finite.\n"
+     ("scores='b': a score is infinite, and sums of scores must be finite.\n"
      "Bound the scores first, for example with pl.col('b').clip(-1000, 1000).")),
+    (MISSING.head(6).select("truth", p=pl.concat_list("a", "b", pl.lit(float("inf")))),
+     ("truth", "p"), {"classes": ABC}, rf.ScoreError,
+     ("scores='p': a score is infinite, and sums of scores must be finite.\n"
+     "Bound the scores first, for example with "
+     "pl.col('p').list.eval(pl.element().clip(-1000, 1000)), or with arr.eval for an Array.")),
     (STAGES.rename({"g": "rule"}), ("stage", "score"), {"classes": LMH, "by": "rule"},
      rf.ReservedColumnError, "by='rule': the result already has a column of this name.\n"),
 ]
