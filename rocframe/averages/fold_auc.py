@@ -205,6 +205,7 @@ def fold_auc(
         over,
         lambda folds: _fold_auc_columns(folds, ci, level),
         FOLD_AUC.columns(),
+        ci_level=None if ci is None else level,
     )
 
 
@@ -214,8 +215,13 @@ def fold_table(
     over: str | Sequence[str],
     compute: Callable[[Folds], dict[str, Any]],
     schema: dict[str, pl.DataType],
+    *,
+    ci_level: float | None = None,
 ) -> FrameT:
-    """Return a table with a row per group: the counts, and the columns that `compute` returns."""
+    """Return a table with a row per group: the counts, and the columns that `compute` returns.
+
+    `ci_level` is the same in all rows.
+    """
     names = parse_over(over)
 
     def table(cases: Cases) -> pl.DataFrame:
@@ -224,6 +230,7 @@ def fold_table(
             folds.fold
         ):  # a table without group columns has one group, even if it has no rows
             columns = {"n_curves": 0, "note": "no_rows", **dict.fromkeys(ROW_COUNTS, 0)}
+            columns["ci_level"] = ci_level
             keys = folds.keys.clear() if folds.keys.width else pl.DataFrame(height=1)
             return build_table(keys, columns, schema)
         totals = folds.scan.totals
@@ -234,6 +241,7 @@ def fold_table(
             "n_curves": folds.areas.count[:, 0],
             "mean_auc": folds.areas.mean[:, 0],
             "note": folds.notes(),
+            "ci_level": ci_level,
         }
         return build_table(folds.keys, columns | compute(folds), schema)
 
@@ -348,7 +356,6 @@ def _fold_auc_columns(folds: Folds, ci: FoldIntervalMethod | None, level: float)
             "se": se,
             "lower": lower,
             "upper": upper,
-            "ci_level": level,
             "ci_method": [None if np.isnan(end) else ci for end in lower],
             "note": folds.notes(variance),
         }

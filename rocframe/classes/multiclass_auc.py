@@ -268,9 +268,10 @@ def _multiclass_auc_columns(
     columns: dict[str, Any] = {
         "average": [*averages] * n_groups,
         "auc": auc.ravel(),
+        "ci_level": None if confidence.ci is None else confidence.level,
         "ci_method": np.full(auc.size, None),
         **{name: np.repeat(values, len(averages)) for name, values in per_group.items()},
-        **{name: np.full(auc.size, np.nan) for name in ("se", "lower", "upper", "ci_level")},
+        **{name: np.full(auc.size, np.nan) for name in ("se", "lower", "upper")},
     }
     if confidence.ci is not None:
         keys = stream_keys(grouped.keys)
@@ -355,7 +356,6 @@ def _average_intervals(
         )
         intervals.append(
             {
-                "ci_level": confidence.level,
                 "se": interval.se,
                 "lower": interval.lower,
                 "upper": interval.upper,

@@ -246,7 +246,7 @@ def _volume_columns(grouped: MulticlassGroups, confidence: Confidence) -> dict[s
             "se": se,
             "lower": lower,
             "upper": upper,
-            "ci_level": np.where(np.isnan(volume), np.nan, confidence.level),
+            "ci_level": confidence.level,
             "ci_method": [None if missing else confidence.ci for missing in np.isnan(lower)],
         }
     return {

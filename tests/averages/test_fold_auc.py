@@ -288,6 +288,13 @@ def test_groups_without_rows_or_classes_have_notes(frame, verb):
     ]
 
 
+def test_a_group_without_rows_has_a_confidence_level_if_there_is_an_interval():
+    none = pl.DataFrame(TABLE).clear()
+    areas = rf.fold_auc(none, "label", "score", level=0.9)
+    assert areas.select("mean_auc", "ci_level", "ci_method").rows() == [(None, 0.9, None)]
+    assert rf.fold_auc(none, "label", "score", ci=None)["ci_level"].to_list() == [None]
+
+
 @pytest.mark.parametrize("verb", [rf.fold_auc, rf.pooling_gap])
 def test_an_unknown_fold_column_raises(frame, verb):
     with pytest.raises(rf.MissingColumnError) as caught:

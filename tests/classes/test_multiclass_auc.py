@@ -249,6 +249,14 @@ def test_groups_without_weighted_rows_keep_their_row():
     assert rf.multiclass_auc(SMALL.clear(), "truth", ABC, by="g").height == 0
 
 
+def test_undefined_averages_have_a_confidence_level_if_there_is_an_interval():
+    for table in (SMALL.clear(), SMALL.filter(pl.col("truth") == "a")):
+        areas = rf.multiclass_auc(table, "truth", ABC, ci="bootstrap", n_boot=2, level=0.9)
+        assert areas.select("auc", "ci_level", "ci_method").rows() == [(None, 0.9, None)] * 4
+        areas = rf.multiclass_auc(table, "truth", ABC)
+        assert areas.select("auc", "ci_level").rows() == [(None, None)] * 4
+
+
 def test_large_counts_have_the_same_areas_in_any_order_of_the_rows():
     rng = np.random.default_rng(1)
     rows = pl.DataFrame(rng.integers(0, 8, (60, 3)), schema=ABC).with_columns(

@@ -117,7 +117,7 @@ def test_an_ordered_volume_by_hand(frame):
             "n_second": [2, 1, 0],
             "n_third": [3, 1, 0],
             "n_missing": [0, 0, 0],
-            "ci_level": [0.95, 0.95, None],
+            "ci_level": [0.95] * 3,
             "ci_method": ["logit", None, None],
             "note": [None, "single_row", "absent_class"],
         }
