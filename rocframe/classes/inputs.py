@@ -363,20 +363,14 @@ def unknown_values(values: pl.Series, known: set[Any]) -> list[Any]:
     return sorted(value for value in values.drop_nulls().unique().to_list() if value not in known)
 
 
-def with_check(
-    expr: pl.Expr,
-    check: Callable[[pl.Series], None],
-    dtype: pl.DataType,
-    *,
-    is_elementwise: bool = True,
-) -> pl.Expr:
+def with_check(expr: pl.Expr, check: Callable[[pl.Series], None], dtype: pl.DataType) -> pl.Expr:
     """Return the expression; `check` is called with its values and may raise an error."""
 
     def run(values: pl.Series) -> pl.Series:
         check(values.alias(""))  # methods of a Series treat a name of the form `^…$` as a pattern
         return values
 
-    return expr.map_batches(run, return_dtype=dtype, is_elementwise=is_elementwise)
+    return expr.map_batches(run, return_dtype=dtype, is_elementwise=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -94,22 +94,33 @@ class Layout:
     def unique_rows(self) -> pl.Expr:
         """Return an expression that is true for each row.
 
-        The expression raises an error if an instance has two rows of one class.
+        The expression raises an error if an instance has two rows of one class, or two labels.
         """
         assert self.row_class is not None
+        hint = 'Pass all columns that identify an instance, such as id=["model", "id"].'
 
-        def check(repeated: pl.Series) -> None:
-            if repeated.any():
-                raise PairingError.compose(
-                    "id",
-                    self.id_names,
-                    f"{format_count(int(repeated.sum()), 'row')} have the same id and class as "
-                    "another row",
-                    'Pass all columns that identify an instance, such as id=["model", "id"].',
-                )
+        def run(rows: pl.Series) -> pl.Series:
+            table = rows.struct.unnest()
+            labels = table.group_by(pl.exclude("class")).agg(pl.len(), pl.col("class").n_unique())
+            ids = labels.drop("label", "len", "class")
+            different = ids.is_duplicated()
+            problem = ""
+            if (labels["class"] < labels["len"]).any():
+                repeated = format_count(int(table.drop("label").is_duplicated().sum()), "row")
+                problem = f"{repeated} have the same id and class as another row"
+            elif different.any():
+                instances = format_count(ids.filter(different).n_unique(), "instance")
+                problem = f"rows with the same id have different labels, in {instances}"
+            if problem:
+                raise PairingError.compose("id", self.id_names, problem, hint)
+            return pl.Series([True]).new_from_index(0, len(rows))
 
-        repeated = pl.struct(*self.ids, self.row_class).is_duplicated()
-        return ~with_check(repeated, check, pl.Boolean(), is_elementwise=False)
+        columns = pl.struct(
+            *(expr.alias(str(i)) for i, expr in enumerate(self.ids)),
+            self.row_class.alias("class"),
+            self.labels[0].alias("label"),
+        )
+        return columns.map_batches(run, return_dtype=pl.Boolean())
 
 
 def read_layout(

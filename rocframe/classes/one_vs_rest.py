@@ -85,9 +85,9 @@ def one_vs_rest(
         If a column is missing or has an unsupported dtype, a name is reserved or repeated, or an
         option is invalid. This error is also raised if classes and labels have types that cannot
         be compared, the class of a label has no score, a list is null or does not have one score
-        per class, an instance has several rows of one class, or a score changes when it is
-        converted to a float. For a LazyFrame, errors that depend on its data are raised by
-        `collect`.
+        per class, an instance has several rows of one class or different labels in its rows, or a
+        score changes when it is converted to a float. For a LazyFrame, errors that depend on its
+        data are raised by `collect`.
 
     See Also
     --------

@@ -350,6 +350,20 @@ def test_several_rows_of_one_instance_and_class_raise():
         rf.one_vs_rest(twice, "truth", "score", classes="cl", id="id")
 
 
+@pytest.mark.parametrize("verb", [rf.one_vs_rest, rf.one_vs_one, rf.top_label])
+def test_different_labels_of_one_instance_raise(frame, verb):
+    rows = {"model": ["m"] * 4, "id": [1, 1, 2, 2], "cl": ["a", "b"] * 2, "score": [0.9, 0.1] * 2}
+    expected = (
+        "id=['model', 'id']: rows with the same id have different labels, in 1 instance.\n"
+        'Pass all columns that identify an instance, such as id=["model", "id"].'
+    )
+    for label in ("b", None):
+        table = frame({**rows, "truth": ["a", label, "b", "b"]})
+        with pytest.raises(rf.PairingError) as caught:
+            verb(table, "truth", "score", classes="cl", id=["model", "id"]).lazy().collect()
+        assert str(caught.value).startswith(expected)
+
+
 WHOLE = pl.DataFrame({"truth": ["a", "b"], "a": [2**53 + 1, 0], "b": [1, 2**60 + 1]})
 
 
