@@ -127,7 +127,8 @@ def _average_table(
     curve_keys, owner = number_keys(keys, keys.columns)
     _check_bins(curve_keys, owner, points)
     lines = _read_lines(owner, points, curve_keys.height)
-    rest, (curve, starts) = group_keys(curve_keys, options.over)
+    curve_groups = group_keys(curve_keys, options.over)
+    rest, curve, starts = curve_groups.keys, curve_groups.order, curve_groups.starts
     totals = _row_totals(owner, points, curve_keys.height, options.weights)
     weight = curve_weights(
         curve_keys, options.over, options.weights, options.weights_argument, **totals

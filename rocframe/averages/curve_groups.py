@@ -6,21 +6,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from rocframe.curves.thinning import evenly_ranked_rows
 from rocframe.errors import MissingColumnError, OptionValueError
-from rocframe.frames import build_table, column, lazy_plan
+from rocframe.frames import build_table, lazy_plan, select_keys
 from rocframe.inference.notes import counted_note
 from rocframe.kernel.exact import scale_to_unit
-from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
+from rocframe.kernel.groups import RowGroups, group_starts, groups_of_rows, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
+from rocframe.kernel.threads import split_groups
 from rocframe.options import to_float
 from rocframe.text import format_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.averages.options import AveragePlan
@@ -68,7 +69,8 @@ def group_curves(
 
     `argument` is the name of the argument that contains the weights; error messages contain it.
     """
-    keys, (curve, starts) = group_keys(curves.keys, over)
+    groups = group_keys(curves.keys, over)
+    curve, starts = groups.order, groups.starts
     pos, neg = (_last_total(curves, *names) for names in (("tp", "fn"), ("fp", "tn")))
     usable = (pos > 0) & (neg > 0)
     names = format_keys(curves.keys, over)
@@ -76,7 +78,7 @@ def group_curves(
     (weight,) = scale_to_unit(weight)
     usable, weight, names = usable[curve], weight[curve], names[curve]
     return CurveGroups(
-        keys=keys,
+        keys=groups.keys,
         curves=curves,
         curve=curve,
         starts=starts,
@@ -87,34 +89,19 @@ def group_curves(
     )
 
 
-def group_keys(
-    keys: pl.DataFrame, over: Sequence[str]
-) -> tuple[pl.DataFrame, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the sorted, distinct keys without `over`, and the arrays `rows` and `starts`.
+def group_keys(keys: pl.DataFrame, over: Sequence[str]) -> RowGroups:
+    """Return the groups of the rows of `keys` with equal values of all columns except `over`.
 
-    Group i has the rows `rows[starts[i]]` to `rows[starts[i + 1] - 1]` of `keys`.
+    Without rows there are no groups.
     """
-    rest = [name for name in keys.columns if name not in over]
-    if not rest:
-        size = keys.height
-        groups = 1 if size else 0
-        return pl.DataFrame(height=groups), (
-            np.arange(size),
-            np.array([0, size] if groups else [0], np.int64),
-        )
-    numbered = keys.select(column(name).alias(str(i)) for i, name in enumerate(rest))
-    groups_of_rows = (
-        numbered.with_columns(pl.int_range(keys.height).alias("row"))
-        .group_by(numbered.columns)
-        .agg(pl.col("row").sort())
-        .sort(numbered.columns)
-    )
-    starts = np.append(0, np.cumsum(groups_of_rows["row"].list.len().to_numpy(), dtype=np.int64))
-    rows = groups_of_rows["row"].explode(empty_as_null=False).to_numpy().astype(np.int64)
-    renamed = groups_of_rows.select(numbered.columns).rename(
-        dict(zip(numbered.columns, rest, strict=True))
-    )
-    return renamed, (rows, starts.astype(np.int64))
+    rest = select_keys(keys, [name for name in keys.columns if name not in over])
+    if not keys.height:
+        return RowGroups(keys=rest, starts=np.zeros(1, np.int64), order=np.zeros(0, np.int64))
+    names = rest.columns
+    rest.columns = [str(i) for i in range(rest.width)]
+    groups = RowGroups.from_keys(rest, keys.height)
+    groups.keys.columns = names
+    return groups
 
 
 def exclusion_notes(
@@ -184,8 +171,8 @@ def _last_total(curves: Curves, first: str, second: str) -> NDArray[np.float64]:
     return total
 
 
-MAX_CELLS = 1 << 18  # largest number of values of all curves in a block
-MAX_ROWS = 1 << 20  # largest number of rows whose values are sorted at once
+MAX_CELLS = 1 << 17  # a block has at most twice this number of values of all curves
+MAX_ROWS = 1 << 20  # the values of about this number of rows are sorted at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -213,7 +200,7 @@ def grid_blocks(
     groups = np.arange(len(curve_groups.notes))
     common = plan.common_values
     if common is not None:
-        for part in _split(curve_groups.starts, MAX_CELLS // len(common)):
+        for part in split_groups(curve_groups.starts, max(1, MAX_CELLS // len(common))):
             lengths = np.full(part.stop - part.start, len(common))
             yield from _split_values(
                 curve_groups,
@@ -223,29 +210,15 @@ def grid_blocks(
     rows = np.append(0, np.cumsum(np.diff(curve_groups.curves.starts)[curve_groups.curve]))[
         curve_groups.starts
     ]
-    for part in _split(rows, MAX_ROWS):
+    for part in split_groups(rows, MAX_ROWS):
         values, starts = _observed_values(curve_groups, axis, plan, groups[part])
         yield from _similar_blocks(curve_groups, groups[part], values, starts)
 
 
-def _split(edges: NDArray[np.int64], max_size: int) -> Iterator[slice]:
-    """Yield slices of groups with a total size of at most `max_size`.
-
-    Group i has the size `edges[i + 1] - edges[i]`. A group that is larger than `max_size` is a
-    slice of its own.
-    """
-    first = 0
-    while first < len(edges) - 1:
-        last = int(np.searchsorted(edges, edges[first] + max_size, "right")) - 1
-        yield slice(first, max(last, first + 1))
-        first = max(last, first + 1)
-
-
 def _split_values(curve_groups: CurveGroups, block: GridBlock) -> Iterator[GridBlock]:
-    """Yield blocks of limited size; only a block of a single group is split."""
-    step = width = block.values.shape[1]
-    if len(block.groups) == 1:
-        step = max(1, MAX_CELLS // int(curve_groups.sizes[block.groups[0]]))
+    """Yield blocks of limited size; a block with a large group is split."""
+    width = block.values.shape[1]
+    step = max(1, 2 * MAX_CELLS // int(curve_groups.sizes[block.groups].sum()))
     for start in range(0, width, step):
         values = block.values[:, start : start + step]
         lengths = np.clip(block.lengths - start, 0, values.shape[1])

@@ -283,7 +283,8 @@ class Folds:
         """Return the folds with their areas; the last `over` key columns identify a fold."""
         scan = Scan.from_cases(cases)
         fold_keys = tuple(cases.keys.columns[cases.keys.width - over :])
-        keys, (fold, starts) = group_keys(scan.rows.keys, fold_keys)
+        groups = group_keys(scan.rows.keys, fold_keys)
+        keys, fold, starts = groups.keys, groups.order, groups.starts
         area = count_pairs(scan).areas[0][fold]
         return cls(
             cases=cases,

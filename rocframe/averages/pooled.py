@@ -17,7 +17,7 @@ from rocframe.curves.table import CurveColumns, check_ends
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import take_rows
 from rocframe.inference.notes import join_notes
-from rocframe.kernel.groups import group_starts, groups_of_rows, run_starts
+from rocframe.kernel.groups import cumulative_sums, group_starts, groups_of_rows, run_starts
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE
 from rocframe.rates import CONFUSION, Settings
@@ -88,7 +88,8 @@ def merge_curves(curves: Curves, curve_groups: CurveGroups, *, ranked: bool) -> 
     first = np.zeros(len(curves.columns["tp"]), bool)
     first[curves.firsts] = True
     columns = {name: values[rows] for name, values in curves.columns.items()}
-    edges = np.append(_exclusive_sums(lengths), len(rows))[curve_groups.starts]
+    ends = np.cumsum(lengths)
+    edges = np.append(0, ends)[curve_groups.starts]
     order = np.concatenate(
         [
             np.zeros(0, np.int64),
@@ -102,7 +103,7 @@ def merge_curves(curves: Curves, curve_groups: CurveGroups, *, ranked: bool) -> 
     threshold = columns[THRESHOLD][order]
     first_rows = run_starts(group_of_row, is_first, threshold)
     starts = group_starts(group_of_row[first_rows], len(curve_groups.notes))
-    _check_same_thresholds(curves, curve_groups, lengths, np.diff(starts))
+    _check_same_thresholds(curves, curve_groups, lengths, np.diff(starts)[group])
     counts: dict[str, NDArray[Any]] = {}
     for rising, falling in (("tp", "fn"), ("fp", "tn")):
         # The increase of a count of the pooled curve at a threshold is the sum of its increases in
@@ -110,10 +111,9 @@ def merge_curves(curves: Curves, curve_groups: CurveGroups, *, ranked: bool) -> 
         steps = np.diff(columns[rising], prepend=columns[rising][:1] * 0)
         steps[first[rows]] = columns[rising][first[rows]]
         sums = np.add.reduceat(steps[order], first_rows) if len(first_rows) else steps[:0]
-        counts[rising] = _sums_within_groups(sums, starts)
-        ends = np.append(_exclusive_sums(lengths)[1:], len(rows)) - 1 if len(rows) else rows
+        counts[rising] = cumulative_sums(sums, starts)
         total = np.add.reduceat(
-            columns[rising][ends] + columns[falling][ends], curve_groups.starts[:-1]
+            columns[rising][ends - 1] + columns[falling][ends - 1], curve_groups.starts[:-1]
         )
         counts[falling] = np.repeat(total, np.diff(starts)) - counts[rising]
         if counts[falling].dtype.kind == "f":
@@ -132,35 +132,14 @@ def _merge_order(threshold: NDArray[np.float64], is_first: NDArray[np.bool_]) ->
     return np.concatenate([np.flatnonzero(is_first), order])
 
 
-def _exclusive_sums(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each length, the sum of all earlier lengths."""
-    result: NDArray[np.int64] = np.cumsum(lengths) - lengths
-    return result
-
-
-def _sums_within_groups(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the cumulative sums within each group."""
-    sums: NDArray[Any] = np.cumsum(steps)
-    if steps.dtype.kind == "i":
-        before = np.append(0, sums)[starts[:-1]]
-        sums -= np.repeat(before, np.diff(starts))
-        return sums
-    # Each group has a separate cumulative sum, so that rounding errors do not depend on other
-    # groups.
-    for start, end in pairwise(starts):
-        sums[start:end] = np.cumsum(steps[start:end])
-    return sums
-
-
 def _check_same_thresholds(
     curves: Curves, curve_groups: CurveGroups, lengths: NDArray[np.int64], merged: NDArray[np.int64]
 ) -> None:
     """Raise an error if curves of a group were computed at different given thresholds.
 
-    `lengths` are the numbers of rows of the curves, and `merged` those of the pooled curves.
+    For each curve, `lengths` has its number of rows, and `merged` that of its pooled curve.
     """
-    group = np.repeat(np.arange(len(curve_groups.notes)), np.diff(curve_groups.starts))
-    different = find_curves_lacking_rows(curves)[curve_groups.curve] & (lengths != merged[group])
+    different = find_curves_lacking_rows(curves)[curve_groups.curve] & (lengths != merged)
     if different.any():
         raise BrokenCurveError.compose(
             "curves: curves with different thresholds= cannot be pooled",
