@@ -226,12 +226,11 @@ def fold_table(
 
     def table(cases: Cases) -> pl.DataFrame:
         folds = Folds.from_cases(scale_weights(cases), len(names))
-        if not len(
-            folds.fold
-        ):  # a table without group columns has one group, even if it has no rows
+        # Without rows, a table with group columns has no groups, and other tables have one group.
+        if not folds.keys.height:
             columns = {"n_curves": 0, "note": "no_rows", **dict.fromkeys(ROW_COUNTS, 0)}
             columns["ci_level"] = ci_level
-            keys = folds.keys.clear() if folds.keys.width else pl.DataFrame(height=1)
+            keys = folds.keys if folds.keys.width else pl.DataFrame(height=1)
             return build_table(keys, columns, schema)
         totals = folds.scan.totals
         columns = {
@@ -263,39 +262,36 @@ FoldIntervalMethod = Literal["logit_delong", "delong", "ledell"]
 class Folds:
     """The areas of the folds of all groups, and the scan from which they are computed.
 
-    Group i has the folds `fold[starts[i]]` to `fold[starts[i + 1] - 1]` of the scan. `usable` is
-    True for folds with both classes; `names` are the keys of the folds as text. `over` are the
-    columns of `cases.keys` that identify the folds.
+    Group i has the folds `starts[i]` to `starts[i + 1] - 1` of the scan. `usable` is True for folds
+    with both classes; `names` are the keys of the folds as text. `over` are the columns of
+    `cases.keys` that identify the folds.
     """
 
     cases: Cases
     over: tuple[str, ...]
     keys: pl.DataFrame
     scan: Scan
-    fold: NDArray[np.int64]
     starts: NDArray[np.int64]
     area: NDArray[np.float64]
     usable: NDArray[np.bool_]
     names: NDArray[np.object_]
 
     @classmethod
-    def from_cases(cls, cases: Cases, over: int) -> Folds:
-        """Return the folds with their areas; the last `over` key columns identify a fold."""
+    def from_cases(cls, cases: Cases, n_over: int) -> Folds:
+        """Return the folds with their areas; the last `n_over` key columns identify a fold."""
         scan = Scan.from_cases(cases)
-        fold_keys = tuple(cases.keys.columns[cases.keys.width - over :])
-        groups = group_keys(scan.rows.keys, fold_keys)
-        keys, fold, starts = groups.keys, groups.order, groups.starts
-        area = count_pairs(scan).areas[0][fold]
+        over = tuple(cases.keys.columns[cases.keys.width - n_over :])
+        groups = group_keys(scan.rows.keys, over)  # the keys are sorted, so folds keep their order
+        area = count_pairs(scan).areas[0]
         return cls(
             cases=cases,
-            over=fold_keys,
-            keys=keys,
+            over=over,
+            keys=groups.keys,
             scan=scan,
-            fold=fold,
-            starts=starts,
+            starts=groups.starts,
             area=area,
             usable=~np.isnan(area),
-            names=format_keys(scan.rows.keys, fold_keys)[fold],
+            names=format_keys(scan.rows.keys, over),
         )
 
     @property
@@ -315,7 +311,7 @@ class Folds:
 
     def total(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the sum of `values` over all folds of each group."""
-        total: NDArray[Any] = np.add.reduceat(values[self.fold], self.starts[:-1])
+        total: NDArray[Any] = np.add.reduceat(values, self.starts[:-1])
         return total
 
     def notes(self, variance: NDArray[np.float64] | None = None) -> list[str | None]:
@@ -331,7 +327,7 @@ class Folds:
                 "one_negative": totals.neg_rows,
             }
             for note, rows in single_rows.items():
-                single_row = (rows[self.fold] == 1) & self.usable
+                single_row = (rows == 1) & self.usable
                 has_single_row = np.add.reduceat(single_row, self.starts[:-1]) > 0
                 applies[note] = has_single_row & np.isnan(variance)
             applies["zero_variance"] = variance == 0
@@ -369,7 +365,7 @@ def _delong_mean_variance(folds: Folds) -> NDArray[np.float64]:
     The folds are assumed to be independent.
     """
     scan = folds.scan
-    variance = delong_variance(scan, count_pairs(scan))[folds.fold]
+    variance = delong_variance(scan, count_pairs(scan))
     values = folds.usable_values(variance)
     # A fold with one row of a class has an area without a variance, so the mean has no variance.
     has_variance = np.add.reduceat(folds.usable & np.isnan(variance), folds.starts[:-1]) == 0
@@ -381,7 +377,7 @@ def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:
     """Return the variance of each mean AUC by the influence curve of LeDell et al. (2015)."""
     scan = folds.scan
     totals = scan.totals
-    pos, neg = totals.pos_rows[folds.fold], totals.neg_rows[folds.fold]
+    pos, neg = totals.pos_rows, totals.neg_rows
     size = (pos + neg).astype(np.float64)
 
     def usable_sums(values: NDArray[Any]) -> NDArray[np.float64]:
@@ -402,7 +398,7 @@ def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:
         ):
             # If a class has one row, its placement value is equal to the mean of the placement
             # values, so the sum of squared differences from the mean is 0.
-            squared_sum = np.where(n > 1, variance[folds.fold] * n * (n - 1.0), 0.0)
+            squared_sum = np.where(n > 1, variance * n * (n - 1.0), 0.0)
             squares += np.repeat(total / class_rows, lengths) ** 2 * squared_sum
         result = folds.usable_values(squares / size).mean[:, 0] / total
     return np.where(total > 0, result, np.nan)

@@ -182,24 +182,15 @@ def _pooling_gap_columns(folds: Folds) -> dict[str, Any]:
     """Return the columns of the result that only `pooling_gap` computes."""
     cases = folds.cases
     rows = sort_rows(folds.pooled_cases, with_positions=True)
-    all_folds = RowGroups.from_keys(cases.keys, len(cases.negative))
-    fold_of = np.empty(len(all_folds.order), np.int64)
-    fold_of[all_folds.order] = np.repeat(
-        np.arange(len(all_folds.starts) - 1), np.diff(all_folds.starts)
-    )
+    fold = RowGroups.from_keys(cases.keys, len(cases.negative)).number
+    sizes = np.diff(folds.starts)
     # `position` is the number of a fold within its group.
-    position = np.empty(len(folds.fold), np.int64)
-    position[folds.fold] = np.arange(len(folds.fold)) - np.repeat(
-        folds.starts[:-1], np.diff(folds.starts)
-    )
+    position = np.arange(len(folds.area)) - np.repeat(folds.starts[:-1], sizes)
     assert rows.row is not None
-    fold_position = position[fold_of[rows.row]]
+    fold_position = position[fold[rows.row]]
     groups = range(len(folds.starts) - 1)
     tables = run_parallel(
-        lambda group: _count_fold_pairs(
-            rows, fold_position, group, int(np.diff(folds.starts)[group])
-        ),
-        groups,
+        lambda group: _count_fold_pairs(rows, fold_position, group, int(sizes[group])), groups
     )
     pooled = count_pairs(Scan.from_rows(rows)).areas[0]
     mean = folds.areas.mean[:, 0]

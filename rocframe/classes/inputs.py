@@ -537,8 +537,7 @@ def _read_multiclass_groups(
     used = ~(left_out | absent)
     count = np.ones(n, np.int64) if first.count is None else first.count
     groups = RowGroups.from_keys(first.keys, n)
-    group = np.empty(n, np.int64)
-    group[groups.order] = np.repeat(np.arange(groups.keys.height), np.diff(groups.starts))
+    group = groups.number
     n_missing = np.zeros(groups.keys.height, np.int64)
     missing = (left_out & ~absent) | (unscored & used)
     np.add.at(n_missing, group[missing], count[missing])

@@ -81,6 +81,13 @@ class RowGroups:
         distinct, starts, columns = _group_rows(keys, {"codes": np.arange(length)})
         return cls(keys=distinct, starts=starts, order=columns["codes"])
 
+    @property
+    def number(self) -> NDArray[np.int64]:
+        """The number of the group of each row."""
+        number = np.empty(len(self.order), np.int64)
+        number[self.order] = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        return number
+
 
 def scale_weights(cases: Cases, *, by_class: bool = False) -> Cases:
     """Multiply the weights by a power of two, so that the largest weight is at most 1.
