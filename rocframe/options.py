@@ -262,7 +262,10 @@ def check_group_columns(
     names = list(available)
     for name in by:
         if name not in names:
-            raise MissingColumnError.compose(argument, name, names)
+            hint = None
+            if argument == "over" and name == "fold":
+                hint = 'The default is over="fold". Pass the column of the folds as over=.'
+            raise MissingColumnError.compose(argument, name, names, hint=hint)
         if by.count(name) > 1:
             raise RepeatedNameError.compose(argument, name, by)
         if name in table:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.curves.thinning import evenly_ranked_rows
-from rocframe.errors import MissingColumnError, OptionValueError
-from rocframe.frames import build_table, lazy_plan, select_keys
+from rocframe.errors import OptionValueError
+from rocframe.frames import build_table, select_keys
 from rocframe.inference.notes import counted_note
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import RowGroups, group_starts, groups_of_rows, is_run_start
@@ -318,20 +318,3 @@ def collect_blocks(
 
     columns = {name: column_of(name) for name in schema}
     return build_table(curve_groups.keys, columns, schema, rows=owner[order])
-
-
-def check_key_columns(
-    predictions: pl.DataFrame | pl.LazyFrame, over: Sequence[str]
-) -> pl.LazyFrame:
-    """Return the predictions as a LazyFrame; raise an error if a column in `over` is missing."""
-
-    def check(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        for name in over:
-            if name not in schema:
-                hint = 'The default is over="fold". Pass the column of the folds as over=.'
-                raise MissingColumnError.compose(
-                    "over", name, schema, hint=hint if name == "fold" else None
-                )
-        return plan
-
-    return lazy_plan("predictions", predictions).pipe_with_schema(check)

@@ -13,7 +13,6 @@ from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import delong_class_variances, delong_variance
 from rocframe.averages.average import DEFAULTS, average_curves
 from rocframe.averages.curve_groups import (
-    check_key_columns,
     exclusion_notes,
     format_keys,
     group_keys,
@@ -245,7 +244,7 @@ def fold_table(
         return build_table(folds.keys, columns | compute(folds), schema)
 
     plan = plan_table(
-        check_key_columns(predictions, names),
+        predictions,
         replace(roles, by=(*parse_names(roles.by), *names)),
         table,
         columns=schema,
