@@ -16,7 +16,6 @@ from rocframe.averages.curve_groups import (
     collect_blocks,
     grid_blocks,
     group_curves,
-    note_with_keys,
 )
 from rocframe.averages.means import CurveValues, mean_limits
 from rocframe.averages.options import parse_average_options
@@ -25,7 +24,7 @@ from rocframe.curves.locate import CurveAxis, find_curves_lacking_rows, interlea
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, through_node
-from rocframe.inference.notes import counted_note, join_notes
+from rocframe.inference.notes import counted_note, join_notes, note_with_keys
 from rocframe.kernel.resample import stream_keys
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE, kind_of

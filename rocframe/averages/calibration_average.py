@@ -11,7 +11,6 @@ import polars as pl
 from rocframe.averages.curve_groups import (
     MAX_CELLS,
     curve_weights,
-    exclusion_notes,
     format_keys,
     group_keys,
 )
@@ -31,7 +30,7 @@ from rocframe.frames import (
     select_keys,
     through_node,
 )
-from rocframe.inference.notes import join_notes
+from rocframe.inference.notes import exclusion_notes, join_notes
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import group_starts
 from rocframe.kernel.interpolate import interpolate_in_groups

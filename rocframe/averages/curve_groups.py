@@ -10,9 +10,9 @@ import numpy as np
 from rocframe.curves.thinning import evenly_ranked_rows
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, select_keys
-from rocframe.inference.notes import counted_note
+from rocframe.inference.notes import exclusion_notes
 from rocframe.kernel.exact import scale_to_unit
-from rocframe.kernel.groups import RowGroups, group_starts, groups_of_rows, is_run_start
+from rocframe.kernel.groups import RowGroups, group_starts, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import split_groups
 from rocframe.options import to_float
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from rocframe.averages.options import AveragePlan
     from rocframe.curves.locate import CurveAxis
     from rocframe.curves.table import Curves
-    from rocframe.inference.notes import Note
-
-
-MAX_NAMES_IN_NOTE = 10  # for further curves, a note contains only their number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,26 +98,6 @@ def group_keys(keys: pl.DataFrame, over: Sequence[str]) -> RowGroups:
     groups = RowGroups.from_keys(rest, keys.height)
     groups.keys.columns = names
     return groups
-
-
-def exclusion_notes(
-    names: NDArray[np.object_], usable: NDArray[np.bool_], starts: NDArray[np.int64]
-) -> list[str | None]:
-    """Return, for each group, the note with the number and names of excluded curves, or None."""
-    notes: list[str | None] = [None] * (len(starts) - 1)
-    excluded = np.flatnonzero(~usable)
-    group = groups_of_rows(starts, excluded)
-    for i in np.unique(group):
-        notes[i] = note_with_keys("left_out", names[excluded[group == i]])
-    return notes
-
-
-def note_with_keys(note: Note, keys: Sequence[str]) -> str:
-    """Return a note with the number and the keys of curves, such as `left_out:1 (7)`."""
-    rest = len(keys) - MAX_NAMES_IN_NOTE
-    more = f" and {rest} more" if rest > 0 else ""
-    names = ", ".join(keys[:MAX_NAMES_IN_NOTE])
-    return counted_note(note, f"{len(keys)} ({names}{more})" if names else f"{len(keys)}")
 
 
 def format_keys(keys: pl.DataFrame, over: Sequence[str]) -> NDArray[np.object_]:

@@ -13,7 +13,6 @@ from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import delong_class_variances, delong_variance
 from rocframe.averages.average import DEFAULTS, average_curves
 from rocframe.averages.curve_groups import (
-    exclusion_notes,
     format_keys,
     group_keys,
 )
@@ -24,7 +23,7 @@ from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table, collect_frame
 from rocframe.inference.confidence import logit, normal_quantile, parse_level, wald
-from rocframe.inference.notes import absent_classes, first_notes, join_notes
+from rocframe.inference.notes import absent_classes, exclusion_notes, first_notes, join_notes
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights

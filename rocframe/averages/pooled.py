@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.area import auc_of
-from rocframe.averages.curve_groups import group_curves, note_with_keys
+from rocframe.averages.curve_groups import group_curves
 from rocframe.averages.means import CurveValues
 from rocframe.curves.locate import find_curves_lacking_rows
 from rocframe.curves.table import CurveColumns, check_ends
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import take_rows
-from rocframe.inference.notes import join_notes
+from rocframe.inference.notes import join_notes, note_with_keys
 from rocframe.kernel.groups import cumulative_sums, group_starts, groups_of_rows, run_starts
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.averages.curve_groups import exclusion_notes
 from rocframe.comparisons.time_windows import TimeWindows, plan_windows
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
 from rocframe.inference.confidence import parse_level
-from rocframe.inference.notes import absent_classes, first_notes, join_notes
+from rocframe.inference.notes import absent_classes, exclusion_notes, first_notes, join_notes
 from rocframe.inference.p_values import adjust_table, check_adjust, normal_p_value
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, public

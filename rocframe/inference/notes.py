@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from rocframe.kernel.groups import groups_of_rows
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,6 +35,7 @@ Note = Literal[
     "fewer",
 ]
 SEPARATOR = "; "  # between two notes of the same row
+MAX_NAMES_IN_NOTE = 10  # for further curves, a note contains only their number
 
 
 def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray[np.object_]:
@@ -100,3 +103,23 @@ def counted_note(note: Note, count: object) -> str:
 def join_notes(*notes: str | None) -> str | None:
     """Return the notes that are not None as one text; None if there are none."""
     return SEPARATOR.join(filter(None, notes)) or None
+
+
+def exclusion_notes(
+    names: NDArray[np.object_], usable: NDArray[np.bool_], starts: NDArray[np.int64]
+) -> list[str | None]:
+    """Return, for each group, the note with the number and names of excluded curves, or None."""
+    notes: list[str | None] = [None] * (len(starts) - 1)
+    excluded = np.flatnonzero(~usable)
+    group = groups_of_rows(starts, excluded)
+    for i in np.unique(group):
+        notes[i] = note_with_keys("left_out", names[excluded[group == i]])
+    return notes
+
+
+def note_with_keys(note: Note, keys: Sequence[str]) -> str:
+    """Return a note with the number and the keys of curves, such as `left_out:1 (7)`."""
+    rest = len(keys) - MAX_NAMES_IN_NOTE
+    more = f" and {rest} more" if rest > 0 else ""
+    names = ", ".join(keys[:MAX_NAMES_IN_NOTE])
+    return counted_note(note, f"{len(keys)} ({names}{more})" if names else f"{len(keys)}")
