@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -35,6 +35,7 @@ from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import group_starts
 from rocframe.kernel.interpolate import interpolate_in_groups
 from rocframe.kernel.resample import stream_keys
+from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import split_groups
 from rocframe.options import (
     check_group_column,
@@ -54,10 +55,9 @@ if TYPE_CHECKING:
 
     from rocframe.averages.options import AverageOptions
     from rocframe.inputs.roles import By
+    from rocframe.kernel.groups import RowGroups
 
 
-# The scores of the points of a calibration curve, in rising order, and their event rates.
-Line: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 SCORE, RATE = "score_mean", "event_rate"
 READ_COLUMNS = ("bin", SCORE, RATE, "n")
 AVERAGE = metric_average_columns(SCORE, [RATE])
@@ -125,36 +125,35 @@ def _average_table(
     """
     curve_keys, owner = number_keys(keys, keys.columns)
     _check_bins(curve_keys, owner, points)
-    lines = _read_lines(owner, points, curve_keys.height)
-    curve_groups = group_keys(curve_keys, options.over)
-    rest, curve, starts = curve_groups.keys, curve_groups.order, curve_groups.starts
+    curves = CalibrationCurves.from_points(owner, points, curve_keys.height)
+    groups = group_keys(curve_keys, options.over)
+    curve, starts = groups.order, groups.starts
     totals = _row_totals(owner, points, curve_keys.height, options.weights)
     weight = curve_weights(
         curve_keys, options.over, options.weights, options.weights_argument, **totals
     )
     (weight,) = scale_to_unit(weight)
-    usable = np.array([len(score) > 0 for score, _ in lines], bool)
-    notes = exclusion_notes(format_keys(curve_keys, options.over)[curve], usable[curve], starts)
-    streams = stream_keys(rest)
-    tables = [build_table(rest.clear(), {}, AVERAGE)]
-    for groups, scores in _blocks(lines, curve, starts, grid):
-        members = curve[starts[groups.start] : starts[groups.stop]]
+    names = format_keys(curve_keys, options.over)
+    notes = exclusion_notes(names[curve], (curves.sizes > 0)[curve], starts)
+    streams = stream_keys(groups.keys)
+    tables = [build_table(groups.keys.clear(), {}, AVERAGE)]
+    for block, scores in _blocks(curves, groups, grid):
+        members = curve[starts[block.start] : starts[block.stop]]
         values = CurveValues(
-            values=_event_rates_at([lines[member] for member in members], scores),
+            values=curves.rates_at(members, scores),
             weight=weight[members],
-            starts=starts[groups] - starts[groups.start],
+            starts=starts[block] - starts[block.start],
         )
-        sizes = np.diff(starts[groups.start : groups.stop + 1])
         columns = _average_columns(
             values,
             scores,
             options,
-            sizes=sizes,
-            streams=streams[groups],
-            notes=notes[groups],
+            sizes=np.diff(starts[block.start : block.stop + 1]),
+            streams=streams[block],
+            notes=notes[block],
         )
-        rows = np.repeat(np.arange(groups.start, groups.stop), len(scores))
-        tables.append(build_table(rest, columns, AVERAGE, rows=rows))
+        rows = np.repeat(np.arange(block.start, block.stop), len(scores))
+        tables.append(build_table(groups.keys, columns, AVERAGE, rows=rows))
     return pl.concat(tables)
 
 
@@ -168,52 +167,63 @@ def _check_bins(curve_keys: pl.DataFrame, owner: NDArray[np.int64], points: pl.D
         )
 
 
-def _read_lines(owner: NDArray[np.int64], points: pl.DataFrame, size: int) -> list[Line]:
-    """Return the scores and event rates of each curve, by rising score, without undefined rates.
+class CalibrationCurves(NamedTuple):
+    """The points of calibration curves, by rising score, without undefined event rates.
 
-    `owner` is the number of the curve of each point, and `size` is the number of curves.
+    Curve i has the points `starts[i]` to `starts[i + 1] - 1`.
     """
-    score, rate = (points.get_column(name).to_numpy() for name in (SCORE, RATE))
-    order = np.lexsort((score, owner))
-    order = order[~np.isnan(score[order] + rate[order])]
-    edges = group_starts(owner[order], size)
-    return [(score[order[first:last]], rate[order[first:last]]) for first, last in pairwise(edges)]
 
+    score: NDArray[np.float64]
+    rate: NDArray[np.float64]
+    starts: NDArray[np.int64]
 
-def _event_rates_at(lines: Sequence[Line], at: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the event rates of the curves (rows) at given scores (columns).
+    @classmethod
+    def from_points(
+        cls, owner: NDArray[np.int64], points: pl.DataFrame, size: int
+    ) -> CalibrationCurves:
+        """Return `size` curves; `owner` is the number of the curve of each point."""
+        score, rate = (points.get_column(name).to_numpy() for name in (SCORE, RATE))
+        order = np.lexsort((score, owner))
+        order = order[~np.isnan(score[order] + rate[order])]
+        return cls(score[order], rate[order], group_starts(owner[order], size))
 
-    An event rate is NaN outside the range of the scores of the curve.
-    """
-    sizes = np.array([len(score) for score, _ in lines], np.int64)
-    result = np.full((len(lines), len(at)), np.nan)
-    score, rate = (np.concatenate(part) for part in zip(*lines, strict=True))
-    has_points = sizes > 0
-    last = np.cumsum(sizes)[has_points, None] - 1
-    first = last - sizes[has_points, None] + 1
-    values = interpolate_in_groups(score, rate, first, last, at)
-    is_inside = (at >= score[first]) & (at <= score[last])
-    result[has_points] = np.where(is_inside, values, np.nan)
-    return result
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of points of each curve."""
+        return np.diff(self.starts)
+
+    def scores_of(self, curve: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the distinct scores of some curves in rising order."""
+        return np.unique(self.score[concatenated_ranges(self.starts[curve], self.sizes[curve])])
+
+    def rates_at(self, curve: NDArray[np.int64], at: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the event rates of some curves (rows) at given scores (columns).
+
+        An event rate is NaN outside the range of the scores of the curve.
+        """
+        result = np.full((len(curve), len(at)), np.nan)
+        has_points = self.sizes[curve] > 0
+        first = self.starts[curve[has_points], None]
+        last = self.starts[curve[has_points] + 1, None] - 1
+        values = interpolate_in_groups(self.score, self.rate, first, last, at)
+        is_inside = (at >= self.score[first]) & (at <= self.score[last])
+        result[has_points] = np.where(is_inside, values, np.nan)
+        return result
 
 
 def _blocks(
-    lines: list[Line],
-    curve: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    grid: int | str | list[float],
+    curves: CalibrationCurves, groups: RowGroups, grid: int | str | list[float]
 ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Yield blocks of groups, and the scores at which the curves of these groups are averaged."""
     if isinstance(grid, str):
-        for group in range(len(starts) - 1):
-            scores = [lines[member][0] for member in curve[starts[group] : starts[group + 1]]]
-            observed = np.unique(np.concatenate(scores))
+        for i, (start, end) in enumerate(pairwise(groups.starts)):
+            scores = curves.scores_of(groups.order[start:end])
             # A group without scores has one row, which contains its note.
-            yield slice(group, group + 1), observed if len(observed) else np.array([np.nan])
+            yield slice(i, i + 1), scores if len(scores) else np.array([np.nan])
         return
     common = np.array(grid) if isinstance(grid, list) else np.arange(grid) / max(grid - 1, 1)
-    for groups in split_groups(starts * len(common), MAX_CELLS):
-        yield groups, common
+    for block in split_groups(groups.starts * len(common), MAX_CELLS):
+        yield block, common
 
 
 def _average_columns(
