@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 ClassScores: TypeAlias = Column | Sequence[Column] | Mapping[Any, Column]
 Classes: TypeAlias = str | Sequence[Any] | None
 
-# The `score` of `Roles` for tables with many classes, whose scores are read separately.
-PLACEHOLDER_SCORE = pl.lit(0.0)
-
 SCORES_HINT = (
     "Pass {class: column}, several columns named like their classes, or one column of lists."
 )
@@ -488,20 +485,11 @@ def _encode(
     )
     # `read_cases` requires binary labels: true for a known class, null for a missing label.
     is_known = pl.when(checked.is_not_null()).then(pl.lit(True)).alias(name)
-    bound = bind_roles(plan, schema, replace(roles, label=is_known), table)
-    score_roles = [f"score {i}" for i in range(len(exprs))]
-    private = private_names([*score_roles, "code"], bound.by)
-    code = private.pop("code")
-    # The placeholder of the score, which comes after the group columns and the label, is left out.
-    others = [expr for i, expr in enumerate(bound.inputs) if i != len(bound.by) + 1]
-    inputs = [expr.alias(private[role]) for role, expr in zip(score_roles, exprs, strict=True)]
-    bound = replace(
-        bound,
-        models=tuple(score_roles),
-        inputs=(*others, *inputs),
-        private={**bound.private, **private},
-        names={**bound.names, **dict(zip(score_roles, scores.names, strict=True))},
-    )
+    named = [expr.alias(source) for expr, source in zip(exprs, scores.names, strict=True)]
+    columns = {str(i): expr for i, expr in enumerate(named)}
+    roles = replace(roles, label=is_known, score=columns)
+    bound = bind_roles(plan, schema, roles, table, keyed=False)
+    code = private_names(["code"], bound.by)["code"]
     return (
         plan.select(*bound.inputs, _class_numbers(label, dtype, classes).alias(code)),
         bound,

@@ -15,7 +15,7 @@ from rocframe.classes.class_areas import (
     row_acceleration,
     wins_fit_int64,
 )
-from rocframe.classes.inputs import PLACEHOLDER_SCORE, compute_class_table, read_class_scores
+from rocframe.classes.inputs import compute_class_table, read_class_scores
 from rocframe.errors import LabelError, OptionValueError, RepeatedNameError
 from rocframe.inference.bootstrap import batched_replicates, bootstrap_interval
 from rocframe.inference.confidence import Confidence
@@ -208,7 +208,7 @@ def multiclass_auc(
     confidence = Confidence.parse(ci, level, n_boot, seed, get_args(BootstrapMethod))
     roles = Roles(
         label=label,
-        score=PLACEHOLDER_SCORE,
+        score=scores,
         by=by,
         weight=weight,
         count=count,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.classes.inputs import PLACEHOLDER_SCORE, compute_class_table, read_class_scores
+from rocframe.classes.inputs import compute_class_table, read_class_scores
 from rocframe.errors import LabelError, ScoreError
 from rocframe.inference.notes import first_notes
 from rocframe.inputs.probabilities import outside_unit_problem
@@ -157,7 +157,7 @@ def multiclass_losses(
     """
     roles = Roles(
         label=label,
-        score=PLACEHOLDER_SCORE,
+        score=scores,
         by=by,
         weight=weight,
         count=count,

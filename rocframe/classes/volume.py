@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from rocframe.classes.inputs import PLACEHOLDER_SCORE, compute_class_table, read_scores
+from rocframe.classes.inputs import compute_class_table, read_scores
 from rocframe.errors import LabelError, OptionValueError, ScoreError
 from rocframe.inference.confidence import Confidence, logit, normal_quantile, wald
 from rocframe.inference.notes import first_notes
@@ -177,7 +177,7 @@ def volume(
     └────────┴───────┴─────────┴──────────┴─────────┴────────────┘
     """
     confidence = Confidence.parse(ci, level, 2, 0, get_args(VolumeMethod))
-    roles = Roles(label=label, score=PLACEHOLDER_SCORE, by=by, count=count, missing=missing)
+    roles = Roles(label=label, score=scores, by=by, count=count, missing=missing)
 
     def read_columns(plan: pl.LazyFrame, schema: pl.Schema) -> ScoreColumns:
         columns = read_scores(plan, schema, scores, classes, ordered=True)
