@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -171,9 +173,7 @@ def _read_class_columns(
             names, expanded = _expand_selector(plan, schema, entry)
             values += names
             columns += expanded
-        for name in values:
-            if values.count(name) > 1:
-                raise RepeatedNameError.compose("scores", name, values)
+        _check_distinct("scores", values)
     if not columns:
         raise OptionValueError.compose(
             "scores", scores, "expected at least one column", SCORES_HINT
@@ -288,14 +288,20 @@ def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:
         raise ColumnTypeError.compose(argument, name, dtype, hint)
 
 
+def _check_distinct(argument: str, values: Sequence[Any]) -> None:
+    """Raise an error if a class or a name is given more than once."""
+    with suppress(TypeError):  # values without a hash are not classes, and raise another error
+        for value, times in Counter(values).items():
+            if times > 1:
+                raise RepeatedNameError.compose(argument, value, values)
+
+
 def typed_classes(
     argument: str, values: Sequence[Any], dtype: pl.DataType | None, label: str
 ) -> pl.Series:
     """Return the classes in the type `dtype` of the labels; if it is None, infer the type."""
     plain = [value.item() if hasattr(value, "item") else value for value in values]
-    for value in plain:
-        if plain.count(value) > 1:
-            raise RepeatedNameError.compose(argument, value, plain)
+    _check_distinct(argument, plain)
     try:
         series = pl.Series("class", plain, strict=True)
         typed = series if dtype is None else series.cast(dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -203,7 +204,9 @@ def check_repeated_columns(arguments: Sequence[tuple[str, Column]]) -> None:
     argument. `arguments` are pairs of the name of an argument and a column. Only columns that are
     given by name are compared, not expressions.
     """
-    columns = [(argument, name) for argument, name in arguments if isinstance(name, str)]
+    columns = dict.fromkeys(
+        (argument, name) for argument, name in arguments if isinstance(name, str)
+    )
     for argument, name in columns:
         for role in ("label", "score") if argument in {"by", "over"} else ("label",):
             if argument != role and (role, name) in columns:
@@ -315,8 +318,8 @@ def returns_several_columns(expr: pl.Expr) -> bool:
 def _check_model_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the models; raise an error if two names are equal."""
     models = tuple(names)
-    for name in models:
-        if models.count(name) > 1:
+    for name, times in Counter(models).items():
+        if times > 1:
             raise RepeatedNameError.compose("score", name, models)
     return models
 

@@ -131,6 +131,8 @@ BOTH = [
      "required.\n")),
     (LISTS, ("truth", "p"), {"classes": []}, rf.OptionValueError,
      "classes=[]: expected at least one class.\n"),
+    (LISTS, ("truth", "p"), {"classes": [["a"], ["b"]]}, rf.OptionValueError,
+     "classes=[['a'], ['b']]: some of these classes cannot be labels of column 'truth', "),
     (LISTS, ("truth", "p"), {"classes": ["a", "a"]}, rf.RepeatedNameError,
      "classes='a': the name is given more than once.\n"),
     (LISTS.with_columns(truth=pl.lit("a")), ("truth", "p"), {"classes": ["a", "b"], "id": "key"},
