@@ -67,7 +67,7 @@ def group_curves(
     """
     groups = group_keys(curves.keys, over)
     curve, starts = groups.order, groups.starts
-    pos, neg = (_last_total(curves, *names) for names in (("tp", "fn"), ("fp", "tn")))
+    pos, neg = curves.class_sizes
     usable = (pos > 0) & (neg > 0)
     names = format_keys(curves.keys, over)
     weight = curve_weights(curves.keys, over, weights, argument, rows=pos + neg, positives=pos)
@@ -136,15 +136,6 @@ def curve_weights(
             )
         result[i] = to_float(weights[key])
     return result
-
-
-def _last_total(curves: Curves, first: str, second: str) -> NDArray[np.float64]:
-    """Return the sum of two counts, such as tp + fn, in the last row of each curve."""
-    first_counts, second_counts = (
-        curves.columns.at(name, curves.lasts) for name in (first, second)
-    )
-    total: NDArray[np.float64] = (first_counts + second_counts).astype(np.float64)
-    return total
 
 
 MAX_CELLS = 1 << 17  # a block has at most twice this number of values of all curves

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rocframe.inference.bootstrap import batched_replicates, nearly_equal, replicate_limits
+from rocframe.inference.bootstrap import (
+    batched_replicates,
+    nearly_equal,
+    replicate_limits,
+    rounding_scale,
+)
 from rocframe.inference.confidence import wilson
 
 if TYPE_CHECKING:
@@ -148,15 +153,11 @@ class CurveValues:
         return np.where(high & low, np.nan, mean), np.where(high | low, np.nan, finite.sd)
 
     def magnitude(self, bounds: tuple[float, float]) -> NDArray[np.float64]:
-        """Return a number to which the rounding errors of the scaled values are proportional.
-
-        For a difference of two rates, it is the scaled value of a rate of 1, because the rounding
-        error of a difference depends on the two rates.
-        """
-        if -np.inf < bounds[0] < 0:
-            return np.ldexp(1.0, -self.exponent)
-        largest: NDArray[np.float64] = np.fmax.reduceat(np.abs(self.scaled), self.starts, axis=0)
-        return largest
+        """Return a number to which the rounding errors of the scaled values are proportional."""
+        largest = np.fmax.reduceat(np.abs(self.scaled), self.starts, axis=0)
+        unit = np.ldexp(1.0, -self.exponent)
+        result: NDArray[np.float64] = rounding_scale(largest, bounds, unit)
+        return result
 
 
 def _divide(

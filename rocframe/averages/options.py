@@ -259,7 +259,6 @@ def parse_average_options(
     averaged = None
     if metrics is not None:
         averaged = tuple(parse_rates(metrics, settings).values())
-    given_grid, grid = grid, defaults["grid"] if at_values else grid
     level, n_boot = parse_level(level), parse_n_boot("n_boot", n_boot)
     check_weights("weights", weights)
     base_method, class_weights = CLASS_METHODS.get(method, (method, "equal"))
@@ -270,7 +269,7 @@ def parse_average_options(
         hint = 'Pass the group column of these curves, such as over="class".'
         raise OptionValueError.compose("over", over, problem, hint)
     for option, value, used in (
-        ("grid", grid, not pooled),
+        ("grid", grid, at_values or not pooled),
         ("weights", weights, limits),
         ("interval", interval, limits or interval is None),
         ("prior", prior, method == "weighted"),
@@ -291,7 +290,7 @@ def parse_average_options(
     if prior is not None:
         check_weights("prior", prior)
     bounds = None if at_values or base_method in {"threshold", "pooled"} else (0, 1)
-    parse_grid(given_grid, keyword="union", bounds=bounds)
+    parse_grid(grid, keyword="union", bounds=bounds)
     interval = interval if limits else None
     return AverageOptions(
         over=keys,
@@ -300,7 +299,7 @@ def parse_average_options(
         fixed_threshold=method == THRESHOLD or _is_threshold(fixed),
         metrics=averaged,
         nearest=nearest,
-        grid=given_grid,
+        grid=grid,
         interval=interval,
         level=level,
         test_per_train=parse_test_per_train(test_per_train, keys, interval),

@@ -288,7 +288,7 @@ def _decompose_gap(table: FoldPairs, names: NDArray[np.object_]) -> dict[str, An
         ("between_share", "between_auc", "within_auc", "worst_auc", "worst_gap"), np.nan
     )
     result |= dict.fromkeys(("worst_positives", "worst_negatives"))
-    wins, pairs = (_without_diagonal(matrix) for matrix in table)
+    wins, pairs = (matrix * ~np.eye(len(names), dtype=bool) for matrix in table)
     between, within = pairs.sum(), np.trace(table.pairs)
     if total > 0:
         result["between_share"] = between / total
@@ -306,11 +306,4 @@ def _decompose_gap(table: FoldPairs, names: NDArray[np.object_]) -> dict[str, An
             result |= {"worst_positives": names[i], "worst_negatives": names[j]}
             result["worst_auc"] = table.wins[i, j] / table.pairs[i, j]
             result["worst_gap"] = effect[i, j]
-    return result
-
-
-def _without_diagonal(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a matrix of numbers of pairs, with 0 for the pairs within a fold."""
-    result = matrix.copy()
-    np.fill_diagonal(result, 0.0)
     return result

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rocframe.classes.inputs import nan_as_null
 from rocframe.classes.layout import check_single_label, read_layout
 from rocframe.frames import as_input_frame, column, lazy_plan, private_names
 from rocframe.options import public
@@ -214,7 +215,4 @@ def _top_rows(
 def _with_null_for_nan(layout: Layout) -> list[pl.Expr]:
     """Return the scores, with null instead of NaN."""
     dtypes = layout.plan.select(layout.scores).collect_schema().dtypes()
-    return [
-        score.fill_nan(None) if dtype.is_float() else score
-        for score, dtype in zip(layout.scores, dtypes, strict=True)
-    ]
+    return [nan_as_null(*score) for score in zip(layout.scores, dtypes, strict=True)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from rocframe.areas.variance import ZERO_VARIANCE
 from rocframe.classes.inputs import compute_class_table, read_scores
 from rocframe.errors import LabelError, OptionValueError, ScoreError
 from rocframe.inference.confidence import Confidence, logit, normal_quantile, wald
@@ -176,7 +177,7 @@ def volume(
     │ 0.875  ┆ order ┆ 2       ┆ 2        ┆ 1       ┆ single_row │
     └────────┴───────┴─────────┴──────────┴─────────┴────────────┘
     """
-    confidence = Confidence.parse(ci, level, 2, 0, get_args(VolumeMethod))
+    confidence = Confidence.parse(ci, level, methods=get_args(VolumeMethod))
     roles = Roles(label=label, score=scores, by=by, count=count, missing=missing)
 
     def read_columns(plan: pl.LazyFrame, schema: pl.Schema) -> ScoreColumns:
@@ -259,9 +260,6 @@ def _volume_columns(grouped: MulticlassGroups, confidence: Confidence) -> dict[s
     }
 
 
-ZERO_VOLUME_VARIANCE = 1e-28  # a variance below this limit is a rounding error of 0
-
-
 def _volume_variance(
     triples: Triples, volume: NDArray[np.float64], sizes: Sequence[NDArray[np.int64]]
 ) -> NDArray[np.float64]:
@@ -279,7 +277,7 @@ def _volume_variance(
             n_unscored = n - np.bincount(group, n_rows, len(volume))
             variance += (squares + n_unscored * volume**2) / (n - 1) / n
     variance[np.min(sizes, axis=0) < 2] = np.nan
-    variance[variance < ZERO_VOLUME_VARIANCE] = 0
+    variance[variance < ZERO_VARIANCE] = 0
     return variance
 
 

@@ -202,7 +202,7 @@ class TimeWindows:
         names = cases.keys.columns
         flag = names.pop() if has_reference else None
         n_by = len(parse_names(roles.by))
-        areas = auc_table(cases, None, Confidence.parse("logit_delong", level, 2, None))
+        areas = auc_table(cases, None, Confidence.parse("logit_delong", level))
         windows = areas.select(names)
         if n_by:
             # The windows are sorted by group, and nulls are equal to each other.

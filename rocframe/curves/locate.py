@@ -152,14 +152,7 @@ class CurveAxis:
         compares, because this is faster. If `rounded` is false, values of the metric are not
         rounded.
         """
-        columns, last = curves.columns, curves.lasts
-        # The sum tp + fn has a different rounding error in each row. The sum in the last row is
-        # used for all rows, so that tp / pos is exactly 1 in the last row. The same applies to fp +
-        # tn.
-        pos, neg = (
-            (columns.at(selected, last) + columns.at(rest, last)).astype(np.float64)
-            for selected, rest in (("tp", "fn"), ("fp", "tn"))
-        )
+        columns, (pos, neg) = curves.columns, curves.class_sizes
         weighted = any(columns.is_float(name) for name in CONFUSION)
         exact = not rounded or metric is None or (metric.count_ratio is not None and not weighted)
         row_values = extremes = None

@@ -164,6 +164,21 @@ class Curves:
         return total
 
     @property
+    def class_sizes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The sums tp + fn and fp + tn in the last row of each group.
+
+        These sums have a different rounding error in each row. In the last row, tp divided by its
+        sum is exactly 1.
+        """
+        pos, neg = (
+            (self.columns.at(selected, self.lasts) + self.columns.at(rest, self.lasts)).astype(
+                np.float64
+            )
+            for selected, rest in (("tp", "fn"), ("fp", "tn"))
+        )
+        return pos, neg
+
+    @property
     def ends_early(self) -> NDArray[np.bool_]:
         """A mask of the curves that lack rows with low thresholds: the last row has tn > 0.
 

@@ -165,7 +165,7 @@ def bootstrap_interval(
     n_undefined = len(replicates) - len(values)
     if isnan(estimate) or len(values) < 2:
         return BootstrapInterval(nan, nan, nan, False, n_undefined)
-    scale = _scale(values, bounds)
+    scale = rounding_scale(float(abs(values[np.isfinite(values)]).max(initial=0.0)), bounds)
     if nearly_equal(values[0], values[-1], scale=scale):
         return BootstrapInterval(nan, nan, nan, True, n_undefined)
     se = nan
@@ -181,16 +181,14 @@ def bootstrap_interval(
     return BootstrapInterval(se, float(lower), float(upper), False, n_undefined)
 
 
-def _scale(values: NDArray[np.float64], bounds: tuple[float, float]) -> float:
-    """Return the size of the numbers that determine the rounding errors of the replicates.
+def rounding_scale(largest: Any, bounds: tuple[float, float], unit: Any = 1.0) -> Any:
+    """Return the size of the numbers that determine the rounding errors of a statistic.
 
-    The result is the largest absolute value of the replicates. If negative values are possible, the
-    statistic is a difference of two rates, and the result is 1: both rates have rounding errors
-    even if the difference is nearly 0.
+    `largest` is the largest absolute value of the statistic. If negative values are possible, the
+    statistic is a difference of two rates, and the result is `unit`, the value of a rate of 1: both
+    rates have rounding errors even if the difference is nearly 0.
     """
-    if -inf < bounds[0] < 0:
-        return 1.0
-    return float(abs(values[np.isfinite(values)]).max(initial=0.0))
+    return unit if -inf < bounds[0] < 0 else largest
 
 
 def nearly_equal(a: Any, b: Any, *, scale: Any = 1.0) -> Any:

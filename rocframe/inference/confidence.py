@@ -55,8 +55,8 @@ class Confidence:
         cls,
         ci: str | None,
         level: float,
-        n_boot: int,
-        seed: int | None,
+        n_boot: int = 2000,
+        seed: int | None = None,
         methods: Sequence[str] = get_args(AUCIntervalMethod),
     ) -> Confidence:
         """Check and convert the options; the allowed values of `ci` are `methods` and None."""
