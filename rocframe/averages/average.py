@@ -358,7 +358,7 @@ def average(
         defaults=DEFAULTS,
     )
 
-    of_metrics = {
+    metric_options = {
         "fixed": fixed,
         "metrics": metrics,
         "nearest": nearest,
@@ -373,7 +373,7 @@ def average(
     def resolve(frame: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         if is_calibration_table(list(schema)):
             subject = "an average of calibration curves"
-            for option, value in of_metrics.items():
+            for option, value in metric_options.items():
                 check_supported(option, value, subject, default=ALL_DEFAULTS[option])
             return plan_calibration_average(frame, schema, by, options)
         table = curve_layout(schema, by, ())
@@ -466,8 +466,8 @@ def pooled_metrics(curves: Curves, plan: AveragePlan) -> pl.DataFrame:
         starts=np.arange(groups + 1),
         usable=(pooled.total("tp", "fn") > 0) & (pooled.total("fp", "tn") > 0),
         weight=np.ones(groups),
-        names=[
-            [members.names[i][0] for i in range(start, end) if lacks_rows[i]]
+        note_keys=[
+            [members.note_keys[i][0] for i in range(start, end) if lacks_rows[i]]
             for start, end in pairwise(members.starts.tolist())
         ],
         notes=members.notes,
@@ -629,7 +629,7 @@ class CurveAverager:
             of_group = unknown[ends[i] - self.curve_groups.sizes[group] : ends[i]]
             for j in np.flatnonzero(of_group.any(axis=0)):
                 curves = self.curve_groups.starts[group] + np.flatnonzero(of_group[:, j])
-                keys = [key for curve in curves for key in self.curve_groups.names[curve]]
+                keys = [key for curve in curves for key in self.curve_groups.note_keys[curve]]
                 notes[i, j] = join_notes(notes[i, j], note_with_keys("lacks_rows", keys))
         scale = np.ones(len(block.groups), np.int64)
         if self.n_pooled is not None:

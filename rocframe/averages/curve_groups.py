@@ -35,9 +35,9 @@ class CurveGroups:
 
     Group i has the curves `curve[starts[i]]` to `curve[starts[i + 1] - 1]`, numbered as in
     `curves`. `usable` is True for curves with both classes. `weight` is the weight of each curve in
-    the mean, scaled to at most 1. `names` has a list with the key of each curve as text. If the
-    curve is a pooled curve, the list has the keys of its original curves that lack rows. `notes`
-    has the note on the excluded curves of each group.
+    the mean, scaled to at most 1. `note_keys` has, for each curve, the keys that the note
+    `lacks_rows` lists: the key of the curve or, for a pooled curve, the keys of its original curves
+    that lack rows. `notes` has the note on the excluded curves of each group.
     """
 
     keys: pl.DataFrame
@@ -46,7 +46,7 @@ class CurveGroups:
     starts: NDArray[np.int64]
     usable: NDArray[np.bool_]
     weight: NDArray[np.float64]
-    names: Sequence[Sequence[str]]
+    note_keys: Sequence[Sequence[str]]
     notes: list[str | None]
 
     @property
@@ -80,7 +80,7 @@ def group_curves(
         starts=starts,
         usable=usable,
         weight=weight,
-        names=[[name] for name in names],
+        note_keys=[[name] for name in names],
         notes=exclusion_notes(names, usable, starts),
     )
 

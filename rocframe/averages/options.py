@@ -262,24 +262,24 @@ def parse_average_options(
     level, n_boot = parse_level(level), parse_n_boot("n_boot", n_boot)
     check_weights("weights", weights)
     base_method, class_weights = CLASS_METHODS.get(method, (method, "equal"))
-    classes, pooled = method in CLASS_METHODS, base_method == "pooled"
-    limits = not (classes or pooled or over is None)
-    if over is None and (classes or pooled):
+    over_classes, is_pooled = method in CLASS_METHODS, base_method == "pooled"
+    has_limits = not (over_classes or is_pooled or over is None)
+    if over is None and (over_classes or is_pooled):
         problem = f"method={method!r} combines several curves"
         hint = 'Pass the group column of these curves, such as over="class".'
         raise OptionValueError.compose("over", over, problem, hint)
     for option, value, used in (
-        ("grid", grid, at_values or not pooled),
-        ("weights", weights, limits),
-        ("interval", interval, limits or interval is None),
+        ("grid", grid, at_values or not is_pooled),
+        ("weights", weights, has_limits),
+        ("interval", interval, has_limits or interval is None),
         ("prior", prior, method == "weighted"),
-        ("ranks", ranks, pooled),
-        ("test_per_train", test_per_train, limits and interval == "corrected"),
-        ("level", level, limits and interval is not None),
-        ("n_boot", n_boot, limits and interval == "bootstrap"),
-        ("seed", seed, limits and interval == "bootstrap"),
+        ("ranks", ranks, is_pooled),
+        ("test_per_train", test_per_train, has_limits and interval == "corrected"),
+        ("level", level, has_limits and interval is not None),
+        ("n_boot", n_boot, has_limits and interval == "bootstrap"),
+        ("seed", seed, has_limits and interval == "bootstrap"),
     ):
-        by_interval = limits and option in {"test_per_train", "level", "n_boot", "seed"}
+        by_interval = has_limits and option in {"test_per_train", "level", "n_boot", "seed"}
         method_or_over = "over=None" if over is None else f"method={method!r}"
         subject = f"interval={interval!r}" if by_interval else method_or_over
         check_supported(option, value, subject, supported=used, default=defaults[option])
@@ -291,7 +291,7 @@ def parse_average_options(
         check_weights("prior", prior)
     bounds = None if at_values or base_method in {"threshold", "pooled"} else (0, 1)
     parse_grid(grid, keyword="union", bounds=bounds)
-    interval = interval if limits else None
+    interval = interval if has_limits else None
     return AverageOptions(
         over=keys,
         method=base_method,
@@ -303,7 +303,7 @@ def parse_average_options(
         interval=interval,
         level=level,
         test_per_train=parse_test_per_train(test_per_train, keys, interval),
-        weights=prior if prior is not None else class_weights if classes else weights,
+        weights=prior if prior is not None else class_weights if over_classes else weights,
         weights_argument="weights" if prior is None else "prior",
         ranked=ranks is not None,
         n_boot=n_boot,

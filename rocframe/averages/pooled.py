@@ -54,7 +54,9 @@ def pooled_curves(
     pooled, notes = auc_of(merged), list(curve_groups.notes)
     for i in np.unique(groups_of_rows(curve_groups.starts, np.flatnonzero(early))):
         start, end = curve_groups.starts[i : i + 2]
-        keys = [curve_groups.names[curve][0] for curve in start + np.flatnonzero(early[start:end])]
+        keys = [
+            curve_groups.note_keys[curve][0] for curve in start + np.flatnonzero(early[start:end])
+        ]
         notes[i] = join_notes(notes[i], note_with_keys("lacks_rows", keys))
         mean[i] = pooled[i] = np.nan
     per_group = {

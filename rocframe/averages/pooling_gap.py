@@ -189,19 +189,19 @@ def _pooling_gap_columns(folds: Folds) -> dict[str, Any]:
     assert rows.row is not None
     fold_position = position[fold[rows.row]]
     groups = range(len(folds.starts) - 1)
-    tables = run_parallel(
+    fold_pairs = run_parallel(
         lambda group: _count_fold_pairs(rows, fold_position, group, int(sizes[group])), groups
     )
     pooled = count_pairs(Scan.from_rows(rows)).areas[0]
     mean = folds.areas.mean[:, 0]
-    split = [
-        _decompose_gap(table, folds.names[folds.starts[group] : folds.starts[group + 1]])
-        for group, table in enumerate(tables)
+    parts = [
+        _decompose_gap(pairs, folds.names[folds.starts[group] : folds.starts[group + 1]])
+        for group, pairs in enumerate(fold_pairs)
     ]
     columns: dict[str, Any] = {
         "pooled_auc": pooled,
         "gap": pooled - mean,
-        **{name: [one[name] for one in split] for name in split[0]},
+        **{name: [part[name] for part in parts] for name in parts[0]},
     }
     within = np.array(columns["within_auc"], np.float64)
     return {**columns, "gap_between": pooled - within, "gap_within": within - mean}
@@ -283,12 +283,12 @@ def _decompose_gap(table: FoldPairs, names: NDArray[np.object_]) -> dict[str, An
 
     `names` are the keys of the folds as text.
     """
-    total = table.pairs.sum()
+    total, is_between = table.pairs.sum(), ~np.eye(len(names), dtype=bool)
     result: dict[str, Any] = dict.fromkeys(
         ("between_share", "between_auc", "within_auc", "worst_auc", "worst_gap"), np.nan
     )
     result |= dict.fromkeys(("worst_positives", "worst_negatives"))
-    wins, pairs = (matrix * ~np.eye(len(names), dtype=bool) for matrix in table)
+    wins, pairs = (matrix * is_between for matrix in table)
     between, within = pairs.sum(), np.trace(table.pairs)
     if total > 0:
         result["between_share"] = between / total

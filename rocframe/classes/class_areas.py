@@ -35,7 +35,7 @@ class Placements(NamedTuple):
     at_least: NDArray[np.int32]
 
     @classmethod
-    def compare(
+    def from_scores(
         cls,
         negated: NDArray[Any],
         score: NDArray[Any],
@@ -114,8 +114,8 @@ def class_placements(
             order = np.arange(starts[position], ends[position])
             order = order if scored is None else order[scored[order]]
             order = order[np.argsort(-score[order], kind="stable")]
-            of_class = Placements.compare(-score[order], score, scored)
-        of_all = Placements.compare(negated, score, scored) if "micro" in averages else None
+            of_class = Placements.from_scores(-score[order], score, scored)
+        of_all = Placements.from_scores(negated, score, scored) if "micro" in averages else None
         if of_class is not None or of_all is not None:
             yield ClassPlacements(code, position, order, of_class, true_score_order, of_all)
 
