@@ -58,8 +58,10 @@ CLASS_METHODS: dict[str, tuple[AverageMethod, str]] = {
 class AverageOptions:
     """The parsed options of `average`; they do not depend on the kind of curve.
 
-    `fixed` is None if an axis of the curve or the threshold is fixed. `metrics` is None if the axes
-    are averaged. `weights_argument` is the name of the argument that contains the weights.
+    `fixed` is the metric of the option `fixed`, or None if this option is not given or is the
+    threshold. `fixed_threshold` is True if the threshold is fixed, by `fixed` or by `method`.
+    `metrics` is None if the axes are averaged. `weights_argument` is the name of the argument that
+    contains the weights.
     """
 
     over: tuple[str, ...]
@@ -342,7 +344,7 @@ def parse_test_per_train(given: object, over: Sequence[str], interval: str | Non
 
 
 def check_weights(argument: str, weights: object) -> None:
-    """Raise an error for invalid weights; `group_curves` checks that no weight is missing."""
+    """Raise an error for invalid weights; `curve_weights` checks that no weight is missing."""
     if not isinstance(weights, Mapping):
         check_choice(argument, weights, ("equal", "rows", "positives"))
         return

@@ -97,8 +97,9 @@ def read_scores(
 ) -> ScoreColumns:
     """Check the options `scores` and `classes`, and return the score columns.
 
-    If `scores` is one numeric column and `ordered` is True, the score increases from class to
-    class. If `ordered` is False, `classes` is the column with the class of each score.
+    If `scores` is one numeric column: with `ordered`, the score increases from class to class in
+    the order of `classes`; without it, `classes` is the name of the column with the class of each
+    row.
     """
     single = isinstance(scores, str) or (
         isinstance(scores, pl.Expr) and not returns_several_columns(scores)
