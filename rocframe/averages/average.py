@@ -384,7 +384,7 @@ def average(
         rescaled = table.has_prevalence
         plan = None if options.pools_curves else options.plan(curve_kind, rescaled=rescaled)
         _check_not_simplified(table, options.method, plan)
-        is_weighted = any(table.row[name].is_float() for name in CONFUSION)
+        is_weighted = any(table.count_dtype(name).is_float() for name in CONFUSION)
         columns: dict[str, Any] = {}
         if plan is not None:
             columns = dict(plan.schema)
