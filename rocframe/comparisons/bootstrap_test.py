@@ -15,6 +15,7 @@ from rocframe.comparisons.paired_resampling import paired_samples
 from rocframe.inference.bootstrap import bootstrap_interval
 from rocframe.metrics.points import PointSearch
 from rocframe.metrics.statistics import average_precision
+from rocframe.rates import NAMES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,7 +93,8 @@ def _value(scan: Scannable, quantity: Quantity) -> NDArray[np.float64]:
     if quantity.fixed_rate is None:
         return count_pairs(scan).areas[0]
     axis, rate = quantity.fixed_rate
-    point = PointSearch(axis=axis, values=[rate], limits=[None], unit=1.0).points(scan)
+    search = PointSearch(rate=NAMES[axis], values=[rate], limits=[None], unit=1.0)
+    point = search.points(scan)
     counts = (point.tp, point.fn) if axis == "fpr" else (point.fp, point.tn)
     part, rest = (count[:, 0] for count in counts)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -164,14 +164,16 @@ class IntervalOptions:
     """The checked options of `intervals`.
 
     `axis` is the name of the argument that determines the points, such as "fpr", and `values` are
-    its values. `rule` is the rule that determines the point, or None. `methods` has the interval
-    method of each metric.
+    its values. `rule` is the rule that determines the point, or None. `prevalence` is the
+    prevalence of the metrics, or None for that of the data. `methods` has the interval method of
+    each metric.
     """
 
     metrics: Mapping[str, Statistic | Rate]
     axis: str | None
     values: Sequence[float | None]
     rule: RuleOptions | None
+    prevalence: float | None
     confidence: Confidence
     methods: Mapping[str, str | None]
 
@@ -182,8 +184,9 @@ class IntervalOptions:
             return RuleSearch(rule=rule, constraints=constraints, unit=unit)
         if self.axis is None:
             return None
+        rate = None if self.axis == THRESHOLD else NAMES[self.axis].at_prevalence(self.prevalence)
         values = [value for value in self.values if value is not None]
-        return PointSearch.from_scan(scan, self.axis, values, unit)
+        return PointSearch.from_scan(scan, rate, values, unit)
 
     @property
     def curve_statistics(self) -> dict[str, Statistic]:

@@ -287,6 +287,9 @@ def intervals(
     The same data determine the threshold of a rule and the metrics at this threshold. The estimates
     of these metrics are therefore optimistic. The intervals do not correct this bias.
 
+    With `prevalence`, the points of given alert rates are those with these alert rates at this
+    prevalence, as in `at` of a curve that was computed with `prevalence=`.
+
     The value of a named expression in a row must not depend on other rows. `prevalence` is not
     available for `"average_precision"`, `"pr_auc"` and measures of probabilities, except `"cllr"`
     and `"cllr_min"`. `net_benefit` uses the odds of the given threshold. For a rate or a rule,
@@ -381,6 +384,7 @@ def intervals(
         axis=axis,
         values=values,
         rule=rule_options,
+        prevalence=prevalence,
         confidence=confidence,
         methods={
             name: default_method(metric, axis) if isinstance(ci, NotGiven) else ci

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.kernel.bisection import grouped_bisect
-from rocframe.rates import CONFUSION, NAMES
+from rocframe.rates import CONFUSION, CountRatio, prevalence_weights
 from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ class CurvePoints(NamedTuple):
 class PointSearch:
     """Search for the rows of curves at given thresholds or at given values of a rate.
 
-    `axis` is "threshold" or the name of the rate. For each threshold, `limits` has the lowest score
+    `rate` is the rate, or None for thresholds. For each threshold, `limits` has the lowest score
     that is at or above the threshold, encoded by `codec`, or None if all scores are below the
     threshold. `unit` is the number by which the weights of the rows were divided.
     """
 
-    axis: str
+    rate: Rate | None
     values: Sequence[float]
     limits: Sequence[Any]
     unit: float
@@ -56,18 +56,20 @@ class PointSearch:
     @property
     def depends_on_prevalence(self) -> bool:
         """Whether the thresholds of the points depend on the share of positives."""
-        return self.axis == "alert_rate"
+        return self.rate is not None and self.rate.varies_with_prevalence
 
     @property
     def is_first(self) -> bool:
         """Whether the point is the first row that meets the condition, instead of the last row."""
-        return self.axis != "threshold" and NAMES[self.axis].occurrence == "first"
+        return self.rate is not None and self.rate.occurrence == "first"
 
     @classmethod
-    def from_scan(cls, scan: Scan, axis: str, values: Sequence[float], unit: float) -> PointSearch:
+    def from_scan(
+        cls, scan: Scan, rate: Rate | None, values: Sequence[float], unit: float
+    ) -> PointSearch:
         """Return the search; for thresholds, find `limits` among the scores of all groups."""
         limits: list[Any] = [None] * len(values)
-        if axis == "threshold":
+        if rate is None:
 
             def lowest_codes(block: Block) -> list[Any]:
                 scores = scan.codec.decode(block.codes)
@@ -77,7 +79,7 @@ class PointSearch:
             exists = zip(*scan.map(lowest_codes), strict=True)
             found_codes = ([code for code in codes if code is not None] for codes in exists)
             limits = [max(codes, default=None) for codes in found_codes] or limits
-        return cls(axis=axis, values=values, limits=limits, unit=unit)
+        return cls(rate=rate, values=values, limits=limits, unit=unit)
 
     def single(self, index: int) -> PointSearch:
         """Return a search for only one of the values."""
@@ -121,7 +123,7 @@ class PointSearch:
             exists = split < ends if self.is_first else split > starts
             step = np.clip(split if self.is_first else split - 1, starts, ends - 1)
             score = step
-            if scores and self.axis in {"fpr", "alert_rate"}:
+            if scores and self.rate is not None and not self.is_first:
                 # Scores that do not occur in a resample have the counts of the previous score. Use
                 # the first score with the same counts.
                 n_alerts = block.tp[step] + block.fp[step]
@@ -143,26 +145,19 @@ class PointSearch:
         The function is True for scores at or above the threshold, for scores with a lower TPR than
         the value, or for scores whose other rate is at most the value.
         """
-        value, totals = self.values[index], scan.totals
-        if self.axis == "threshold":
+        value, totals, rate = self.values[index], scan.totals, self.rate
+        if rate is None:
             return lambda step: self.is_alert(block.codes[step], index)
         pos, neg, unscored_neg = (
             total[block.groups] for total in (totals.pos, totals.neg, totals.unscored_neg)
         )
 
         def before(step: NDArray[np.int64]) -> NDArray[np.bool_]:
-            rate = self._rate(block.tp[step], block.fp[step] + unscored_neg, pos, neg)
-            below: NDArray[np.bool_] = rate < value if self.is_first else rate <= value
+            rates = _rates(rate, block.tp[step], block.fp[step] + unscored_neg, pos, neg)
+            below: NDArray[np.bool_] = rates < value if self.is_first else rates <= value
             return below
 
         return before
-
-    def _rate(self, tp: Any, fp: Any, pos: Any, neg: Any) -> NDArray[np.float64]:
-        """Return the rate `axis` of points with these counts."""
-        # Curve tables use the same formula, so rates in curve tables are equal without rounding.
-        ratio = NAMES[self.axis].count_ratio
-        assert ratio is not None
-        return ratio.evaluate({"tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp})
 
     def _curve_points(
         self,
@@ -178,9 +173,9 @@ class PointSearch:
         threshold = np.where(is_alert, scan.codec.decode(np.where(is_alert, code, 0)), np.inf)
         unscored = totals.unscored_neg.astype(tp.dtype)
         missing = np.zeros(tp.shape, bool)
-        if self.axis != "threshold":
+        if self.rate is not None:
             # The blocks do not include the row of the curve at the threshold `inf`.
-            above = self._rate(np.zeros_like(unscored), unscored, totals.pos, totals.neg)
+            above = _rates(self.rate, np.zeros_like(unscored), unscored, totals.pos, totals.neg)
             for i, value in enumerate(self.values):
                 if self.is_first:
                     start = above >= value
@@ -193,6 +188,20 @@ class PointSearch:
         if tp.dtype.kind == "f":
             tp, fp, fn, tn = (count * self.unit for count in (tp, fp, fn, tn))
         return CurvePoints(threshold=threshold.T, tp=tp, fp=fp, fn=fn, tn=tn, missing=missing.T)
+
+
+def _rates(rate: Rate, tp: Any, fp: Any, pos: Any, neg: Any) -> NDArray[np.float64]:
+    """Return a rate of points with these counts."""
+    # Curve tables use the same formula, so rates in curve tables are equal without rounding.
+    counts = {"tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp}
+    if rate.at_given_prevalence:
+        assert rate.settings is not None
+        assert rate.settings.prevalence is not None
+        weights = prevalence_weights(pos, neg, rate.settings.prevalence)
+        weight_of = zip(counts, (*weights, *weights), strict=True)  # tp, fp, fn, tn
+        counts = {name: counts[name] * weight for name, weight in weight_of}
+    assert isinstance(rate.formula, CountRatio)
+    return rate.formula.evaluate(counts)
 
 
 def _has_fewer_alerts(
@@ -231,7 +240,7 @@ def rates_at(
     shape = points.shape[:2]
     columns = {name: points[:, :, i].ravel() for i, name in enumerate(CURVE_COLUMNS)}
     if (
-        isinstance(search, PointSearch) and search.axis == THRESHOLD
+        isinstance(search, PointSearch) and search.rate is None
     ):  # the given threshold, not the lowest score at or above it
         columns[THRESHOLD] = np.tile(np.asarray(search.values, float), shape[0])
     frame = pl.DataFrame(columns).fill_nan(None)

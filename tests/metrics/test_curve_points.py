@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -76,6 +77,30 @@ def test_a_large_group_split_into_blocks_has_the_same_points(monkeypatch):
         asked = [5.0, 30.0, 40.0] if axis == "threshold" else [0.0, 0.2, 0.55, 1.0]
         result, expected = compared(table, axis, asked)
         assert_frame_equal(result, expected, check_exact=True)
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_points_at_a_given_prevalence_equal_those_of_at(axis):
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 4, 200)
+    label = np.where(group == 3, 1, rng.integers(0, 2, 200))
+    table = pl.DataFrame(
+        {"group": group, "label": label, "score": np.round(rng.normal(size=200) + label, 1)}
+    )
+    for prevalence in (0.05, 0.9):
+        tables = compared(table, axis, [0.0, 0.05, 0.2, 1.0], prevalence=prevalence)
+        # The column `prevalence` of a curve table is not computed from the counts.
+        result, expected = (table.filter(pl.col("metric") != "prevalence") for table in tables)
+        assert_frame_equal(result, expected, check_exact=True)
+
+
+def test_resamples_at_a_given_prevalence_are_drawn_from_each_class():
+    table = pl.DataFrame({"label": [1] * 4 + [0] * 4, "score": [8, 7, 5, 3, 6, 4, 2, 1]})
+    result = rf.intervals(
+        table, "label", "score", metrics="tpr", alert_rate=0.2, prevalence=0.2, seed=1
+    )
+    # At 20 % positives, the threshold 7 has an alert rate of 0.1 and the threshold 5 of 0.35.
+    assert result.select("estimate", "threshold", "note").row(0) == (0.5, 7.0, None)
 
 
 def test_infinite_thresholds_are_points_too():
