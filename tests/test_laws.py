@@ -390,6 +390,19 @@ def test_a_function_gives_some_of_very_many_groups_the_same_rows_without_the_oth
                     assert_same_table(together, apart)
 
 
+def test_groups_with_much_larger_weights_do_not_change_the_table_of_a_function():
+    # Products of the weights of group 2 are below the smallest float.
+    small = pl.col("g") == 2
+    table = FEW_GROUPS.with_columns(pl.col("w") * pl.when(small).then(2.0**-600).otherwise(1))
+    with all_cases() as case:
+        for name, verb in REGISTERED.items():
+            if verb.accepts("weight") and not verb.adjusted:
+                with case(name):
+                    together = table_of(verb, table, weight="w").filter(small)
+                    alone = table_of(verb, table.filter(small), weight="w")
+                    assert_same_table(together, alone)
+
+
 def test_row_order_changes_the_table_of_no_function():
     other_order = shuffled(FEW_GROUPS, 5)
     with all_cases() as case:

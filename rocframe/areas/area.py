@@ -16,7 +16,7 @@ from rocframe.areas.pairs import Pairs
 from rocframe.areas.top import Steps, TopRange
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import as_input_frame, column, lazy_plan, through_node
-from rocframe.kernel.exact import exact_quotient, exact_sums, scale_to_unit
+from rocframe.kernel.exact import exact_quotient, exact_sums, scale_by_totals
 from rocframe.kinds import kind_of, precision_recall_integral
 from rocframe.options import check_group_columns, check_supported, group_dtypes, public
 from rocframe.rates import prevalence_weights
@@ -229,10 +229,14 @@ def areas_of_ties(
     curves: Curves,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return three areas under each ROC curve: with ties counted as 1/2, as 0 and as 1."""
-    counts = (*curve_steps(curves), curves.total("tp", "fn"), curves.total("fp", "tn"))
     if not len(curves.firsts):
         return np.zeros(0), np.zeros(0), np.zeros(0)
-    tp, fp, tp0, fp0, pos, neg = scale_to_unit(*counts)
+    tp, fp, tp0, fp0 = curve_steps(curves)
+    pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
+    lengths = np.diff(curves.starts)
+    tp, tp0 = scale_by_totals(np.repeat(pos, lengths), tp, tp0)
+    fp, fp0 = scale_by_totals(np.repeat(neg, lengths), fp, fp0)
+    (pos,), (neg,) = scale_by_totals(pos, pos), scale_by_totals(neg, neg)
     wins, wins_or_ties = (exact_sums(fp - fp0, above, curves.firsts) for above in (tp0, tp))
     return Pairs(wins=wins, wins_or_ties=wins_or_ties, pos=pos, neg=neg).areas
 
@@ -243,8 +247,10 @@ def top_area_of(curves: Curves, *, top: TopRange) -> NDArray[np.float64]:
         return np.zeros(0)
     tp, fp, tp0, fp0 = curve_steps(curves)
     pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
-    tp, fp, tp0, fp0, pos, neg = scale_to_unit(tp, fp, tp0, fp0, pos, neg)
-    pairs = top.pairs(Steps(tp0, fp0, tp, fp), curves.starts, pos, neg, curves.prevalence)
+    total = pos + neg
+    steps = scale_by_totals(np.repeat(total, np.diff(curves.starts)), tp0, fp0, tp, fp)
+    pos, neg = scale_by_totals(total, pos, neg)
+    pairs = top.pairs(Steps(*steps), curves.starts, pos, neg, curves.prevalence)
     return top.quotients(pairs, pos, neg)[0]
 
 

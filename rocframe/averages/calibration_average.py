@@ -31,7 +31,7 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inference.notes import exclusion_notes, join_notes
-from rocframe.kernel.exact import scale_to_unit
+from rocframe.kernel.exact import scale_by_groups
 from rocframe.kernel.groups import group_starts
 from rocframe.kernel.interpolate import interpolate_in_groups
 from rocframe.kernel.resample import stream_keys
@@ -132,7 +132,7 @@ def _average_table(
     weight = curve_weights(
         curve_keys, options.over, options.weights, options.weights_argument, **totals
     )
-    (weight,) = scale_to_unit(weight)
+    weight = scale_by_groups(weight[curve], starts)
     names = format_keys(curve_keys, options.over)
     notes = exclusion_notes(names[curve], (curves.sizes > 0)[curve], starts)
     streams = stream_keys(groups.keys)
@@ -141,7 +141,7 @@ def _average_table(
         members = curve[starts[block.start] : starts[block.stop]]
         values = CurveValues(
             values=curves.rates_at(members, scores),
-            weight=weight[members],
+            weight=weight[starts[block.start] : starts[block.stop]],
             starts=starts[block] - starts[block.start],
         )
         columns = _average_columns(

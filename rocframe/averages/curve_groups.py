@@ -11,7 +11,7 @@ from rocframe.curves.thinning import evenly_ranked_rows
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, select_keys
 from rocframe.inference.notes import exclusion_notes
-from rocframe.kernel.exact import scale_to_unit
+from rocframe.kernel.exact import scale_by_groups
 from rocframe.kernel.groups import RowGroups, group_starts, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import split_groups
@@ -71,8 +71,8 @@ def group_curves(
     usable = (pos > 0) & (neg > 0)
     names = format_keys(curves.keys, over)
     weight = curve_weights(curves.keys, over, weights, argument, rows=pos + neg, positives=pos)
-    (weight,) = scale_to_unit(weight)
-    usable, weight, names = usable[curve], weight[curve], names[curve]
+    usable, names = usable[curve], names[curve]
+    weight = scale_by_groups(weight[curve], starts)
     return CurveGroups(
         keys=groups.keys,
         curves=curves,

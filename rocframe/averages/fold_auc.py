@@ -223,7 +223,7 @@ def fold_table(
     names = parse_over(over)
 
     def table(cases: Cases) -> pl.DataFrame:
-        folds = Folds.from_cases(scale_weights(cases), len(names))
+        folds = Folds.from_cases(cases, len(names))
         # Without rows, a table with group columns has no groups, and other tables have one group.
         if not folds.keys.height:
             columns = {"n_curves": 0, "note": "no_rows", **dict.fromkeys(ROW_COUNTS, 0)}
@@ -277,7 +277,7 @@ class Folds:
     @classmethod
     def from_cases(cls, cases: Cases, n_over: int) -> Folds:
         """Return the folds with their areas; the last `n_over` key columns identify a fold."""
-        scan = Scan.from_cases(cases)
+        scan = Scan.from_cases(scale_weights(cases))
         over = tuple(cases.keys.columns[cases.keys.width - n_over :])
         groups = group_keys(scan.rows.keys, over)  # the keys are sorted, so folds keep their order
         area = count_pairs(scan).areas[0]
@@ -294,8 +294,11 @@ class Folds:
 
     @property
     def pooled_cases(self) -> Cases:
-        """The cases without the fold keys, so that all folds of a group are one curve."""
-        return replace(self.cases, keys=self.cases.keys.drop(self.over))
+        """The cases without the fold keys, so that all folds of a group are one curve.
+
+        The weights of each group are scaled.
+        """
+        return scale_weights(replace(self.cases, keys=self.cases.keys.drop(self.over)))
 
     @property
     def areas(self) -> CurveValues:
@@ -404,7 +407,7 @@ def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:
 
 def _auc_of_mean(folds: Folds) -> NDArray[np.float64]:
     """Return the area under the vertical average of the curves of each group."""
-    table = full_curves(folds.cases)
+    table = full_curves(scale_weights(folds.cases))
     layout = curve_layout(table.schema, folds.cases.keys.columns, ())
     chosen = {**DEFAULTS, "over": folds.over, "interval": None}
     options = parse_average_options(**chosen, settings=Settings(), defaults=DEFAULTS)

@@ -93,7 +93,7 @@ def _value(scan: Scannable, quantity: Quantity) -> NDArray[np.float64]:
     if quantity.fixed_rate is None:
         return count_pairs(scan).areas[0]
     axis, rate = quantity.fixed_rate
-    search = PointSearch(rate=NAMES[axis], values=[rate], limits=[None], unit=1.0)
+    search = PointSearch(rate=NAMES[axis], values=[rate], limits=[None])
     point = search.points(scan)
     counts = (point.tp, point.fn) if axis == "fpr" else (point.fp, point.tn)
     part, rest = (count[:, 0] for count in counts)

@@ -19,7 +19,7 @@ from rocframe.errors import PairingError
 from rocframe.frames import number_distinct_rows, select_keys, take_rows
 from rocframe.inputs.cases import Cases, RowState, read_cases
 from rocframe.inputs.probabilities import check_probabilities
-from rocframe.kernel.exact import exact_sums, scale_to_unit
+from rocframe.kernel.exact import exact_sums, scale_by_groups
 from rocframe.kernel.groups import RowGroups, sort_grouped_rows
 from rocframe.kernel.scan import Scan
 from rocframe.text import format_count
@@ -307,11 +307,10 @@ class ModelBatch:
 
     @property
     def weight(self) -> NDArray[np.float64] | None:
-        """The weights of the rows, scaled to at most 1; None if rows have no weights."""
+        """The weights of the rows, scaled in each group; None if rows have no weights."""
         if self.instances.weight is None:
             return None
-        (weight,) = scale_to_unit(self.instances.weight[self.rows])
-        return weight
+        return scale_by_groups(self.instances.weight[self.rows], self.starts)
 
     @property
     def clusters(self) -> Clusters | None:

@@ -97,12 +97,15 @@ def scale_by_totals(total: NDArray[Any], *counts: NDArray[Any]) -> tuple[NDArray
     return tuple(np.ldexp(count, power) for count in counts)
 
 
-def scale_to_unit(*parts: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Multiply all arrays by the same power of two, so that the largest number is at most 1.
+def scale_by_groups(weight: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
+    """Multiply the weights of each group by a power of two, so that the largest is below 1.
 
-    Ratios do not change, and there are no rounding errors. Integers are returned unchanged.
+    Group i has the weights `starts[i]` to `starts[i + 1] - 1`. Ratios of the weights of a group do
+    not change. Products of its sums do not underflow or overflow, whatever the weights of other
+    groups are.
     """
-    if not any(part.dtype.kind == "f" for part in parts):
-        return parts
-    power = -math.frexp(max(float(part.max(initial=0)) for part in parts))[1]
-    return tuple(np.ldexp(part, power) for part in parts)
+    sizes = np.diff(starts)
+    filled = sizes > 0
+    largest = np.maximum.reduceat(weight, starts[:-1][filled])
+    (scaled,) = scale_by_totals(np.repeat(largest, sizes[filled]), weight)
+    return scaled

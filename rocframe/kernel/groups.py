@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from rocframe.frames import fill_nulls, take_rows
+from rocframe.inputs.cases import RowState
 from rocframe.kernel.codec import Codec, Codes, ReservedCode, encode_rows
-from rocframe.kernel.exact import scale_to_unit
+from rocframe.kernel.exact import scale_by_groups, scale_by_totals
 from rocframe.kernel.sort import equal_size_groups, large_groups, sort_groups, sort_order
 from rocframe.kernel.threads import count_workers, run_parallel, split_rows
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 MAX_KEY_CELLS = 1 << 22  # the tables of cells need at most 12 bytes per cell, or 50 MB
 MAX_DIGIT_BITS = 14  # a block has counts of at most 2**14 digits
 PARTITIONED_ROWS = 1 << 16  # number of rows that a thread sorts by group at a time
+# If the ratio of two weights of a table is below this number, the weights of all groups have the
+# same factor. Products of sums of these weights do not underflow.
+MAX_WEIGHT_RATIO = 2.0**100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -90,21 +94,41 @@ class RowGroups:
 
 
 def scale_weights(cases: Cases, *, by_class: bool = False) -> Cases:
-    """Multiply the weights by a power of two, so that the largest weight is at most 1.
+    """Multiply the weights of each group by a power of two, so that the largest is below 1.
 
-    Products of two sums of weights then do not overflow. With `by_class`, each class has its own
-    factor if the largest weights of the classes differ by a factor of `2**100` or more. Products of
-    small weights then do not underflow. The factors do not change areas under ROC curves.
+    Products of two sums of weights then do not overflow or underflow, whatever the weights of other
+    groups are. With `by_class`, each class of a group has its own factor. Such factors do not
+    change areas under ROC curves.
     """
     if cases.weight is None:
         return cases
-    largest = [(cases.weight * side).max(initial=0) for side in (cases.negative, ~cases.negative)]
-    if not by_class or max(largest) < 2.0**100 * min(largest):
-        return replace(cases, weight=scale_to_unit(cases.weight)[0])
-    weight = np.empty_like(cases.weight)
-    for rows in (cases.negative, ~cases.negative):
-        (weight[rows],) = scale_to_unit(cases.weight[rows])
-    return replace(cases, weight=weight)
+    weight = cases.weight
+    if cases.state is not None:  # rows that are left out have no effect on the factors
+        weight = np.where(cases.state < RowState.ABSENT, weight, 0.0)
+    largest = weight.max(initial=0.0)
+    if largest < MAX_WEIGHT_RATIO * np.min(weight, where=weight > 0, initial=np.inf):
+        return replace(cases, weight=scale_by_totals(largest, weight)[0])
+    groups = RowGroups.from_keys(cases.keys, len(weight))
+    scaled = np.zeros_like(weight)
+    for rows in (cases.negative, ~cases.negative) if by_class else (np.True_,):
+        of_class = np.where(rows, weight, 0.0)[groups.order]
+        scaled[groups.order] += scale_by_groups(of_class, groups.starts)
+    return replace(cases, weight=scaled)
+
+
+def weight_units(cases: Cases, scaled: Cases) -> NDArray[np.float64]:
+    """Return the number by which `scale_weights` divided the weights of each group.
+
+    The number is 1 if all weights of a group are 0.
+    """
+    assert cases.weight is not None
+    assert scaled.weight is not None
+    groups = RowGroups.from_keys(cases.keys, len(cases.weight))
+    largest, scaled_largest = (
+        np.maximum.reduceat(np.append(values[groups.order], 0.0), groups.starts[:-1])
+        for values in (np.where(scaled.weight > 0, cases.weight, 0.0), scaled.weight)
+    )
+    return np.divide(largest, scaled_largest, out=np.ones(len(largest)), where=scaled_largest > 0)
 
 
 def sort_rows(cases: Cases, *, with_positions: bool = False) -> SortedRows:

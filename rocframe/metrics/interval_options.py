@@ -24,6 +24,9 @@ from rocframe.schemas.columns import THRESHOLD
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from rocframe.decisions.operating_point import RuleOptions
     from rocframe.inference.confidence import Confidence
     from rocframe.kernel.scan import Scan
@@ -177,7 +180,9 @@ class IntervalOptions:
     confidence: Confidence
     methods: Mapping[str, str | None]
 
-    def search(self, scan: Scan, unit: float) -> PointSearch | RuleSearch | None:
+    def search(
+        self, scan: Scan, unit: NDArray[np.float64] | None
+    ) -> PointSearch | RuleSearch | None:
         """Return the search for the points of each curve; None if no point is needed."""
         if self.rule is not None:
             (rule,), constraints = self.rule.at_prevalence(None)

@@ -27,7 +27,7 @@ from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.probabilities import check_probabilities
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import scale_weights
+from rocframe.kernel.groups import scale_weights, weight_units
 from rocframe.kernel.resample import (
     RandomDraws,
     ReplicateStatistic,
@@ -431,11 +431,9 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
     """Return the result of `intervals` for the cases of one model."""
     if options.of_probabilities:
         check_probabilities(cases)
-    weight, unit = cases.weight, 1.0
-    cases = scale_weights(cases)
-    if weight is not None and cases.weight is not None and weight.any():
-        unit = float(weight.max() / cases.weight.max())
-    scan = Scan.from_cases(cases)
+    scaled = scale_weights(cases)
+    unit = None if cases.weight is None else weight_units(cases, scaled)
+    scan = Scan.from_cases(scaled)
     clusters = None if cases.cluster is None else Clusters.from_scan(scan, cases.cluster)
     sizes = class_sizes(scan, clusters)
     search, points = options.search(scan, unit), None

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.kernel.bisection import grouped_bisect
+from rocframe.kernel.resample import ReplicateScan
 from rocframe.rates import CONFUSION, CountRatio, prevalence_weights
 from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.inference.bootstrap import Influences
-    from rocframe.kernel.resample import ReplicateScan
     from rocframe.kernel.scan import Block, Scan, Scannable
     from rocframe.metrics.rule_points import RuleSearch
     from rocframe.rates import Rate
@@ -45,13 +45,14 @@ class PointSearch:
 
     `rate` is the rate, or None for thresholds. For each threshold, `limits` has the lowest score
     that is at or above the threshold, encoded by `codec`, or None if all scores are below the
-    threshold. `unit` is the number by which the weights of the rows were divided.
+    threshold. `unit` is the number by which the weights of each group of the data were divided, or
+    None if they were not.
     """
 
     rate: Rate | None
     values: Sequence[float]
     limits: Sequence[Any]
-    unit: float
+    unit: NDArray[np.float64] | None = None
 
     @property
     def depends_on_prevalence(self) -> bool:
@@ -65,7 +66,11 @@ class PointSearch:
 
     @classmethod
     def from_scan(
-        cls, scan: Scan, rate: Rate | None, values: Sequence[float], unit: float
+        cls,
+        scan: Scan,
+        rate: Rate | None,
+        values: Sequence[float],
+        unit: NDArray[np.float64] | None = None,
     ) -> PointSearch:
         """Return the search; for thresholds, find `limits` among the scores of all groups."""
         limits: list[Any] = [None] * len(values)
@@ -185,9 +190,18 @@ class PointSearch:
                     missing[i] = ~(above <= value)
         fp = fp + unscored
         tp, fp, fn, tn = tp.T, fp.T, (totals.pos - tp).T, (totals.neg - fp).T
-        if tp.dtype.kind == "f":
-            tp, fp, fn, tn = (count * self.unit for count in (tp, fp, fn, tn))
+        if self.unit is not None:
+            unit = np.reshape(units_of(scan, self.unit), (-1, 1))
+            tp, fp, fn, tn = (count * unit for count in (tp, fp, fn, tn))
         return CurvePoints(threshold=threshold.T, tp=tp, fp=fp, fn=fn, tn=tn, missing=missing.T)
+
+
+def units_of(scan: Scannable, unit: NDArray[np.float64]) -> NDArray[np.float64] | np.float64:
+    """Return the unit of each group of a scan; `unit` has that of each group of the data.
+
+    The replicates of a group have the unit of this group.
+    """
+    return unit[scan.population.group] if isinstance(scan, ReplicateScan) else unit
 
 
 def _rates(rate: Rate, tp: Any, fp: Any, pos: Any, neg: Any) -> NDArray[np.float64]:

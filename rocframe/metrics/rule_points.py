@@ -11,7 +11,7 @@ from rocframe.decisions.operating_point import RuleOptions, allowed_rows
 from rocframe.decisions.optimum import CurveRows, best_rows
 from rocframe.errors import OptionValueError
 from rocframe.kernel.resample import ReplicateScan
-from rocframe.metrics.points import CurvePoints
+from rocframe.metrics.points import CurvePoints, units_of
 from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 class RuleSearch:
     """Search for the row of each curve that a rule chooses among the rows that meet constraints.
 
-    `unit` is the number by which the weights of the rows were divided.
+    `unit` is the number by which the weights of each group of the data were divided, or None if
+    they were not.
     """
 
     rule: Rule
     constraints: Sequence[Constraint]
-    unit: float
+    unit: NDArray[np.float64] | None = None
 
     @property
     def axis(self) -> str:
@@ -89,14 +90,14 @@ class RuleSearch:
         order = np.argsort(curve, kind="stable")
         curve = curve[order]
         tp, fp, pos, neg = (
-            count * self.unit if count.dtype.kind == "f" else count
-            for count in (
-                tp[order],
-                fp[order] + unscored[curve],
-                totals.pos[curve],
-                totals.neg[curve],
-            )
+            tp[order],
+            fp[order] + unscored[curve],
+            totals.pos[curve],
+            totals.neg[curve],
         )
+        if self.unit is not None:
+            unit = np.broadcast_to(units_of(scan, self.unit), n_groups)[curve]
+            tp, fp, pos, neg = (count * unit for count in (tp, fp, pos, neg))
         return CurveRows(curve=curve, threshold=threshold[order], tp=tp, fp=fp, pos=pos, neg=neg)
 
 

@@ -15,7 +15,7 @@ from rocframe.inputs.cases import RowState
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.probabilities import check_probabilities
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import group_starts, is_run_start, scale_weights
+from rocframe.kernel.groups import group_starts, is_run_start, scale_weights, weight_units
 from rocframe.kernel.scan import Scan
 from rocframe.options import (
     NOT_GIVEN,
@@ -362,10 +362,11 @@ def _fit_parameters(cases: Cases, method: FitMethod, *, smooth: bool) -> FittedF
     infinite = np.isinf(low) | np.isinf(high)
     if method == "platt" and infinite.any():
         raise ScoreError.infinite(cases.score_name, 'method="platt"', 'Use method="isotonic".')
-    unit = 1.0
-    if cases.weight is not None and scaled.weight is not None and scaled.weight.any():
-        unit = cases.weight.max() / scaled.weight.max()
-    regression = Regression(scan=scan, targets=_platt_targets(scan, unit) if smooth else None)
+    targets = None
+    if smooth:
+        unit = np.ones(1) if cases.weight is None else weight_units(cases, scaled)
+        targets = _platt_targets(scan, unit)
+    regression = Regression(scan=scan, targets=targets)
     if method == "platt":
         parameters = _platt_parameters(regression, low, high)
     elif method == "beta":
@@ -403,7 +404,9 @@ def _score_ranges(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     return low, high
 
 
-def _platt_targets(scan: Scan, unit: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _platt_targets(
+    scan: Scan, unit: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return Platt's targets of positives and of negatives for each group.
 
     The sums of weights in the scan are in multiples of `unit`.

@@ -439,3 +439,18 @@ def test_weights_of_any_magnitude_have_the_result_of_moderate_weights(pos, neg):
         expected = rf.auc(rows, "label", "score", weight="w", **options)
         assert_frame_equal(found, expected, rel_tol=1e-13)
     assert found["auc"].null_count() == 0
+
+
+def test_weights_of_other_groups_and_of_rows_without_a_label_do_not_change_an_area():
+    rows = pl.DataFrame(
+        {"label": [1, 0, 1, 0, 1], "score": [4, 4, 3, 2, 1], "w": [1.0, 2.0, 3.0, 1.0, 2.0]}
+    )
+    sizes = {"a": 1.0, "b": 1e-170, "c": 5e-324}
+    groups = [rows.with_columns(pl.col("w") * size, g=pl.lit(g)) for g, size in sizes.items()]
+    unlabeled = pl.DataFrame({"label": [None], "score": [2], "w": [1e140], "g": ["a"]})
+    table = pl.concat([*groups, unlabeled], how="vertical_relaxed")
+    for options in ({}, {"fpr": (0, 0.4)}, {"alert_rate": (0, 0.4), "ci": None}):
+        found = rf.auc(table, "label", "score", by="g", weight="w", missing="drop", **options)
+        expected = rf.auc(rows, "label", "score", weight="w", **options)
+        for _, group in found.group_by("g"):
+            assert_frame_equal(group.drop("g", "n_missing"), expected.drop("n_missing"))

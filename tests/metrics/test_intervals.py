@@ -393,7 +393,7 @@ def test_limits_of_81_of_263_equal_those_in_newcombe_1998():
 def test_the_acceleration_of_a_proportion_is_binomial(metric):
     table = normal_table(100)
     scan = scan_of(table)
-    search = PointSearch.from_scan(scan, None, [0.5], 1.0)
+    search = PointSearch.from_scan(scan, None, [0.5])
     parsed = parse_interval_metrics(metric, Settings())[metric]
     population = GroupRows.from_scan(scan, 0)
     found = sample_acceleration(population, lambda sample: influence_at(parsed, search, 0, sample))
@@ -562,6 +562,26 @@ def test_the_scale_of_weights_changes_no_ratio():
     curve = rf.curve(table, "label", "score", weight="w", metrics=["precision", "chi2"])
     point = rf.at(curve, threshold=0.5).select("tpr", "precision", "chi2").row(0)
     assert result["estimate"].to_list()[2:] == pytest.approx(list(point))
+
+
+@pytest.mark.parametrize(
+    ("function", "point"),
+    [
+        (rf.at, {"threshold": 0.5}),
+        (rf.operating_point, {"rule": "tpr", "subject_to": {"fp": (0, 9)}}),
+    ],
+)
+def test_counts_at_points_have_the_unit_of_the_weights_of_each_group(function, point):
+    table = normal_table(80).with_columns(w=pl.Series(range(80)) / 32)
+    small = table.with_columns(pl.col("w") * 2.0**-600)
+    both = pl.concat([table.with_columns(g=pl.lit("a")), small.with_columns(g=pl.lit("b"))])
+    metrics = [pl.col("tp").alias("true_positives"), "tpr", "precision"]
+    result = intervals(both, metrics, weight="w", by="g", **point)
+    points = function(rf.curve(both, "label", "score", weight="w", by="g"), **point)
+    assert result.filter(metric="true_positives")["estimate"].to_list() == points["tp"].to_list()
+    for group in ("a", "b"):
+        alone = intervals(both.filter(g=group), metrics, weight="w", by="g", **point)
+        assert_frame_equal(result.filter(g=group), alone, check_exact=True)
 
 
 def test_clusters_of_similar_rows_have_wider_limits():
