@@ -234,6 +234,14 @@ def parse_grid(
     return sorted({value + 0.0 for value in values})
 
 
+def grid_values(grid: int | list[float]) -> list[float]:
+    """Return the values of a parsed grid: a number of evenly spaced values from 0 to 1, or a list.
+
+    Each value is correctly rounded, in contrast to `numpy.linspace`.
+    """
+    return [i / (grid - 1) for i in range(grid)] if isinstance(grid, int) else grid
+
+
 def parse_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return the names of the group columns in `by` as a tuple, which is empty for None."""
     if by is None:

@@ -41,6 +41,7 @@ from rocframe.options import (
     check_group_column,
     check_group_columns,
     check_supported,
+    grid_values,
     group_dtypes,
     parse_grid,
     parse_names,
@@ -221,7 +222,7 @@ def _blocks(
             # A group without scores has one row, which contains its note.
             yield slice(i, i + 1), scores if len(scores) else np.array([np.nan])
         return
-    common = np.array(grid) if isinstance(grid, list) else np.arange(grid) / max(grid - 1, 1)
+    common = np.array(grid_values(grid))
     for block in split_groups(groups.starts * len(common), MAX_CELLS):
         yield block, common
 

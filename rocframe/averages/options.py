@@ -16,6 +16,7 @@ from rocframe.options import (
     check_choice,
     check_flag,
     check_supported,
+    grid_values,
     parse_grid,
     parse_names,
     parse_number,
@@ -213,7 +214,7 @@ class AveragePlan:
         low, high = self.fixed.bounds
         if not np.isfinite(high - low):
             return None
-        return low + (high - low) * (np.arange(self.grid) / (self.grid - 1))
+        return low + (high - low) * np.array(grid_values(self.grid))
 
 
 def parse_average_options(

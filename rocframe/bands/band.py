@@ -228,7 +228,7 @@ def _band_table(
     *,
     method: BandMethod,
     level: float,
-    grid: tuple[float, ...] | None,
+    grid: list[float] | None,
     n_boot: int,
     seed: Seed,
 ) -> pl.DataFrame:

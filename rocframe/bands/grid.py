@@ -11,7 +11,7 @@ import polars as pl
 
 from rocframe.curves.segment import interpolated_values, segment_fraction
 from rocframe.kernel.bisection import grouped_bisect
-from rocframe.options import parse_grid
+from rocframe.options import grid_values, parse_grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
 BandGrid: TypeAlias = int | Sequence[float] | pl.Series | Literal["curve"]
 
 
-def parse_band_grid(grid: object) -> tuple[float, ...] | None:
+def parse_band_grid(grid: object) -> list[float] | None:
     """Return the false positive rates of the grid in increasing order; None for `grid="curve"`."""
     points = parse_grid(grid, keyword="curve")
-    if isinstance(points, int):
-        return tuple(i / (points - 1) for i in range(points))
-    return None if isinstance(points, str) else tuple(points)
+    return None if isinstance(points, str) else grid_values(points)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

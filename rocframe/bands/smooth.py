@@ -17,7 +17,7 @@ from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.scan import Scan
-from rocframe.options import NOT_GIVEN, parse_grid, public
+from rocframe.options import NOT_GIVEN, grid_values, parse_grid, public
 from rocframe.schemas.curves import SMOOTH_COLUMNS
 
 if TYPE_CHECKING:
@@ -161,7 +161,8 @@ def smooth(
 def _parse_smooth_grid(grid: object) -> NDArray[np.float64]:
     """Return the false positive rates of the grid in increasing order."""
     points = parse_grid(grid)
-    return np.array(points) if isinstance(points, list) else np.linspace(0, 1, int(points))
+    assert not isinstance(points, str)
+    return np.array(grid_values(points))
 
 
 def _smooth_table(cases: Cases, *, fpr: NDArray[np.float64]) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
 from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
-from rocframe.options import check_group_column, check_supported, parse_grid, public
+from rocframe.options import check_group_column, check_supported, grid_values, parse_grid, public
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.schemas.decisions import COST_CURVE, COST_CURVE_ACROSS
 
@@ -323,20 +323,12 @@ def lower_envelopes(curves: Curves, grid: int | str | list[float]) -> Envelopes:
         curve, value = curve[order], value[order]
         row = lines.row[lines.lines_at(curve, value)]
     else:
-        axis = grid_axis(grid)
+        axis = np.array(grid_values(grid))
         curve, value = np.repeat(np.arange(len(pos)), len(axis)), np.tile(axis, len(pos))
         weighted = tp.dtype.kind == "f"
         row = lines.rows_on(round_values(axis, (0, 1)) if weighted else axis).ravel()
     row = first_equal_rows(curves)[row]
     return Envelopes(curve, _cost_values(curves, row, curve, value), class_notes(pos, neg)[curve])
-
-
-def grid_axis(grid: int | list[float]) -> NDArray[np.float64]:
-    """Return the values of a grid: a number of evenly spaced values, or a list of values."""
-    if isinstance(grid, int):
-        axis: NDArray[np.float64] = np.arange(grid) / (grid - 1)
-        return axis  # correctly rounded, in contrast to np.linspace
-    return np.array(grid)
 
 
 def normalized_cost(

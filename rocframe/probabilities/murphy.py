@@ -18,14 +18,13 @@ import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.table import check_ends, curve_layout, read_curves, score_outside_unit
-from rocframe.decisions.cost_curve import grid_axis
 from rocframe.decisions.decision_curve import class_totals
 from rocframe.errors import ScoreError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
-from rocframe.options import parse_fraction, parse_grid, public
+from rocframe.options import grid_values, parse_fraction, parse_grid, public
 from rocframe.rates import TOTALS
 from rocframe.schemas.calibration import murphy_columns
 from rocframe.schemas.columns import THRESHOLD
@@ -222,7 +221,7 @@ def murphy_table(
     if isinstance(grid, str):
         points = _vertices(curves, costs, levels)
     else:
-        axis = grid_axis(grid)
+        axis = np.array(grid_values(grid))
         curve = np.repeat(np.arange(len(curves.firsts)), len(axis))
         points = _murphy_points(curves, curve, np.tile(axis, len(curves.firsts)))
     curve, threshold = points.curve, points.threshold

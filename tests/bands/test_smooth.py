@@ -50,6 +50,20 @@ def test_the_curve_is_that_of_the_working_hotelling_band():
     assert_frame_equal(table.select("sample", "fpr", "tpr"), band.select("sample", "fpr", "tpr"))
 
 
+def test_all_evenly_spaced_grids_have_the_same_values():
+    frame, _ = samples(30, 1, a=1.2, b=0.8)
+    curve = rf.curve(frame, "label", "score", by="sample")
+    grids = [
+        rf.band(frame, "label", "score")["fpr"],
+        rf.smooth(frame, "label", "score")["fpr"],
+        rf.theoretical_curve(norm(1, 1), norm(0, 1))["fpr"],
+        rf.average(curve, over="sample", interval=None)["fpr"],
+        rf.cost_curve(rf.curve(frame, "label", "score"))["probability_cost"],
+    ]
+    for grid in grids:
+        assert grid.to_list() == [i / 100 for i in range(101)]
+
+
 def test_the_parameters_of_a_large_sample_are_near_the_true_ones():
     frame, _ = samples(20_000, 1, a=1.0, b=0.6)
     table = rf.smooth(frame, "label", "score", grid=2)
