@@ -130,6 +130,19 @@ def test_the_curve_of_two_distributions_is_the_known_one(positives, negatives, t
 
 
 @pytest.mark.parametrize(
+    ("mean", "sd"), [(3, 0.01), (4, 0.1), (-4, 0.1), (2, 1e-8), (0, 1e-6), (1, 1), (1, 100)]
+)
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_the_area_of_two_normal_distributions_is_exact_also_if_one_is_narrow(mean, sd, exchanged):
+    distributions = [norm(mean, sd), norm()]
+    if exchanged:  # the negatives of one curve are the positives of the other, times -1
+        distributions = [norm(), norm(-mean, sd)]
+    table = rf.theoretical_curve(*distributions, grid=2)
+    expected = norm.cdf(mean / math.hypot(1, sd))
+    assert table["auc"].to_numpy() == pytest.approx(expected, abs=1e-13)
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         (
