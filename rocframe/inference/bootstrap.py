@@ -210,7 +210,7 @@ def bootstrap_limits(
     """Return the lower and upper limit from the sorted replicates `values`.
 
     `a` is the acceleration. BCa limits are NaN if all replicates are above the estimate, or all are
-    below it.
+    below it. Basic limits are NaN if one of them is a difference of two infinite numbers.
     """
     p_lower, p_upper = (1 - level) / 2, (1 + level) / 2
     if ci == "bootstrap_bca":
@@ -223,7 +223,8 @@ def bootstrap_limits(
         p_lower, p_upper = (_bca_probability(p, bias, a) for p in (p_lower, p_upper))
     lower, upper = replicate_quantile(values, p_lower), replicate_quantile(values, p_upper)
     if ci == "bootstrap_basic":
-        return 2 * estimate - upper, 2 * estimate - lower
+        lower, upper = 2 * estimate - upper, 2 * estimate - lower
+        return (nan, nan) if isnan(lower) or isnan(upper) else (lower, upper)
     return lower, upper
 
 

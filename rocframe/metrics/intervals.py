@@ -233,16 +233,24 @@ def intervals(
         are Float64.
 
         `estimate` is null if no threshold has the given rate or meets the constraints, or if the
-        metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. `se` is also
-        null if all resamples have the same value of the metric. If a class has fewer than two rows,
-        `se` is null, except at a given threshold. If `se` is null, the bootstrap limits are null,
-        except in two cases:
+        metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. With a
+        bootstrap method, `se` is also null in these cases:
+
+        - A class has no rows, or a class has one row and the metric is not at a given threshold.
+        - All resamples have the same value of the metric.
+        - The value of a resample is infinite.
+
+        In the first two cases, the bootstrap limits are null too, except in two cases:
 
         - If the AUC is 0 or 1, the limits of AUC, Gini and KS are computed by Newcombe's methods,
           and the limits of EER by Wilson's method. If the AUC is 1, the limits of average precision
           and `pr_auc` are also computed by Wilson's method.
-        - If a proportion or F1 at a given threshold is 0 or 1, and rows have neither weights nor
-          clusters, the limits of this metric are computed by Wilson's method.
+        - If a proportion or F1 at a given threshold is 0 or 1, both classes have rows, and rows
+          have neither weights nor clusters, the limits of this metric are computed by Wilson's
+          method.
+
+        If the value of a resample is infinite, limits can be infinite. The limits of
+        `"bootstrap_basic"` are null if one of them is the difference of two infinite numbers.
 
         `ci_method` (String) is the method by which the limits were computed.
 
