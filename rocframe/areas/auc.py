@@ -172,14 +172,16 @@ def auc(
         counts `count` times; `weight` has no effect on these numbers.
 
         Areas, the standard error `se` and the limits are null if there are no positives or no
-        negatives. `se` and the limits are also null in two other cases:
+        negatives. `se` and the limits are also null in three other cases:
 
         - The variance is 0, for example because all scores are equal. For the bootstrap methods,
           this is the variance over the resamples. For all other methods, this is DeLong's variance.
-        - A class has one row, and `ci` is one of DeLong's methods or a bootstrap method.
+        - A class has one row or, with `cluster`, all its rows are in one cluster, and `ci` is one
+          of DeLong's methods or a bootstrap method.
+        - `alert_rate` is given, and `ci` has its default. This case has no note.
 
-        If the AUC (not a partial area) is 0 or 1, the limits are not null in these two cases. They
-        are computed by Newcombe's method, and `ci_method` (String) is `"newcombe"`.
+        If the AUC (not a partial area) is 0 or 1, the limits are not null in the first two cases.
+        They are computed by Newcombe's method, and `ci_method` (String) is `"newcombe"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, redrawn`. `redrawn:12` means that
