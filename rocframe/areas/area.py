@@ -6,18 +6,19 @@ charts are those of Vuk and Curk (2006).
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from rocframe.areas.pairs import Pairs
-from rocframe.areas.top import Steps, TopRange
+from rocframe.areas.steps import Steps
+from rocframe.areas.top import TopRange
+from rocframe.curves.segment import precision_recall_integral
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import as_input_frame, column, lazy_plan, through_node
-from rocframe.kernel.exact import exact_quotient, exact_sums, scale_by_totals
-from rocframe.kinds import kind_of, precision_recall_integral
+from rocframe.kernel.exact import exact_quotient, exact_sums
+from rocframe.kinds import kind_of
 from rocframe.options import check_group_columns, check_supported, group_dtypes, public
 from rocframe.rates import prevalence_weights
 from rocframe.schemas.areas import PARTIAL_AUC_NAMES
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By
     from rocframe.kinds import KindName
     from rocframe.schemas.averages import CurveAverage
+
+    Areas: TypeAlias = list[NDArray[np.float64]]
 
 
 ANCHOR_COLUMN = "(rows)"  # internal column without nulls, which is removed from the result
@@ -179,10 +182,11 @@ def area(
             return area_of_mean(plan, schema, mean)
         check_area_exists(list(schema))
         curve_layout(schema, by, ())  # raises for a table without thresholds and counts
-        measures = MEASURES.get(kind_of(list(schema), kind).name, {"auc": auc_of})
+        default = ("auc",), lambda curves: [auc_of(curves)]
+        names, areas_of = MEASURES.get(kind_of(list(schema), kind).name, default)
         if top is not None:
-            measures = {PARTIAL_AUC_NAMES[0]: partial(top_area_of, top=top)}
-        table = curve_layout(schema, by, tuple(measures))
+            names, areas_of = PARTIAL_AUC_NAMES[:1], lambda curves: [top_area_of(curves, top=top)]
+        table = curve_layout(schema, by, names)
         anchor = table.private(ANCHOR_COLUMN)
 
         def compute(frame: pl.DataFrame) -> pl.DataFrame:
@@ -195,8 +199,8 @@ def area(
             )
             return complete.keys.with_columns(
                 *(
-                    pl.Series(name, area_under(complete), nan_to_null=True)
-                    for name, area_under in measures.items()
+                    pl.Series(name, values, nan_to_null=True)
+                    for name, values in zip(names, areas_of(complete), strict=True)
                 ),
                 pl.Series(anchor, [True] * len(complete.firsts), pl.Boolean),
             )
@@ -204,7 +208,7 @@ def area(
         areas = through_node(
             plan.select(table.count_columns),
             compute,
-            schema={**table.keys, **dict.fromkeys(measures, pl.Float64()), anchor: pl.Boolean()},
+            schema={**table.keys, **dict.fromkeys(names, pl.Float64()), anchor: pl.Boolean()},
             by=table.by,
             anchor=anchor,
         )
@@ -231,69 +235,68 @@ def areas_of_ties(
     """Return three areas under each ROC curve: with ties counted as 1/2, as 0 and as 1."""
     if not len(curves.firsts):
         return np.zeros(0), np.zeros(0), np.zeros(0)
-    tp, fp, tp0, fp0 = curve_steps(curves)
-    pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
-    lengths = np.diff(curves.starts)
-    tp, tp0 = scale_by_totals(np.repeat(pos, lengths), tp, tp0)
-    fp, fp0 = scale_by_totals(np.repeat(neg, lengths), fp, fp0)
-    (pos,), (neg,) = scale_by_totals(pos, pos), scale_by_totals(neg, neg)
-    wins, wins_or_ties = (exact_sums(fp - fp0, above, curves.firsts) for above in (tp0, tp))
-    return Pairs(wins=wins, wins_or_ties=wins_or_ties, pos=pos, neg=neg).areas
+    steps = Steps.from_curves(curves).scaled()
+    wins, wins_or_ties = (
+        exact_sums(steps.fp - steps.fp0, above, curves.firsts) for above in (steps.tp0, steps.tp)
+    )
+    return Pairs(wins=wins, wins_or_ties=wins_or_ties, pos=steps.pos, neg=steps.neg).areas
 
 
 def top_area_of(curves: Curves, *, top: TopRange) -> NDArray[np.float64]:
     """Return the partial area of each curve over the range `top`; NaN if a class is absent."""
     if not len(curves.firsts):
         return np.zeros(0)
-    tp, fp, tp0, fp0 = curve_steps(curves)
-    pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
-    total = pos + neg
-    steps = scale_by_totals(np.repeat(total, np.diff(curves.starts)), tp0, fp0, tp, fp)
-    pos, neg = scale_by_totals(total, pos, neg)
-    pairs = top.pairs(Steps(*steps), curves.starts, pos, neg, curves.prevalence)
-    return top.quotients(pairs, pos, neg)[0]
+    steps = Steps.from_curves(curves).scaled()
+    return top.quotients(top.pairs(steps, curves.prevalence), steps.pos, steps.neg)[0]
 
 
 def average_precision_of(curves: Curves) -> NDArray[np.float64]:
     """Return the average precision of each curve; NaN if there are no positives."""
-    tp, fp, tp0, _ = steps_at_prevalence(curves)
-    return area_per_positive(curves, step_sum(tp, fp, tp0))
+    steps = steps_at_prevalence(curves)
+    return area_per_positive(curves, step_sum(steps.tp, steps.fp, steps.tp0))
 
 
-def pr_auc_of(curves: Curves) -> NDArray[np.float64]:
-    """Return the area under each interpolated precision-recall curve; NaN if no row is positive."""
-    return area_per_positive(curves, precision_recall_integral(*steps_at_prevalence(curves)))
+def precision_recall_areas(curves: Curves) -> Areas:
+    """Return the average precision of each curve, and the area under the interpolated curve.
+
+    Both are NaN if there are no positives.
+    """
+    steps = steps_at_prevalence(curves)
+    sums = (
+        step_sum(steps.tp, steps.fp, steps.tp0),
+        precision_recall_integral(steps.tp, steps.fp, steps.tp0, steps.fp0),
+    )
+    return [area_per_positive(curves, values) for values in sums]
 
 
-def steps_at_prevalence(curves: Curves) -> list[NDArray[np.float64]]:
-    """Return the counts of `curve_steps` as floats.
+def steps_at_prevalence(curves: Curves) -> Steps:
+    """Return the steps of each curve, with counts as floats.
 
-    If the table was computed with `prevalence=`, the counts of negatives are multiplied by a weight
+    If the table was computed with `prevalence=`, the false positives are multiplied by a weight
     that changes the prevalence to this value.
     """
-    tp, fp, tp0, fp0 = (count.astype(np.float64) for count in curve_steps(curves))
-    if curves.prevalence is not None:
-        pos_weight, neg_weight = prevalence_weights(
-            curves.total("tp", "fn"), curves.total("fp", "tn"), curves.prevalence
-        )
-        # Precision depends only on the ratio of the two weights, so positives need no weight.
-        weight = np.divide(
-            neg_weight, pos_weight, out=np.zeros(len(pos_weight)), where=pos_weight > 0
-        )
-        weights = np.repeat(weight, np.diff(curves.starts))
-        fp, fp0 = fp * weights, fp0 * weights
-    return [tp, fp, tp0, fp0]
+    steps = Steps.from_curves(curves).as_floats()
+    if curves.prevalence is None:
+        return steps
+    pos_weight, neg_weight = prevalence_weights(steps.pos, steps.neg, curves.prevalence)
+    # Precision depends only on the ratio of the two weights, so positives need no weight.
+    weight = np.divide(neg_weight, pos_weight, out=np.zeros(len(pos_weight)), where=pos_weight > 0)
+    weights = steps.of_steps(weight)
+    return steps._replace(fp=steps.fp * weights, fp0=steps.fp0 * weights)
 
 
-def area_per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of `steps` over the rows of each curve, divided by the number of positives."""
+def area_per_positive(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of `values` over the rows of each curve, divided by the number of positives.
+
+    At a given prevalence, precision is undefined without negatives, so the result is NaN.
+    """
     if not len(curves.firsts):
         return np.zeros(0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        area: NDArray[np.float64] = np.add.reduceat(steps, curves.firsts) / curves.total("tp", "fn")
-    if (
-        curves.prevalence is not None
-    ):  # precision at a given prevalence is undefined without negatives
+        area: NDArray[np.float64] = np.add.reduceat(values, curves.firsts) / curves.total(
+            "tp", "fn"
+        )
+    if curves.prevalence is not None:
         area[curves.total("fp", "tn") == 0] = np.nan
     return area
 
@@ -311,23 +314,10 @@ def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[n
     return area
 
 
-def curve_steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return tp and fp of each row, then tp and fp of the previous row of the same curve."""
-    tp, fp = curves.columns["tp"], curves.columns["fp"]
-    tp0, fp0 = (np.append(count[:1] * 0, count[:-1]) for count in (tp, fp))
-    tp0[curves.firsts] = fp0[curves.firsts] = 0
-    return tp, fp, tp0, fp0
-
-
-def lift_area_of(curves: Curves) -> NDArray[np.float64]:
-    """Return the area under each lift chart, with straight lines between points."""
+def lift_chart_areas(curves: Curves) -> Areas:
+    """Return the AUC of each curve, and the areas under its lift chart: with lines, with steps."""
     step, triangles = _lift_area_parts(curves)
-    return step + triangles
-
-
-def lift_area_step_of(curves: Curves) -> NDArray[np.float64]:
-    """Return the area under each lift chart, with steps whose upper left corners are the points."""
-    return _lift_area_parts(curves)[0]
+    return [auc_of(curves), step + triangles, step]
 
 
 def _lift_area_parts(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -339,38 +329,33 @@ def _lift_area_parts(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.fl
     """
     if not len(curves.firsts):
         return np.zeros(0), np.zeros(0)
-    tp, fp, tp0, fp0 = curve_steps(curves)
+    steps = Steps.from_curves(curves)
+    rise, width = steps.tp - steps.tp0, steps.fp - steps.fp0
     fn, tn = (curves.columns.at(name, curves.lasts) for name in ("fn", "tn"))
-    pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
-    before, rest, total = tp - tp0 + fp - fp0, fn + tn, pos + neg
+    before, rest, total = rise + width, fn + tn, steps.pos + steps.neg
     if curves.prevalence is not None or total.dtype.kind == "f":
         # The x axis is the alert rate here. For integer counts without `prevalence`, the x axis is
         # the number of alerts, because sums of integers are exact.
         pos_weight, neg_weight = np.ones((2, len(total)))
         if curves.prevalence is not None:
-            pos_weight, neg_weight = prevalence_weights(pos, neg, curves.prevalence)
+            pos_weight, neg_weight = prevalence_weights(steps.pos, steps.neg, curves.prevalence)
         share = np.divide(1.0, total, out=np.zeros(len(total)), where=total > 0)
         pos_share, neg_share = pos_weight * share, neg_weight * share
         rest = fn * pos_share + tn * neg_share
-        lengths = np.diff(curves.starts)
-        before = (tp - tp0) * np.repeat(pos_share, lengths)
-        before += (fp - fp0) * np.repeat(neg_share, lengths)
+        before = rise * steps.of_steps(pos_share) + width * steps.of_steps(neg_share)
         total = np.where(pos_share + neg_share > 0, 1.0, 0.0)
     after = np.append(before[1:], before[:1])
     after[curves.lasts] = rest
-    step = exact_quotient(exact_sums(after, tp, curves.firsts), total)
-    triangles = exact_quotient(exact_sums(before, tp - tp0, curves.firsts), 2 * total)
+    step = exact_quotient(exact_sums(after, steps.tp, curves.firsts), total)
+    triangles = exact_quotient(exact_sums(before, rise, curves.firsts), 2 * total)
     return step, triangles
 
 
-# The columns of the result for each kind of curve. For all other kinds, the column is `auc`.
-MEASURES: dict[str, dict[str, Callable[[Curves], NDArray[np.float64]]]] = {
-    "precision_recall": {"average_precision": average_precision_of, "pr_auc": pr_auc_of},
-    "lift_chart": {
-        "auc": auc_of,
-        "lift_area": lift_area_of,
-        "lift_area_step": lift_area_step_of,
-    },
+# The columns of the result for some kinds of curve, and the function that computes these columns.
+# For all other kinds, the column is `auc`.
+MEASURES: dict[str, tuple[tuple[str, ...], Callable[[Curves], Areas]]] = {
+    "precision_recall": (("average_precision", "pr_auc"), precision_recall_areas),
+    "lift_chart": (("auc", "lift_area", "lift_area_step"), lift_chart_areas),
 }
 ROC_AREAS = ("roc", "det")
 

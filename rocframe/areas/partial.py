@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from rocframe.areas.pairs import group_sums, scatter_to_rows
+from rocframe.areas.steps import Steps
 from rocframe.areas.variance import ZERO_VARIANCE
 from rocframe.errors import OptionValueError
 from rocframe.inference.bootstrap import Statistic
@@ -124,11 +125,7 @@ class Segments(NamedTuple):
 
         The axes (x, y) are (FPR, TPR) for an FPR range, and (1 - TPR, 1 - FPR) for a TPR range.
         """
-        pos, neg = block.of_steps(scan.totals.pos), block.of_steps(scan.totals.neg)
-        unscored = block.of_steps(scan.totals.unscored_neg)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            x0, x1 = (block.fp0 + unscored) / neg, (block.fp + unscored) / neg
-            y0, y1 = block.tp0 / pos, block.tp / pos
+        x0, x1, y0, y1 = Steps.from_block(scan, block).rates("fp0", "fp", "tp0", "tp")
         if rate_range.rate == "fpr":
             return cls(x0, x1, y0, y1)
         return cls(1 - y1, 1 - y0, 1 - x1, 1 - x0)

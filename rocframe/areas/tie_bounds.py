@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -10,17 +10,16 @@ import polars as pl
 from rocframe.areas.area import (
     area_per_positive,
     areas_of_ties,
-    curve_steps,
     step_sum,
     steps_at_prevalence,
 )
+from rocframe.areas.steps import Steps
+from rocframe.curves.segment import log_growth, precision_recall_integral
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.errors import OptionValueError, RepeatedNameError, UnknownOptionError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.kernel.groups import groups_of_rows
-from rocframe.kinds import log_growth, precision_recall_integral
 from rocframe.options import public
-from rocframe.rates import TOTALS
 from rocframe.schemas.areas import TIE_BOUND_NAMES, TIE_BOUNDS_COLUMNS
 
 if TYPE_CHECKING:
@@ -187,33 +186,10 @@ def _bounds_table(curves: Curves, names: Sequence[str]) -> pl.DataFrame:
     return build_table(curves.keys, values, TIE_BOUNDS_COLUMNS, rows=rows)
 
 
-class Rectangles(NamedTuple):
-    """Rates at the rows of curves and at the previous rows: opposite corners of rectangles.
-
-    `tpr` and `fpr` are the rates at a row, and `tpr0` and `fpr0` those at the previous row of the
-    same curve. The first row of a curve has a rectangle that starts at (0, 0).
-    """
-
-    tpr: NDArray[np.float64]
-    fpr: NDArray[np.float64]
-    tpr0: NDArray[np.float64]
-    fpr0: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, curves: Curves) -> Rectangles:
-        """Return the rectangles of all curves."""
-        pos, neg = (np.repeat(curves.total(*total), np.diff(curves.starts)) for total in TOTALS[:2])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return cls(
-                *(c / t for c, t in zip(curve_steps(curves), (pos, neg, pos, neg), strict=True))
-            )
-
-
 def _ks_bounds(curves: Curves) -> Bounds:
     """Return the largest TPR - FPR of each curve, and its bounds; NaN if a class is absent."""
-    rates = Rectangles.of(curves)
-    value = np.maximum.reduceat(rates.tpr - rates.fpr, curves.firsts)
-    highest = np.maximum.reduceat(rates.tpr - rates.fpr0, curves.firsts)
+    tpr, fpr, fpr0 = Steps.from_curves(curves).rates("tp", "fp", "fp0")
+    value, highest = (np.maximum.reduceat(tpr - rate, curves.firsts) for rate in (fpr, fpr0))
     # The first row of a curve with unscored negatives has FPR > 0, and a threshold of inf.
     value, highest = np.clip(value, 0, 1), np.clip(highest, 0, 1)
     return value, value, highest
@@ -221,26 +197,25 @@ def _ks_bounds(curves: Curves) -> Bounds:
 
 def _eer_bounds(curves: Curves) -> Bounds:
     """Return the FPR of each curve at which FPR = 1 - TPR, its highest and its lowest value."""
-    tpr, fpr, tpr0, fpr0 = Rectangles.of(curves)
-    rows = np.flatnonzero((fpr0 + tpr0 < 1) & (fpr + tpr >= 1))
-    tpr, fpr, tpr0, fpr0 = (rate[rows] for rate in (tpr, fpr, tpr0, fpr0))
-    fraction = (1 - fpr0 - tpr0) / (fpr + tpr - fpr0 - tpr0)
-    group = groups_of_rows(curves.starts, rows)
-    has_both = (curves.total(*TOTALS[0]) > 0) & (curves.total(*TOTALS[1]) > 0)
+    steps = Steps.from_curves(curves)
+    crossing = steps.equal_errors()
+    group = groups_of_rows(curves.starts, crossing.step)
+    has_both = (steps.pos > 0) & (steps.neg > 0)
     # A curve that ends above the line, because positives are unscored, does not cross it.
     bounds = np.where(has_both, np.ones((3, len(has_both))), np.nan)
-    bounds[0, group] = fpr0 + fraction * (fpr - fpr0)
-    bounds[1, group] = np.minimum(fpr, 1 - tpr0)
-    bounds[2, group] = np.maximum(fpr0, 1 - tpr)
+    bounds[0, group] = crossing.rate
+    bounds[1, group] = np.minimum(crossing.fpr, 1 - crossing.tpr0)
+    bounds[2, group] = np.maximum(crossing.fpr0, 1 - crossing.tpr)
     value, highest, lowest = bounds
     return value, highest, lowest
 
 
 def _pr_auc_bounds(curves: Curves) -> Bounds:
     """Return the area under each precision-recall curve, and along its two step curves."""
-    tp, fp, tp0, fp0 = steps_at_prevalence(curves)
+    steps = steps_at_prevalence(curves)
+    fp0, fp = steps.fp0, steps.fp
     value, lowest, highest = (
-        area_per_positive(curves, precision_recall_integral(tp, last_fp, tp0, first_fp))
+        area_per_positive(curves, precision_recall_integral(steps.tp, last_fp, steps.tp0, first_fp))
         for first_fp, last_fp in ((fp0, fp), (fp, fp), (fp0, fp0))
     )
     return value, lowest, highest
@@ -248,12 +223,13 @@ def _pr_auc_bounds(curves: Curves) -> Bounds:
 
 def _average_precision_bounds(curves: Curves) -> Bounds:
     """Return the average precision of each curve, its lowest and its highest value."""
-    tp, fp, tp0, fp0 = steps_at_prevalence(curves)
+    steps = steps_at_prevalence(curves)
+    tp, fp, tp0 = steps.tp, steps.fp, steps.tp0
     if curves.columns["tp"].dtype.kind == "f":
         lowest = precision_recall_integral(tp, fp, tp0, fp)
     else:
         lowest = _lowest_precision_sum(tp, fp, tp0)
-    sums = (step_sum(tp, fp, tp0), lowest, step_sum(tp, fp0, tp0))
+    sums = (step_sum(tp, fp, tp0), lowest, step_sum(tp, steps.fp0, tp0))
     value, lowest, highest = (area_per_positive(curves, steps) for steps in sums)
     return value, lowest, highest
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rocframe.areas.pairs import group_sums, pair_dtype
+from rocframe.areas.steps import Steps
 from rocframe.errors import OptionValueError
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums
@@ -65,24 +66,14 @@ class TopRange:
         totals = scan.totals
 
         def sums(block: Block) -> list[NDArray[Any]]:
-            unscored = block.of_steps(totals.unscored_neg)
-            steps = Steps(block.tp0, block.fp0 + unscored, block.tp, block.fp + unscored)
-            pos, neg = totals.pos[block.groups], totals.neg[block.groups]
-            return self.pairs(steps, block.starts, pos, neg)
+            return self.pairs(Steps.from_block(scan, block))
 
         parts = scan.map(sums)
         pairs = group_sums(scan, [part[:2] for part in parts], 2, pair_dtype(scan, 1))
         cut = group_sums(scan, [part[2:] for part in parts], 3)
         return self.quotients([*pairs, *cut], totals.pos, totals.neg)
 
-    def pairs(
-        self,
-        steps: Steps,
-        starts: NDArray[np.int64],
-        pos: NDArray[Any],
-        neg: NDArray[Any],
-        prevalence: float | None = None,
-    ) -> list[NDArray[Any]]:
+    def pairs(self, steps: Steps, prevalence: float | None = None) -> list[NDArray[Any]]:
         """Return numbers of pairs in which the positive is at the top and has the higher score.
 
         The result has five arrays with one value per group. The first two arrays are for positives
@@ -91,17 +82,17 @@ class TopRange:
         pair counted as 1/2, as 0 and as 1. Alert rates are computed at `prevalence`; None means the
         prevalence of each group.
         """
-        lengths = np.diff(starts)
+        starts, pos, neg = steps.starts, steps.pos, steps.neg
         pos_weight: NDArray[Any] = np.ones(len(pos), np.int64)
         neg_weight = pos_weight
         if prevalence is not None:
             pos_weight, neg_weight = prevalence_weights(pos, neg, prevalence)
         alerts0, alerts = (
-            tp * np.repeat(pos_weight, lengths) + fp * np.repeat(neg_weight, lengths)
+            tp * steps.of_steps(pos_weight) + fp * steps.of_steps(neg_weight)
             for tp, fp in ((steps.tp0, steps.fp0), (steps.tp, steps.fp))
         )
-        limit = np.repeat(self.share * (pos * pos_weight + neg * neg_weight), lengths)
-        all_neg = np.repeat(neg, lengths)
+        limit = steps.of_steps(self.share * (pos * pos_weight + neg * neg_weight))
+        all_neg = steps.of_steps(neg)
         rise = np.where(alerts <= limit, steps.tp - steps.tp0, 0)
         pairs = [exact_sums(rise, all_neg - fp, starts[:-1]) for fp in (steps.fp, steps.fp0)]
         # `cut` are the scores whose rows are only partly at the top, at most one in each group.
@@ -159,15 +150,3 @@ class TopRange:
             influence=None,
             bounds=(-inf, inf) if self.mcclish else (0.0, 1.0),
         )
-
-
-class Steps(NamedTuple):
-    """True and false positives at each distinct score, including unscored negatives.
-
-    `tp` and `fp` are the counts at or above the score, `tp0` and `fp0` the counts above the score.
-    """
-
-    tp0: NDArray[Any]
-    fp0: NDArray[Any]
-    tp: NDArray[Any]
-    fp: NDArray[Any]

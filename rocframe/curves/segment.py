@@ -1,4 +1,4 @@
-"""Interpolate between two neighboring rows of a curve, and find where a metric has a value."""
+"""Interpolate and integrate between two rows of a curve, and find where a metric has a value."""
 
 from __future__ import annotations
 
@@ -144,3 +144,36 @@ def confusion_counts(
     """Return threshold and counts by name; `fn` is pos - tp and `tn` is neg - fp, at least 0."""
     fn, tn = np.maximum(pos - tp, 0), np.maximum(neg - fp, 0)
     return {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": fn, "tn": tn}
+
+
+def precision_recall_integral(
+    tp: NDArray[np.float64],
+    fp: NDArray[np.float64],
+    tp0: NDArray[np.float64],
+    fp0: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the integral of precision over the true positives between two points of a curve.
+
+    `tp0` and `fp0` are the counts of the first point, `tp` and `fp` those of the second point.
+    Between the points, tp and fp are interpolated linearly (Davis and Goadrich 2006).
+    """
+    gain, loss = tp - tp0, fp - fp0
+    length, rises = gain + loss, gain > 0
+    pos_share, neg_share = (
+        np.divide(part, length, out=np.zeros_like(tp), where=rises) for part in (gain, loss)
+    )
+    # At the point with n more alerts than the first point, tp is tp0 + pos_share·n.
+    distance = fp0 * pos_share - tp0 * neg_share
+    area = pos_share * (gain - distance * log_growth(tp0 + fp0, length))
+    return np.where(rises, area, 0.0)
+
+
+def log_growth(start: NDArray[np.float64], growth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log((start + growth) / start), or 0 if `start` is 0, without overflow."""
+    positive = start > 0
+    with np.errstate(over="ignore"):
+        relative = np.divide(growth, start, out=np.zeros_like(start), where=positive)
+    result: NDArray[np.float64] = np.log1p(relative)
+    large = np.isinf(relative)
+    result[large] = np.log(growth[large]) - np.log(start[large])
+    return result

@@ -11,6 +11,7 @@ import numpy as np
 
 from rocframe.curves.convex_hull import MAX_EXACT_PRODUCT, hull_vertices
 from rocframe.curves.display import CurveCounts, display_axes
+from rocframe.curves.segment import precision_recall_integral
 from rocframe.curves.thinning import (
     BETWEEN,
     MIN_SEARCHED_ROWS,
@@ -22,7 +23,6 @@ from rocframe.curves.thinning import (
 from rocframe.kernel.groups import groups_of_rows, run_starts
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel
-from rocframe.kinds import precision_recall_integral
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rocframe.areas.area import step_sum
 from rocframe.areas.pairs import AUC_STATISTIC, auc_influence, count_pairs, group_sums
+from rocframe.areas.steps import Steps
+from rocframe.curves.segment import log_growth, precision_recall_integral
 from rocframe.inference.bootstrap import Statistic
 from rocframe.inference.confidence import perfect_area_limits, proportion_difference, wilson
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.resample import ReplicateCounts, ReplicateStatistic
-from rocframe.kinds import log_growth, precision_recall_integral
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,8 +42,8 @@ def ks(scan: Scannable) -> NDArray[np.float64]:
     largest = np.zeros(len(scan.totals.pos))
 
     def block_maximum(block: Block) -> NDArray[np.float64]:
-        x, y = _step_rates(scan, block, block.tp, block.fp)
-        maximum: NDArray[np.float64] = np.maximum.reduceat(y - x, block.starts[:-1])
+        tpr, fpr = Steps.from_block(scan, block).rates("tp", "fp")
+        maximum: NDArray[np.float64] = np.maximum.reduceat(tpr - fpr, block.starts[:-1])
         return maximum
 
     for piece, maximum in zip(scan.ranges, scan.map(block_maximum), strict=True):
@@ -58,8 +59,8 @@ def _ks_supremum(sample: ReplicateScan) -> NDArray[np.float64]:
     """
 
     def differences(sample: ReplicateScan) -> NDArray[np.float64]:
-        x, y = _step_rates(sample, sample.block, sample.block.tp, sample.block.fp)
-        return (y - x).reshape(len(sample.totals.pos), -1)
+        tpr, fpr = Steps.from_block(sample, sample.block).rates("tp", "fp")
+        return (tpr - fpr).reshape(len(sample.totals.pos), -1)
 
     observed = differences(ReplicateCounts.observed(sample.population).scan(corners=False))
     resampled = differences(sample)
@@ -78,13 +79,8 @@ def eer(scan: Scannable) -> NDArray[np.float64]:
     rate = np.ones(len(scan.totals.pos))
 
     def crossings(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        x0, y0 = _step_rates(scan, block, block.tp0, block.fp0)
-        x1, y1 = _step_rates(scan, block, block.tp, block.fp)
-        crosses = np.flatnonzero((x0 + y0 < 1) & (x1 + y1 >= 1))
-        x0, y0, x1, y1 = (side[crosses] for side in (x0, y0, x1, y1))
-        fraction = (1 - x0 - y0) / (x1 + y1 - x0 - y0)
-        owner = groups_of_rows(block.starts, crosses)
-        return block.groups[owner], x0 + fraction * (x1 - x0)
+        crossing = Steps.from_block(scan, block).equal_errors()
+        return block.groups[groups_of_rows(block.starts, crossing.step)], crossing.rate
 
     for groups, fpr in scan.map(crossings):
         rate[groups] = fpr
@@ -93,7 +89,7 @@ def eer(scan: Scannable) -> NDArray[np.float64]:
 
 def average_precision(scan: Scannable) -> NDArray[np.float64]:
     """Return the average precision of each group; NaN if there are no positives."""
-    return _sum_per_positive(scan, lambda tp, fp, tp0, _: step_sum(tp, fp, tp0))
+    return _sum_per_positive(scan, lambda steps: step_sum(steps.tp, steps.fp, steps.tp0))
 
 
 def pr_auc(scan: Scannable) -> NDArray[np.float64]:
@@ -102,21 +98,11 @@ def pr_auc(scan: Scannable) -> NDArray[np.float64]:
     The area is NaN if there are no positives.
     """
 
-    def steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
-        return precision_recall_integral(*(count.astype(float) for count in counts))
+    def integrals(steps: Steps) -> NDArray[np.float64]:
+        steps = steps.as_floats()
+        return precision_recall_integral(steps.tp, steps.fp, steps.tp0, steps.fp0)
 
-    return _sum_per_positive(scan, steps)
-
-
-def _step_rates(
-    scan: Scannable, block: Block, tp: NDArray[np.float64], fp: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return FPR and TPR at each distinct score of a block, from the counts `tp` and `fp`."""
-    totals = scan.totals
-    with np.errstate(divide="ignore", invalid="ignore"):
-        x = (fp + block.of_steps(totals.unscored_neg)) / block.of_steps(totals.neg)
-        y = tp / block.of_steps(totals.pos)
-    return x, y
+    return _sum_per_positive(scan, integrals)
 
 
 def _nan_without_class(scan: Scannable, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -126,58 +112,48 @@ def _nan_without_class(scan: Scannable, values: NDArray[np.float64]) -> NDArray[
 
 
 def _sum_per_positive(
-    scan: Scannable, steps: Callable[..., NDArray[np.float64]]
+    scan: Scannable, values: Callable[[Steps], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Return the sum of `steps` over the scores of each group, divided by the number of positives.
-
-    `steps` is a function of tp and fp at each score, and of tp and fp at the next higher score.
-    """
-    totals = scan.totals
+    """Return the sum of `values` of the steps of each group, divided by the number of positives."""
 
     def add(block: Block) -> list[NDArray[np.float64]]:
-        unscored = block.of_steps(totals.unscored_neg) if totals.unscored_neg.any() else 0
-        areas = steps(block.tp, block.fp + unscored, block.tp0, block.fp0 + unscored)
-        return [np.add.reduceat(areas, block.starts[:-1])]
+        return [np.add.reduceat(values(Steps.from_block(scan, block)), block.starts[:-1])]
 
     (area,) = group_sums(scan, scan.map(add), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares: NDArray[np.float64] = np.clip(area / totals.pos, 0, 1)
+        shares: NDArray[np.float64] = np.clip(area / scan.totals.pos, 0, 1)
     return shares
 
 
 def ks_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of TPR - FPR at the threshold with the largest difference."""
-    steps = _ScoreCounts.from_sample(sample)
-    height = steps.tp / steps.pos - steps.fp / steps.neg
+    steps = Steps.from_sample(sample)
+    tpr, fpr = steps.rates("tp", "fp")
+    height = tpr - fpr
     best = int(np.argmax(height))
     is_alert = np.arange(len(height) + 1) <= best
-    tpr, fpr = steps.tp[best] / steps.pos, steps.fp[best] / steps.neg
     if height[best] <= 0:
         return np.zeros(len(is_alert)), np.zeros(len(is_alert))
     pos, neg = is_alert.astype(float), is_alert.astype(float)
     neg[-1] = 1  # an unscored negative is a false positive at every threshold
-    return (pos - tpr) / steps.pos, (fpr - neg) / steps.neg
+    return (pos - tpr[best]) / steps.pos, (fpr[best] - neg) / steps.neg
 
 
 def eer_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of FPR at the point where FPR = 1 - TPR."""
-    steps = _ScoreCounts.from_sample(sample)
-    x0, x1 = steps.fp0 / steps.neg, steps.fp / steps.neg
-    y0, y1 = steps.tp0 / steps.pos, steps.tp / steps.pos
-    crosses = np.flatnonzero((x0 + y0 < 1) & (x1 + y1 >= 1))
-    pos, neg = np.zeros(len(x0) + 1), np.zeros(len(x0) + 1)
-    if not len(crosses):
+    steps = Steps.from_sample(sample)
+    crossing = steps.equal_errors()
+    pos, neg = np.zeros((2, len(steps.tp) + 1))
+    if not len(crossing.step):
         return pos, neg
-    at = crosses[0]
-    width, height = x1[at] - x0[at], y1[at] - y0[at]
-    fraction = (1 - x0[at] - y0[at]) / (width + height)
-    pos[:at] = neg[:at] = neg[-1] = 1
-    pos[at] = neg[at] = fraction
+    is_before = np.arange(len(pos)) < crossing.step
+    pos[is_before] = neg[is_before] = neg[-1] = 1
+    pos[crossing.step] = neg[crossing.step] = crossing.fraction
     # A change of a rate moves the segment of the curve that crosses the line FPR = 1 - TPR. The
     # crossing point moves along this line, by `share` of the change.
-    share = width / (width + height)
-    tpr, fpr = y0[at] + fraction * height, x0[at] + fraction * width
-    return -share * (pos - tpr) / steps.pos, (1 - share) * (neg - fpr) / steps.neg
+    width, height = crossing.fpr - crossing.fpr0, crossing.tpr - crossing.tpr0
+    share, fpr = width / (width + height), crossing.rate
+    return -share * (pos - (1 - fpr)) / steps.pos, (1 - share) * (neg - fpr) / steps.neg
 
 
 def average_precision_influence(sample: ReplicateScan) -> Influences:
@@ -185,7 +161,7 @@ def average_precision_influence(sample: ReplicateScan) -> Influences:
 
     A row changes the precision at its own score and at all lower scores.
     """
-    steps = _ScoreCounts.from_sample(sample)
+    steps = Steps.from_sample(sample)
     n_alerts = steps.tp + steps.fp
     more = (steps.tp - steps.tp0) / np.maximum(n_alerts, np.finfo(float).tiny)
     precision = np.divide(steps.tp, n_alerts, out=np.zeros_like(n_alerts), where=n_alerts > 0)
@@ -204,7 +180,7 @@ def pr_auc_influence(sample: ReplicateScan) -> Influences:
     A step is the part of the curve from one distinct score to the next lower score. A row changes
     the area of the step at its own score, and the start of all steps at lower scores.
     """
-    steps = _ScoreCounts.from_sample(sample)
+    steps = Steps.from_sample(sample)
     tp0, before = steps.tp0, steps.tp0 + steps.fp0
     more = steps.tp - tp0
     length = more + steps.fp - steps.fp0
@@ -304,35 +280,6 @@ PERFECT_LIMITS = {
     "average_precision": ("wilson", _perfect_precision),
     "pr_auc": ("wilson", _perfect_precision),
 }
-
-
-class _ScoreCounts(NamedTuple):
-    """Counts of the data at each distinct score, as floats; `fp0` and `fp` include unscored rows.
-
-    `tp` and `fp` are the numbers of positives and negatives at or above the score, and `tp0` and
-    `fp0` are the numbers above the score. `pos` and `neg` are the totals of the classes.
-    """
-
-    tp0: NDArray[np.float64]
-    fp0: NDArray[np.float64]
-    tp: NDArray[np.float64]
-    fp: NDArray[np.float64]
-    pos: float
-    neg: float
-
-    @classmethod
-    def from_sample(cls, sample: ReplicateScan) -> _ScoreCounts:
-        """Return the counts of the rows in a sample."""
-        block, totals = sample.block, sample.totals
-        more = float(totals.unscored_neg[0])
-        return cls(
-            tp0=block.tp0.astype(float),
-            fp0=block.fp0 + more,
-            tp=block.tp.astype(float),
-            fp=block.fp + more,
-            pos=float(totals.pos[0]),
-            neg=float(totals.neg[0]),
-        )
 
 
 def _reverse_cumulative_sum(values: NDArray[np.float64]) -> NDArray[np.float64]:
