@@ -93,8 +93,7 @@ def _value(scan: Scannable, quantity: Quantity) -> NDArray[np.float64]:
     if quantity.fixed_rate is None:
         return count_pairs(scan).areas[0]
     axis, rate = quantity.fixed_rate
-    search = PointSearch(rate=NAMES[axis], values=[rate], limits=[None])
-    point = search.points(scan)
+    point = PointSearch(rate=NAMES[axis], values=[rate]).points(scan)
     counts = (point.tp, point.fn) if axis == "fpr" else (point.fp, point.tn)
     part, rest = (count[:, 0] for count in counts)
     with np.errstate(divide="ignore", invalid="ignore"):

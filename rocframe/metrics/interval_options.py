@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from rocframe.decisions.operating_point import RuleOptions
     from rocframe.inference.confidence import Confidence
-    from rocframe.kernel.scan import Scan
 
 
 STATISTICS = CURVE_STATISTICS | PROBABILITY_STATISTICS
@@ -180,9 +179,7 @@ class IntervalOptions:
     confidence: Confidence
     methods: Mapping[str, str | None]
 
-    def search(
-        self, scan: Scan, unit: NDArray[np.float64] | None
-    ) -> PointSearch | RuleSearch | None:
+    def search(self, unit: NDArray[np.float64] | None) -> PointSearch | RuleSearch | None:
         """Return the search for the points of each curve; None if no point is needed."""
         if self.rule is not None:
             (rule,), constraints = self.rule.at_prevalence(None)
@@ -191,7 +188,7 @@ class IntervalOptions:
             return None
         rate = None if self.axis == THRESHOLD else NAMES[self.axis].at_prevalence(self.prevalence)
         values = [value for value in self.values if value is not None]
-        return PointSearch.from_scan(scan, rate, values, unit)
+        return PointSearch(rate=rate, values=values, unit=unit)
 
     @property
     def curve_statistics(self) -> dict[str, Statistic]:

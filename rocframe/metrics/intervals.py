@@ -444,7 +444,7 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
     scan = Scan.from_cases(scaled)
     clusters = None if cases.cluster is None else Clusters.from_scan(scan, cases.cluster)
     sizes = class_sizes(scan, clusters)
-    search, points = options.search(scan, unit), None
+    search, points = options.search(unit), None
     if search is not None:
         points = search.points(scan)
     results = IntervalResults(len(options.lines), len(sizes[0]))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.inference.bootstrap import Influences
-    from rocframe.kernel.scan import Block, Scan, Scannable
+    from rocframe.kernel.scan import Block, Scannable
     from rocframe.metrics.rule_points import RuleSearch
     from rocframe.rates import Rate
 
@@ -43,15 +43,12 @@ class CurvePoints(NamedTuple):
 class PointSearch:
     """Search for the rows of curves at given thresholds or at given values of a rate.
 
-    `rate` is the rate, or None for thresholds. For each threshold, `limits` has the lowest score
-    that is at or above the threshold, encoded by `codec`, or None if all scores are below the
-    threshold. `unit` is the number by which the weights of each group of the data were divided, or
-    None if they were not.
+    `rate` is the rate, or None for thresholds. `unit` is the number by which the weights of each
+    group of the data were divided, or None if they were not.
     """
 
     rate: Rate | None
     values: Sequence[float]
-    limits: Sequence[Any]
     unit: NDArray[np.float64] | None = None
 
     @property
@@ -64,36 +61,9 @@ class PointSearch:
         """Whether the point is the first row that meets the condition, instead of the last row."""
         return self.rate is not None and self.rate.occurrence == "first"
 
-    @classmethod
-    def from_scan(
-        cls,
-        scan: Scan,
-        rate: Rate | None,
-        values: Sequence[float],
-        unit: NDArray[np.float64] | None = None,
-    ) -> PointSearch:
-        """Return the search; for thresholds, find `limits` among the scores of all groups."""
-        limits: list[Any] = [None] * len(values)
-        if rate is None:
-
-            def lowest_codes(block: Block) -> list[Any]:
-                scores = scan.codec.decode(block.codes)
-                codes = (block.codes[scores >= value] for value in values)
-                return [code.max() if len(code) else None for code in codes]
-
-            exists = zip(*scan.map(lowest_codes), strict=True)
-            found_codes = ([code for code in codes if code is not None] for codes in exists)
-            limits = [max(codes, default=None) for codes in found_codes] or limits
-        return cls(rate=rate, values=values, limits=limits, unit=unit)
-
     def single(self, index: int) -> PointSearch:
         """Return a search for only one of the values."""
-        return replace(self, values=self.values[index : index + 1], limits=[self.limits[index]])
-
-    def is_alert(self, codes: Any, index: int) -> NDArray[np.bool_]:
-        """Return which of the encoded scores are at or above the threshold `values[index]`."""
-        limit = self.limits[index]
-        return np.zeros(len(codes), bool) if limit is None else codes <= limit
+        return replace(self, values=self.values[index : index + 1])
 
     def points(self, scan: Scannable, *, scores: bool = True) -> CurvePoints:
         """Return the points of each group.
@@ -124,7 +94,11 @@ class PointSearch:
         result = []
         for index in range(len(self.values)):
             # `split` is the first score for which `_is_before` is False.
-            split = grouped_bisect(self._is_before(scan, block, index), starts, ends - 1)
+            before = self._is_before(scan, block, index)
+            if self.rate is None and isinstance(scan, ReplicateScan):  # all have the same scores
+                split = starts + np.count_nonzero(before(np.arange(starts[0], ends[0])))
+            else:
+                split = grouped_bisect(before, starts, ends - 1)
             exists = split < ends if self.is_first else split > starts
             step = np.clip(split if self.is_first else split - 1, starts, ends - 1)
             score = step
@@ -152,13 +126,13 @@ class PointSearch:
         """
         value, totals, rate = self.values[index], scan.totals, self.rate
         if rate is None:
-            return lambda step: self.is_alert(block.codes[step], index)
+            return lambda step: scan.codec.decode(block.codes[step]) >= value
         pos, neg, unscored_neg = (
             total[block.groups] for total in (totals.pos, totals.neg, totals.unscored_neg)
         )
 
         def before(step: NDArray[np.int64]) -> NDArray[np.bool_]:
-            rates = _rates(rate, block.tp[step], block.fp[step] + unscored_neg, pos, neg)
+            rates = _point_rates(rate, block.tp[step], block.fp[step] + unscored_neg, pos, neg)
             below: NDArray[np.bool_] = rates < value if self.is_first else rates <= value
             return below
 
@@ -180,7 +154,9 @@ class PointSearch:
         missing = np.zeros(tp.shape, bool)
         if self.rate is not None:
             # The blocks do not include the row of the curve at the threshold `inf`.
-            above = _rates(self.rate, np.zeros_like(unscored), unscored, totals.pos, totals.neg)
+            above = _point_rates(
+                self.rate, np.zeros_like(unscored), unscored, totals.pos, totals.neg
+            )
             for i, value in enumerate(self.values):
                 if self.is_first:
                     start = above >= value
@@ -204,7 +180,7 @@ def units_of(scan: Scannable, unit: NDArray[np.float64]) -> NDArray[np.float64] 
     return unit[scan.population.group] if isinstance(scan, ReplicateScan) else unit
 
 
-def _rates(rate: Rate, tp: Any, fp: Any, pos: Any, neg: Any) -> NDArray[np.float64]:
+def _point_rates(rate: Rate, tp: Any, fp: Any, pos: Any, neg: Any) -> NDArray[np.float64]:
     """Return a rate of points with these counts."""
     # Curve tables use the same formula, so rates in curve tables are equal without rounding.
     counts = {"tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp}
@@ -296,7 +272,7 @@ def influence_at(
     tp, fp, fn, tn = slopes - _mean_slopes(
         slopes, cells, by_class=not metric.varies_with_prevalence
     )
-    is_alert = search.is_alert(sample.block.codes, index)
+    is_alert = sample.codec.decode(sample.block.codes) >= search.values[index]
     return np.append(np.where(is_alert, tp, fn), fn), np.append(np.where(is_alert, fp, tn), fp)
 
 

@@ -37,11 +37,6 @@ class RuleSearch:
     unit: NDArray[np.float64] | None = None
 
     @property
-    def axis(self) -> str:
-        """The name of the argument that determines the point."""
-        return "rule"
-
-    @property
     def values(self) -> list[None]:
         """The values of the argument: None, because a rule has one point and no value."""
         return [None]

@@ -393,7 +393,7 @@ def test_limits_of_81_of_263_equal_those_in_newcombe_1998():
 def test_the_acceleration_of_a_proportion_is_binomial(metric):
     table = normal_table(100)
     scan = scan_of(table)
-    search = PointSearch.from_scan(scan, None, [0.5])
+    search = PointSearch(rate=None, values=[0.5])
     parsed = parse_interval_metrics(metric, Settings())[metric]
     population = GroupRows.from_scan(scan, 0)
     found = sample_acceleration(population, lambda sample: influence_at(parsed, search, 0, sample))
