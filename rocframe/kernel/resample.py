@@ -519,10 +519,9 @@ class StepEdges:
 class GroupRows:
     """The rows of one group: its distinct scores, encoded as `codes`, and the rows of both classes.
 
-    `corners` are the positions in `codes` at which the ROC curve can have a corner. If the rows of
-    two neighboring scores all belong to the same class, there is no corner between them. `steps`
-    has the edges of all scores, and `corner_steps` those of the scores in `corners`. `clusters` is
-    the number of clusters, or None.
+    `steps` has the edges of all scores, and `corner_steps` those of the scores at which the ROC
+    curve can have a corner. If the rows of two neighboring scores all belong to the same class,
+    there is no corner between them. `clusters` is the number of clusters, or None.
     """
 
     group: int
@@ -530,7 +529,6 @@ class GroupRows:
     codes: Any
     pos: ClassRows
     neg: ClassRows
-    corners: NDArray[np.int64]
     steps: StepEdges
     corner_steps: StepEdges
     clusters: int | None
@@ -570,16 +568,14 @@ class GroupRows:
             )
 
         pos, neg = side(~negative), side(negative)
-        corners = _corner_steps(pos, neg)
         return cls(
             group=group,
             codec=rows.codec,
             codes=codes,
             pos=pos,
             neg=neg,
-            corners=corners,
             steps=StepEdges.at_scores(codes, pos, neg),
-            corner_steps=StepEdges.at_scores(codes, pos, neg, corners),
+            corner_steps=StepEdges.at_scores(codes, pos, neg, _corner_steps(pos, neg)),
             clusters=clusters,
         )
 
@@ -600,16 +596,7 @@ class GroupRows:
             steps=len(self.codes),
         )
         steps = StepEdges.at_scores(self.codes, rows, rows)
-        corners = np.arange(len(self.codes))
-        return replace(
-            self,
-            pos=rows,
-            neg=rows,
-            corners=corners,
-            steps=steps,
-            corner_steps=steps,
-            clusters=None,
-        )
+        return replace(self, pos=rows, neg=rows, steps=steps, corner_steps=steps, clusters=None)
 
 
 def _merge_rows(

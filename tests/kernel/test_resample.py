@@ -276,4 +276,5 @@ def test_counts_far_beyond_the_rows_are_drawn():
 
 def test_corners_of_a_curve_are_ends_of_runs_of_one_class():
     table = pl.DataFrame({"label": [1, 1, 0, 0, 1, 0, 1], "score": [9, 8, 7, 6, 5, 5, 4]})
-    assert GroupRows.from_scan(scan_of(table), 0).corners.tolist() == [1, 3, 4, 5]
+    group = GroupRows.from_scan(scan_of(table), 0)
+    assert group.corner_steps.codes.tolist() == group.codes[[1, 3, 4, 5]].tolist()
