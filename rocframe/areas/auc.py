@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from rocframe.areas.pairs import AUC_STATISTIC, Pairs, count_pairs
-from rocframe.areas.partial import (
-    RateRange,
-    partial_areas,
-    partial_auc_statistic,
-    partial_placements,
-    partial_variance,
-)
+from rocframe.areas.pairs import AUC_STATISTIC, count_pairs
+from rocframe.areas.partial import RateRange
 from rocframe.areas.top import TOP_INTERVALS, TopRange
 from rocframe.areas.variance import (
     Clusters,
@@ -21,10 +16,9 @@ from rocframe.areas.variance import (
     class_sizes,
     hanley_mcneil_exponential_variance,
     hanley_mcneil_variance,
-    obuchowski_variance,
 )
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_intervals
+from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_interval, sample_acceleration
 from rocframe.inference.confidence import (
     FULL_AREA_METHODS,
     Confidence,
@@ -40,15 +34,18 @@ from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
-from rocframe.kernel.resample import RandomDraws, stream_keys
+from rocframe.kernel.resample import RandomDraws, resample_groups, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
 from rocframe.schemas.areas import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
     from numpy.typing import NDArray
 
+    from rocframe.areas.pairs import Pairs
     from rocframe.areas.partial import Range
     from rocframe.areas.variance import ClassSizes
     from rocframe.frames import FrameT
@@ -307,15 +304,21 @@ def auc_table(
     cases: Cases, rate_range: RateRange | TopRange | None, confidence: Confidence
 ) -> pl.DataFrame:
     """Return the result of `auc` for the cases of one model."""
+    statistic = AUC_STATISTIC if rate_range is None else rate_range.statistic()
     # For a range of alert rates, the weights of both classes are scaled by the same factor, because
     # alert rates depend on the ratio of the weights of the classes.
-    cases = scale_weights(cases, by_class=not isinstance(rate_range, TopRange))
+    cases = scale_weights(cases, by_class=not statistic.replicate.depends_on_prevalence)
     scan = Scan.from_cases(cases)
-    is_delong = confidence.ci is not None and confidence.ci not in BOOTSTRAPS
-    squares = is_delong and cases.cluster is None and cases.weight is None
-    statistic = rate_range or count_pairs(scan, squares=squares)
-    areas = areas_with_ties(scan, statistic)
-    names = AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES
+    pairs, names = None, PARTIAL_AUC_NAMES
+    areas: tuple[NDArray[np.float64], ...]
+    variance_of: Callable[..., NDArray[np.float64]]
+    if rate_range is None:
+        is_delong = confidence.ci is not None and confidence.ci not in BOOTSTRAPS
+        squares = is_delong and cases.cluster is None and cases.weight is None
+        pairs, names = count_pairs(scan, squares=squares), AUC_NAMES
+        areas, variance_of = pairs.areas, partial(auc_variance, scan, pairs)
+    else:
+        areas, variance_of = rate_range.areas(scan), partial(rate_range.variance, scan)
     standardize = (lambda area: area) if rate_range is None else rate_range.standardize
     columns: dict[str, Any] = {
         "n_pos": scan.totals.pos_rows,
@@ -335,12 +338,14 @@ def auc_table(
                 keys=stream_keys(scan.rows.keys, cases.model),
                 cluster=cases.cluster,
             )
+            groups = (sizes[0] > 1) & (sizes[1] > 1)
             interval = _bootstrap_area_interval(
-                scan, areas[0], rate_range, confidence, draws=draws, sizes=sizes
+                scan, statistic, areas[0], confidence, draws=draws, groups=groups
             )
         else:
+            variance = variance_of(clusters, cases.weight)
             interval = _analytic_interval(
-                scan, areas[0], statistic, confidence, clusters=clusters, weight=cases.weight
+                scan, areas[0], variance, confidence, pairs=pairs, maximum=statistic.bounds[1]
             )
         interval.replace_degenerate(areas[0], sizes, confidence.level, full_area=rate_range is None)
         variance, n_redrawn = interval.variance, interval.n_redrawn
@@ -355,22 +360,6 @@ def auc_table(
     note = class_notes(*sizes, zero_variance=zero_variance, redrawn=n_redrawn)
     columns["note"] = list(note)
     return build_table(scan.rows.keys, columns, auc_columns(names))
-
-
-def areas_with_ties(scan: Scan, statistic: Pairs | RateRange | TopRange) -> tuple[Any, ...]:
-    """Return three areas of each group: with ties counted as 1/2, as 0 and as 1."""
-    if isinstance(statistic, RateRange):
-        return partial_areas(scan, statistic)
-    return statistic.areas if isinstance(statistic, Pairs) else statistic.areas(scan)
-
-
-def _area_statistic(rate_range: RateRange | TopRange | None) -> Statistic:
-    """Return the area as a `Statistic`, which the bootstrap computes for each resample."""
-    if rate_range is None:
-        return AUC_STATISTIC
-    if isinstance(rate_range, RateRange):
-        return partial_auc_statistic(rate_range)
-    return rate_range.statistic()
 
 
 class AreaInterval(NamedTuple):
@@ -403,65 +392,54 @@ class AreaInterval(NamedTuple):
 
 def _bootstrap_area_interval(
     scan: Scan,
+    statistic: Statistic,
     area: NDArray[np.float64],
-    rate_range: RateRange | TopRange | None,
     confidence: Confidence,
     *,
     draws: RandomDraws,
-    sizes: ClassSizes,
+    groups: NDArray[np.bool_],
 ) -> AreaInterval:
-    """Return the bootstrap interval of each group."""
-    result = bootstrap_intervals(
-        scan,
-        _area_statistic(rate_range),
-        area,
-        draws,
-        ci=str(confidence.ci),
-        level=confidence.level,
-        groups=(sizes[0] > 1) & (sizes[1] > 1),
-    )
-    return AreaInterval(
-        variance=np.where(result.constant, 0.0, result.se**2),
-        se=result.se,
-        lower=result.lower,
-        upper=result.upper,
-        method=np.full(len(area), confidence.ci, object),
-        n_redrawn=result.n_redrawn,
-    )
+    """Return the bootstrap interval of each group where `groups` is True."""
+    variance, se, lower, upper = np.full((4, len(area)), np.nan)
+    n_redrawn = np.zeros(len(area), np.int64)
+    for result in resample_groups(scan, [statistic.replicate], draws, groups, arrays_only=True):
+        group = result.population.group
+        interval = bootstrap_interval(
+            result.values[0],
+            float(area[group]),
+            confidence.ci,
+            confidence.level,
+            bounds=statistic.bounds,
+            acceleration=partial(sample_acceleration, result.population, statistic.influence),
+        )
+        se[group], lower[group], upper[group] = interval.se, interval.lower, interval.upper
+        variance[group] = 0.0 if interval.constant else interval.se**2
+        n_redrawn[group] = interval.n_undefined + result.n_redrawn[0]
+    method = np.full(len(area), confidence.ci, object)
+    return AreaInterval(variance, se, lower, upper, method, n_redrawn)
 
 
 def _analytic_interval(
     scan: Scan,
     area: NDArray[np.float64],
-    statistic: Pairs | RateRange | TopRange,
+    variance: NDArray[np.float64],
     confidence: Confidence,
     *,
-    clusters: Clusters | None,
-    weight: NDArray[np.float64] | None,
+    pairs: Pairs | None,
+    maximum: float,
 ) -> AreaInterval:
-    """Return the interval of each group from the variance of its area.
+    """Return the interval of each group from the variance of its area, which is at most `maximum`.
 
-    For a range of alert rates, no variance is known, so variance and limits are NaN.
+    `pairs` is None for partial areas, and is used for methods of full areas only.
     """
-    z, maximum = normal_quantile(confidence.level), 1.0
-    if isinstance(statistic, TopRange):
-        variance, se, lower, upper = np.full((4, len(area)), np.nan)
-        return AreaInterval(variance, se, lower, upper, np.full(len(area), None, object))
-    if isinstance(statistic, Pairs):
-        variance = auc_variance(scan, statistic, clusters, weight)
-    elif clusters is None:
-        variance = partial_variance(scan, statistic)
-    else:
-        variance = obuchowski_variance(clusters, partial_placements(scan, statistic), weight)
-    if isinstance(statistic, RateRange):
-        maximum = statistic.high - statistic.low
-    se_variance, n_pos, n_neg = variance, scan.totals.pos_rows, scan.totals.neg_rows
+    z, se_variance = normal_quantile(confidence.level), variance
+    n_pos, n_neg = scan.totals.pos_rows, scan.totals.neg_rows
     if confidence.ci == "newcombe":
         se_variance = newcombe_variance(area, n_pos, n_neg)
-    elif isinstance(statistic, Pairs) and confidence.ci == "hanley_mcneil":
-        se_variance = hanley_mcneil_variance(scan, statistic)
-    elif isinstance(statistic, Pairs) and confidence.ci == "hanley_mcneil_exponential":
-        se_variance = hanley_mcneil_exponential_variance(statistic)
+    elif pairs is not None and confidence.ci == "hanley_mcneil":
+        se_variance = hanley_mcneil_variance(scan, pairs)
+    elif pairs is not None and confidence.ci == "hanley_mcneil_exponential":
+        se_variance = hanley_mcneil_exponential_variance(pairs)
     se = np.sqrt(np.where(se_variance > 0, se_variance, np.nan))
     if confidence.ci == "newcombe":
         lower, upper = newcombe(area, n_pos, n_neg, z)

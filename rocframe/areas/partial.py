@@ -9,7 +9,7 @@ import numpy as np
 
 from rocframe.areas.pairs import group_sums, scatter_to_rows
 from rocframe.areas.steps import Steps
-from rocframe.areas.variance import ZERO_VARIANCE
+from rocframe.areas.variance import ZERO_VARIANCE, obuchowski_variance
 from rocframe.errors import OptionValueError
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.resample import ReplicateStatistic
@@ -18,6 +18,7 @@ from rocframe.options import check_choice, to_floats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rocframe.areas.variance import Clusters
     from rocframe.inference.bootstrap import Influences
     from rocframe.kernel.resample import ReplicateScan
     from rocframe.kernel.scan import Block, Scan, Scannable
@@ -110,6 +111,45 @@ class RateRange:
         """
         return (pos, neg) if self.rate == "fpr" else (neg, pos)
 
+    def areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
+        """Return three partial areas of each group: with ties counted as 1/2, as 0 and as 1.
+
+        The curve at a tie is a straight line for 1/2, the step below this line for 0, and the step
+        above this line for 1. The areas are not standardized.
+        """
+        low, high = self.ends
+
+        def integrate(block: Block) -> list[NDArray[np.float64]]:
+            segment = Segments.from_block(scan, block, self)
+            left, right = np.clip(segment.x0, low, high), np.clip(segment.x1, low, high)
+            heights = (segment.height((left + right) / 2), segment.y0, segment.y1)
+            return [
+                np.add.reduceat((right - left) * height, block.starts[:-1]) for height in heights
+            ]
+
+        areas = group_sums(scan, scan.map(integrate), 3)
+        areas[:, (scan.totals.pos == 0) | (scan.totals.neg == 0)] = np.nan
+        return tuple(areas)
+
+    def variance(
+        self,
+        scan: Scan,
+        clusters: Clusters | None = None,
+        weight: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """Return DeLong's variance of each area, or Obuchowski's if rows are in clusters."""
+        if clusters is None:
+            return partial_variance(scan, self)
+        return obuchowski_variance(clusters, partial_placements(scan, self), weight)
+
+    def statistic(self) -> Statistic:
+        """Return the area before standardization as a `Statistic` for the bootstrap."""
+        return Statistic(
+            replicate=ReplicateStatistic(function=lambda sample: self.areas(sample)[0]),
+            influence=lambda sample: partial_influence(sample, self),
+            bounds=(0.0, self.high - self.low),
+        )
+
 
 class Segments(NamedTuple):
     """Segments of ROC curves from (x0, y0) to (x1, y1), where x is the axis of integration."""
@@ -137,25 +177,6 @@ class Segments(NamedTuple):
             fraction = np.where(width > 0, (x - self.x0) / width, 1.0)
         height: NDArray[np.float64] = self.y0 + np.clip(fraction, 0, 1) * (self.y1 - self.y0)
         return height
-
-
-def partial_areas(scan: Scannable, rate_range: RateRange) -> tuple[NDArray[np.float64], ...]:
-    """Return three partial areas of each group: with ties counted as 1/2, as 0 and as 1.
-
-    The curve at a tie is a straight line for 1/2, the step below this line for 0, and the step
-    above this line for 1.
-    """
-    low, high = rate_range.ends
-
-    def integrate(block: Block) -> list[NDArray[np.float64]]:
-        segment = Segments.from_block(scan, block, rate_range)
-        left, right = np.clip(segment.x0, low, high), np.clip(segment.x1, low, high)
-        heights = (segment.height((left + right) / 2), segment.y0, segment.y1)
-        return [np.add.reduceat((right - left) * height, block.starts[:-1]) for height in heights]
-
-    areas = group_sums(scan, scan.map(integrate), 3)
-    areas[:, (scan.totals.pos == 0) | (scan.totals.neg == 0)] = np.nan
-    return tuple(areas)
 
 
 class ClippedPlacements(NamedTuple):
@@ -311,12 +332,3 @@ def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influence
         for values, last, weight in zip(steps, unscored, weights, strict=True)
     )
     return pos, neg
-
-
-def partial_auc_statistic(rate_range: RateRange) -> Statistic:
-    """Return the partial area before standardization as a `Statistic` for the bootstrap."""
-    return Statistic(
-        replicate=ReplicateStatistic(function=lambda sample: partial_areas(sample, rate_range)[0]),
-        influence=lambda sample: partial_influence(sample, rate_range),
-        bounds=(0.0, rate_range.high - rate_range.low),
-    )

@@ -138,6 +138,10 @@ class TopRange:
                 areas = [(1 + (area - chance) / (largest - chance)) / 2 for area in areas]
         return tuple(areas)
 
+    def variance(self, scan: Scannable, *_: object) -> NDArray[np.float64]:
+        """Return NaN for each group, because no variance is known; see `TOP_INTERVALS`."""
+        return np.full(len(scan.totals.pos), np.nan)
+
     def statistic(self) -> Statistic:
         """Return the area as a `Statistic` for the bootstrap.
 

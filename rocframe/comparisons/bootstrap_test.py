@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.areas.pairs import count_pairs
-from rocframe.areas.partial import partial_areas
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.mean_losses import mean_loss
 from rocframe.comparisons.paired_resampling import paired_samples
@@ -89,7 +88,7 @@ def _value(scan: Scannable, quantity: Quantity) -> NDArray[np.float64]:
     if quantity.metric == "average_precision":
         return average_precision(scan)
     if quantity.rate_range is not None:
-        return partial_areas(scan, quantity.rate_range)[0]
+        return quantity.rate_range.areas(scan)[0]
     if quantity.fixed_rate is None:
         return count_pairs(scan).areas[0]
     axis, rate = quantity.fixed_rate

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.areas.pairs import doubled_placements
-from rocframe.areas.partial import partial_areas, partial_placements
+from rocframe.areas.partial import partial_placements
 from rocframe.areas.variance import (
     ZERO_VARIANCE,
     centered_cluster_sums,
@@ -264,7 +264,7 @@ def paired_areas(batch: ModelBatch, rate_range: RateRange | None) -> PairedAreas
             # If a class is absent, placement values are NaN. The variance is undefined anyway, so
             # NaN is replaced by 0.
             placements.append(np.nan_to_num(partial_placements(scan, rate_range)))
-            area.append(partial_areas(scan, rate_range)[0])
+            area.append(rate_range.areas(scan)[0])
     assert scan is not None
     return PairedAreas(
         area=area,

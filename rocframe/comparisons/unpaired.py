@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.areas.pairs import count_pairs
-from rocframe.areas.partial import partial_areas, partial_variance
 from rocframe.areas.variance import delong_variance
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.frames import find_keys
@@ -119,4 +118,4 @@ def area_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64],
     if quantity.rate_range is None:
         pairs = count_pairs(scan)
         return pairs.areas[0], delong_variance(scan, pairs)
-    return partial_areas(scan, quantity.rate_range)[0], partial_variance(scan, quantity.rate_range)
+    return quantity.rate_range.areas(scan)[0], quantity.rate_range.variance(scan)

@@ -16,14 +16,13 @@ Association 82(397), 171-185. doi:10.1080/01621459.1987.10478410
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from math import frexp, inf, isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rocframe.inference.confidence import STANDARD_NORMAL
-from rocframe.kernel.resample import ReplicateCounts, resample_groups
+from rocframe.kernel.resample import ReplicateCounts
 from rocframe.kernel.threads import batch_sizes, run_parallel
 
 if TYPE_CHECKING:
@@ -34,12 +33,10 @@ if TYPE_CHECKING:
     from rocframe.kernel.resample import (
         ClassRows,
         GroupRows,
-        RandomDraws,
         ReplicateScan,
         ReplicateStatistic,
         Seed,
     )
-    from rocframe.kernel.scan import Scan
 
 
 BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
@@ -80,50 +77,6 @@ class BootstrapInterval(NamedTuple):
     upper: float
     constant: bool
     n_undefined: int
-
-
-class BootstrapIntervals(NamedTuple):
-    """Standard error and confidence limits of each group; NaN if undefined.
-
-    `constant` is True if all replicates of a group are equal. `n_redrawn` is the number of
-    resamples that were drawn again, or omitted because the statistic was undefined.
-    """
-
-    se: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    constant: NDArray[np.bool_]
-    n_redrawn: NDArray[np.int64]
-
-
-def bootstrap_intervals(
-    scan: Scan,
-    statistic: Statistic,
-    estimates: NDArray[np.float64],
-    draws: RandomDraws,
-    *,
-    ci: str,
-    level: float,
-    groups: NDArray[np.bool_],
-) -> BootstrapIntervals:
-    """Return the bootstrap interval of a statistic in each group where `groups` is True."""
-    size = len(estimates)
-    se, lower, upper = (np.full(size, nan) for _ in range(3))
-    constant, n_redrawn = np.zeros(size, bool), np.zeros(size, np.int64)
-    results = resample_groups(scan, [statistic.replicate], draws, groups, arrays_only=True)
-    for result in results:
-        group = result.population.group
-        interval = bootstrap_interval(
-            result.values[0],
-            float(estimates[group]),
-            ci,
-            level,
-            bounds=statistic.bounds,
-            acceleration=partial(sample_acceleration, result.population, statistic.influence),
-        )
-        se[group], lower[group], upper[group], constant[group], n_undefined = interval
-        n_redrawn[group] = n_undefined + result.n_redrawn[0]
-    return BootstrapIntervals(se, lower, upper, constant, n_redrawn)
 
 
 def batched_replicates(

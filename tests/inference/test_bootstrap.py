@@ -16,7 +16,7 @@ from scipy.stats import bootstrap
 
 import rocframe as rf
 from rocframe.areas.pairs import AUC_STATISTIC
-from rocframe.areas.partial import RateRange, partial_auc_statistic
+from rocframe.areas.partial import RateRange
 from rocframe.inference.bootstrap import (
     BootstrapInterval,
     bootstrap_interval,
@@ -223,7 +223,7 @@ def test_a_partial_area_over_the_full_range_has_the_acceleration_of_the_auc(rate
     part = RateRange(rate=rate, low=0.0, high=1.0, mcclish=False)
     population = GroupRows.from_scan(scan_of(normal_table(30)), 0)
     whole = sample_acceleration(population, AUC_STATISTIC.influence)
-    assert sample_acceleration(population, partial_auc_statistic(part).influence) == pytest.approx(
+    assert sample_acceleration(population, part.statistic().influence) == pytest.approx(
         whole, rel=1e-9
     )
 
