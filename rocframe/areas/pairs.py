@@ -41,13 +41,18 @@ class Pairs:
     @property
     def areas(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """AUC with ties counted as 1/2, 0 and 1; NaN without positives or without negatives."""
+        areas = self.shares
+        if self.pos.dtype.kind == "f":  # rounded sums of weights may lie outside [0, 1]
+            areas = np.clip(areas, 0, 1)
+        return areas[0], areas[1], areas[2]
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Shares of the pairs that are won, with ties counted as 1/2, 0 and 1, in three rows."""
         twice = exact_product(self.pos, self.neg, np.array([2]))
         wins, wins_or_ties = (n.astype(twice.dtype) for n in (self.wins, self.wins_or_ties))
         doubled = (wins + wins_or_ties, 2 * wins, 2 * wins_or_ties)
-        areas = tuple(exact_quotient(part, twice) for part in doubled)
-        if twice.dtype.kind == "f":  # rounded sums of weights may lie outside [0, 1]
-            areas = tuple(np.clip(area, 0, 1) for area in areas)
-        return areas  # type: ignore[return-value]
+        return np.stack([exact_quotient(part, twice) for part in doubled])
 
 
 def count_pairs(scan: Scannable, *, squares: bool = False) -> Pairs:
@@ -56,7 +61,7 @@ def count_pairs(scan: Scannable, *, squares: bool = False) -> Pairs:
     If `squares` is true, the squares are computed in the same scan, which takes less time than two
     scans.
     """
-    scored_neg = scan.totals.neg - scan.totals.unscored_neg
+    scored_neg = scan.totals.scored_neg
 
     def count(block: Block) -> list[tuple[NDArray[Any], NDArray[Any]]]:
         starts = block.starts[:-1]
@@ -85,7 +90,7 @@ def squared_placements(scan: Scannable) -> tuple[NDArray[Any], NDArray[Any]]:
     The first sum is that of positives, the second that of negatives. `doubled_placements` defines
     placement values. They are multiplied by 2 because twice the value is always an integer.
     """
-    scored_neg = scan.totals.neg - scan.totals.unscored_neg
+    scored_neg = scan.totals.scored_neg
     parts = scan.map(lambda block: _squared_placement_sums(block, scored_neg))
     of_pos, of_neg = group_sums(scan, parts, 2, pair_dtype(scan, 2))
     return of_pos, of_neg
@@ -96,7 +101,7 @@ def _squared_placement_sums(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return, for each group of a block, the sums of squared doubled placements of each class."""
     starts = block.starts[:-1]
-    of_pos, of_neg = _placements_of_scores(block, scored_neg)
+    of_pos, of_neg = placements_of_scores(block, scored_neg)
     return exact_sums(block.pos, of_pos, starts, power=2), exact_sums(
         block.neg, of_neg, starts, power=2
     )
@@ -133,14 +138,14 @@ def doubled_placements(scan: Scan) -> NDArray[Any]:
     value of a negative is the number of positives with a higher score. A tie counts 1/2. The scan
     must have the positions of rows in the frame.
     """
-    scored_neg = scan.totals.neg - scan.totals.unscored_neg
+    scored_neg = scan.totals.scored_neg
     zeros = np.zeros(len(scored_neg), scored_neg.dtype)
     return scatter_to_rows(
-        scan, lambda block: _placements_of_scores(block, scored_neg), (zeros, zeros)
+        scan, lambda block: placements_of_scores(block, scored_neg), (zeros, zeros)
     )
 
 
-def _placements_of_scores(
+def placements_of_scores(
     block: Block, scored_neg: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the doubled placement values of positives and of negatives at each distinct score."""
@@ -202,9 +207,9 @@ def auc_influence(sample: ReplicateScan) -> Influences:
     """
     block, totals = sample.block, sample.totals
     auc, pos, neg = count_pairs(sample).areas[0][0], totals.pos[0], totals.neg[0]
-    v10 = (neg - totals.unscored_neg[0] - (block.fp0 + block.fp) / 2) / neg
-    v01 = (block.tp0 + block.tp) / (2 * pos)
-    return (np.append(v10, 0) - auc) / pos, (np.append(v01, 0) - auc) / neg
+    of_pos, of_neg = placements_of_scores(block, totals.scored_neg)
+    v10, v01 = np.append(of_pos, 0) / (2 * neg), np.append(of_neg, 0) / (2 * pos)
+    return (v10 - auc) / pos, (v01 - auc) / neg
 
 
 AUC_STATISTIC = Statistic(

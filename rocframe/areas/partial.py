@@ -9,7 +9,7 @@ import numpy as np
 
 from rocframe.areas.pairs import group_sums, scatter_to_rows
 from rocframe.areas.steps import Steps
-from rocframe.areas.variance import ZERO_VARIANCE, obuchowski_variance
+from rocframe.areas.variance import ZERO_VARIANCE, obuchowski_variance, sum_over_classes
 from rocframe.errors import OptionValueError
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.resample import ReplicateStatistic
@@ -63,19 +63,11 @@ class RateRange:
             return None
         rate: Literal["fpr", "tpr"] = "fpr" if fpr is not None else "tpr"
         given = fpr if fpr is not None else tpr
-        ends = to_floats(given)
-        if ends is None or len(ends) != 2:
-            raise OptionValueError.compose(
-                rate, given, "expected a pair of numbers", f"Use, for example, {rate}=(0, 0.1)."
-            )
-        low, high = sorted(ends)
+        example = f"Use, for example, {rate}=(0, 0.1)."
+        low, high = parse_ends(rate, given, example)
         if not (0 <= low < high <= 1):
-            raise OptionValueError.compose(
-                rate,
-                given,
-                "expected two different numbers between 0 and 1",
-                f"Use, for example, {rate}=(0, 0.1).",
-            )
+            problem = "expected two different numbers between 0 and 1"
+            raise OptionValueError.compose(rate, given, problem, example)
         return cls(rate=rate, low=low, high=high, mcclish=standardize == "mcclish")
 
     @property
@@ -89,10 +81,10 @@ class RateRange:
         low, high = self.ends
         return (high - low) * (high + low) / 2
 
-    def standardize(self, area: NDArray[np.float64]) -> NDArray[np.float64]:
+    def standardize(self, area: Any) -> Any:
         """Return McClish's standardized areas, which are 1/2 for chance and at most 1.
 
-        If `mcclish` is false, return the areas unchanged.
+        If `mcclish` is false, return the areas unchanged. `area` is an array or an expression.
         """
         if not self.mcclish:
             return area
@@ -149,6 +141,14 @@ class RateRange:
             influence=lambda sample: partial_influence(sample, self),
             bounds=(0.0, self.high - self.low),
         )
+
+
+def parse_ends(argument: str, value: object, example: str) -> tuple[float, float]:
+    """Return the lower and the upper end of a range, which must be a pair of numbers."""
+    ends = to_floats(value)
+    if ends is None or len(ends) != 2:
+        raise OptionValueError.compose(argument, value, "expected a pair of numbers", example)
+    return min(ends), max(ends)
 
 
 class Segments(NamedTuple):
@@ -267,7 +267,6 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
     """Return DeLong's variance of the partial area before standardization."""
     placements = ClippedPlacements.from_scan(scan, rate_range)
     totals, unscored_totals = scan.totals, scan.rows.unscored
-    rows = np.array(rate_range.order_classes(totals.pos_rows, totals.neg_rows))
     weight = np.array(rate_range.order_classes(totals.pos, totals.neg))
     unscored = np.array(
         rate_range.order_classes(unscored_totals.pos_weight, unscored_totals.neg_weight)
@@ -302,9 +301,12 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
     centered = group_sums(scan, scan.map(squares, squares=True), 2)
     centered += unscored_squares * (placements.unscored - means) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = (rows / (rows - 1) * centered / np.square(weight, dtype=float)).sum(axis=0)
-    variance = np.where(variance < ZERO_VARIANCE, 0.0, variance)
-    return np.where((rows < 2).any(axis=0), np.nan, variance)
+        centered /= np.square(weight, dtype=float)
+    variance = sum_over_classes(
+        (totals.pos_rows, totals.neg_rows), rate_range.order_classes(*centered)
+    )
+    variance[variance < ZERO_VARIANCE] = 0
+    return variance
 
 
 def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influences:

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rocframe.areas.pairs import group_sums, pair_dtype
+from rocframe.areas.pairs import Pairs, group_sums, pair_dtype
+from rocframe.areas.partial import parse_ends
 from rocframe.areas.steps import Steps
 from rocframe.errors import OptionValueError
 from rocframe.inference.bootstrap import Statistic
-from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums
+from rocframe.kernel.exact import exact_sums
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.resample import ReplicateStatistic
-from rocframe.options import to_floats
 from rocframe.rates import prevalence_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from rocframe.areas.partial import Range
-    from rocframe.kernel.scan import Block, Scannable
+    from rocframe.kernel.scan import Scannable
 
 # The methods of `auc(ci=)` that are valid for the area at the top. DeLong's variance is not valid,
 # because it treats the score at the end of the range as known. This score varies between samples.
@@ -42,11 +40,7 @@ class TopRange:
     def parse(cls, alert_rate: Range, *, mcclish: bool = False) -> TopRange:
         """Check the option `alert_rate`, and return its range, which must start at 0."""
         example = "Use, for example, alert_rate=(0, 0.01)."
-        ends = to_floats(alert_rate)
-        if ends is None or len(ends) != 2:
-            problem = "expected a pair of numbers"
-            raise OptionValueError.compose("alert_rate", alert_rate, problem, example)
-        low, high = sorted(ends)
+        low, high = parse_ends("alert_rate", alert_rate, example)
         if not (low == 0 and 0 < high <= 1):
             problem = "expected a range from 0 to a number above 0 and at most 1"
             raise OptionValueError.compose("alert_rate", alert_rate, problem, example)
@@ -54,7 +48,7 @@ class TopRange:
 
     @property
     def slope(self) -> float:
-        """Derivative of the standardized area with respect to the result of `areas`."""
+        """Always 1, because `areas` already returns standardized areas."""
         return 1.0
 
     def standardize(self, area: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -65,22 +59,15 @@ class TopRange:
         """Return three areas of each group: with ties counted as 1/2, as 0 and as 1."""
         totals = scan.totals
 
-        def sums(block: Block) -> list[NDArray[Any]]:
-            return self.pairs(Steps.from_block(scan, block))
+        parts = scan.map(lambda block: self.pairs(Steps.from_block(scan, block)))
+        wins, wins_or_ties = group_sums(scan, [part[:2] for part in parts], 2, pair_dtype(scan, 1))
+        cut = group_sums(scan, [part.cut for part in parts], 3)
+        return self.quotients(TopPairs(wins, wins_or_ties, cut), totals.pos, totals.neg)
 
-        parts = scan.map(sums)
-        pairs = group_sums(scan, [part[:2] for part in parts], 2, pair_dtype(scan, 1))
-        cut = group_sums(scan, [part[2:] for part in parts], 3)
-        return self.quotients([*pairs, *cut], totals.pos, totals.neg)
-
-    def pairs(self, steps: Steps, prevalence: float | None = None) -> list[NDArray[Any]]:
+    def pairs(self, steps: Steps, prevalence: float | None = None) -> TopPairs:
         """Return numbers of pairs in which the positive is at the top and has the higher score.
 
-        The result has five arrays with one value per group. The first two arrays are for positives
-        whose tied rows are all at the top: without tied pairs, and with tied pairs. The other three
-        arrays are for positives of the one score whose rows are only partly at the top: with a tied
-        pair counted as 1/2, as 0 and as 1. Alert rates are computed at `prevalence`; None means the
-        prevalence of each group.
+        Alert rates are computed at `prevalence`; None means the prevalence of each group.
         """
         starts, pos, neg = steps.starts, steps.pos, steps.neg
         pos_weight: NDArray[Any] = np.ones(len(pos), np.int64)
@@ -94,7 +81,9 @@ class TopRange:
         limit = steps.of_steps(self.share * (pos * pos_weight + neg * neg_weight))
         all_neg = steps.of_steps(neg)
         rise = np.where(alerts <= limit, steps.tp - steps.tp0, 0)
-        pairs = [exact_sums(rise, all_neg - fp, starts[:-1]) for fp in (steps.fp, steps.fp0)]
+        wins, wins_or_ties = (
+            exact_sums(rise, all_neg - fp, starts[:-1]) for fp in (steps.fp, steps.fp0)
+        )
         # `cut` are the scores whose rows are only partly at the top, at most one in each group.
         cut = np.flatnonzero((alerts0 < limit) & (limit < alerts))
         group = groups_of_rows(starts, cut)
@@ -111,31 +100,22 @@ class TopRange:
         np.add.at(cut_pairs[0], group, share * rise * (below0 - share * width / 2))
         np.add.at(cut_pairs[1], group, last * below)
         np.add.at(cut_pairs[2], group, first * below0)
-        return [*pairs, *cut_pairs]
+        return TopPairs(wins, wins_or_ties, cut_pairs)
 
     def quotients(
-        self,
-        pairs: Sequence[NDArray[Any]],
-        pos: NDArray[Any],
-        neg: NDArray[Any],
+        self, pairs: TopPairs, pos: NDArray[Any], neg: NDArray[Any]
     ) -> tuple[NDArray[np.float64], ...]:
         """Return three areas: the result of `pairs`, divided by the number of all pairs.
 
         If `mcclish` is true, the areas are standardized.
         """
-        wins, wins_or_ties, *cut = pairs
-        twice = exact_product(pos, neg, np.array([2]))
-        wins, wins_or_ties = (number.astype(twice.dtype) for number in (wins, wins_or_ties))
-        doubled = (wins + wins_or_ties, 2 * wins, 2 * wins_or_ties)
+        whole = Pairs(wins=pairs.wins, wins_or_ties=pairs.wins_or_ties, pos=pos, neg=neg)
         with np.errstate(divide="ignore", invalid="ignore"):
-            areas = [
-                np.clip(exact_quotient(part, twice) + 2 * last / twice.astype(float), 0, 1)
-                for part, last in zip(doubled, cut, strict=True)
-            ]
+            areas = np.clip(whole.shares + pairs.cut / (pos.astype(float) * neg), 0, 1)
             if self.mcclish:
                 chance = self.share * (1 - self.share / 2)
                 largest = np.minimum(self.share * (pos + neg) / pos, 1.0)
-                areas = [(1 + (area - chance) / (largest - chance)) / 2 for area in areas]
+                areas = (1 + (areas - chance) / (largest - chance)) / 2
         return tuple(areas)
 
     def variance(self, scan: Scannable, *_: object) -> NDArray[np.float64]:
@@ -154,3 +134,16 @@ class TopRange:
             influence=None,
             bounds=(-inf, inf) if self.mcclish else (0.0, 1.0),
         )
+
+
+class TopPairs(NamedTuple):
+    """Numbers of pairs of each group in which the positive is at the top and has the higher score.
+
+    `wins` and `wins_or_ties` are for positives whose tied rows are all at the top: without and with
+    tied pairs. The rows of `cut` are for positives of the one score whose rows are only partly at
+    the top: with a tied pair counted as 1/2, as 0 and as 1.
+    """
+
+    wins: NDArray[Any]
+    wins_or_ties: NDArray[Any]
+    cut: NDArray[np.float64]

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.areas.pairs import doubled_placements, group_sums, squared_placements
+from rocframe.areas.pairs import (
+    doubled_placements,
+    group_sums,
+    placements_of_scores,
+    squared_placements,
+)
 from rocframe.kernel.codec import ReservedCode
 from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums
 
@@ -102,16 +107,16 @@ def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
     Degrees of freedom are numbers of rows, not sums of weights.
     """
     auc = pairs.areas[0]
-    scored_neg = pairs.neg - scan.totals.unscored_neg
+    scored_neg = scan.totals.scored_neg
 
     def squared_deviations(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         assert block.pos_squares is not None
         assert block.neg_squares is not None
         starts, theta = block.starts[:-1], block.of_steps(auc)
         with np.errstate(divide="ignore", invalid="ignore"):  # each thread has its own error state
-            v10 = block.of_steps(scored_neg) - (block.fp0 + block.fp) / 2
-            v10 = v10 / block.of_steps(pairs.neg) - theta
-            v01 = (block.tp0 + block.tp) / (2 * block.of_steps(pairs.pos)) - theta
+            of_pos, of_neg = placements_of_scores(block, scored_neg)
+            v10 = of_pos / (2 * block.of_steps(pairs.neg)) - theta
+            v01 = of_neg / (2 * block.of_steps(pairs.pos)) - theta
         return (
             np.add.reduceat(block.pos_squares * v10**2, starts),
             np.add.reduceat(block.neg_squares * v01**2, starts),
@@ -278,7 +283,7 @@ def hanley_mcneil_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
     The formula contains two probabilities: that two positives have higher scores than a negative,
     and that a positive has a higher score than two negatives. Both are estimated from the data.
     """
-    scored_neg = pairs.neg - scan.totals.unscored_neg
+    scored_neg = scan.totals.scored_neg
 
     def triples(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         neg, starts = block.of_steps(scored_neg), block.starts[:-1]

@@ -292,8 +292,7 @@ def partial_auc(rows: Rows, rate_range: RateRange) -> pl.Expr:
     fraction = ((left + right) / 2 - x0) / (x1 - x0)
     height = y0 + fraction.clip(0, 1) * (y1 - y0)
     area = pl.when(right > left).then((right - left) * height).otherwise(0).sum()
-    if rate_range.mcclish:
-        area = (area - rate_range.chance) * rate_range.slope + 0.5
+    area = rate_range.standardize(area)
     # The rates of a class are null if the class has no rows.
     has_both_classes = x0.is_not_null().any() & y0.is_not_null().any()
     return _segment_rates(rows, rate_range).list.agg(pl.when(has_both_classes).then(area))

@@ -107,6 +107,12 @@ class GroupTotals:
     unscored_pos: NDArray[Any]
     unscored_neg: NDArray[Any]
 
+    @property
+    def scored_neg(self) -> NDArray[Any]:
+        """The sum of the row weights of the negatives with a score."""
+        scored: NDArray[Any] = self.neg - self.unscored_neg
+        return scored
+
 
 class Scannable(Protocol):
     """The input of the functions of statistics: a scan of the data, or of replicates of a group."""
