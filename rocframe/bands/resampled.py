@@ -203,24 +203,14 @@ def _map_replicates(
 
 def replicate_curves(sample: ReplicateScan) -> BandCurves:
     """Return the curves of replicates; each replicate is a group of the result."""
-    totals, block = sample.totals, sample.block
-    size = len(totals.pos)
-    points = len(block.tp) // size + 1
-
-    def rates(
-        counts: NDArray[np.float64], first: NDArray[np.float64], total: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        values, first = np.empty((size, points)), np.broadcast_to(first, size)[:, None]
-        values[:, :1] = first / total[:, None]
-        counts = counts.reshape(size, points - 1)
-        np.divide(counts + first if first.any() else counts, total[:, None], out=values[:, 1:])
-        return values.ravel()
-
+    totals = sample.totals
+    tp, fp = sample.curve_counts()
+    size, points = tp.shape
     return BandCurves(
         starts=np.arange(size + 1) * points,
         counts={},
-        fpr=rates(block.fp, totals.unscored_neg, totals.neg),
-        tpr=rates(block.tp, np.zeros(1), totals.pos),
+        fpr=(fp / totals.neg[:, None]).ravel(),
+        tpr=(tp / totals.pos[:, None]).ravel(),
         n_pos=totals.pos_rows,
         n_neg=totals.neg_rows,
         tolerance=rate_tolerance(totals.pos),
