@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         ReplicateStatistic,
         Seed,
     )
+    from rocframe.kernel.scan import Scannable
 
 
 BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
@@ -49,20 +50,27 @@ Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 class Statistic:
     """A statistic that can be bootstrapped, and the range of its values.
 
-    `influence` returns two arrays of empirical influence values: one for positives and one for
-    negatives. The influence value of a distinct score is the derivative of the statistic with
-    respect to the weight of the rows with this score. The last value of each array is the influence
-    of unscored rows. `influence` is None for a statistic without BCa limits. `bounds` are the
-    lowest and the highest possible value. If the statistic is a supremum over thresholds,
-    `supremum` returns the replicates with the columns that `supremum_limits` requires.
+    `replicate` computes the statistic. If it returns several values for each group, the statistic
+    is the value in `column`. `influence` returns two arrays of empirical influence values: one for
+    positives and one for negatives. The influence value of a distinct score is the derivative of
+    the statistic with respect to the weight of the rows with this score. The last value of each
+    array is the influence of unscored rows. `influence` is None for a statistic without BCa limits.
+    `bounds` are the lowest and the highest possible value. If the statistic is a supremum over
+    thresholds, `supremum` returns the replicates with the columns that `supremum_limits` requires.
     `of_probabilities` is true if all scores must be in [0, 1].
     """
 
     replicate: ReplicateStatistic
+    column: int = 0
     influence: Callable[[ReplicateScan], Influences] | None
     bounds: tuple[float, float] = (0.0, 1.0)
     supremum: ReplicateStatistic | None = None
     of_probabilities: bool = False
+
+    def values(self, scan: Scannable) -> NDArray[np.float64]:
+        """Return the statistic of each group of a scan."""
+        values = self.replicate.function(scan)
+        return values[:, self.column] if self.replicate.width > 1 else values
 
 
 class BootstrapInterval(NamedTuple):

@@ -449,6 +449,7 @@ def _resample_batch(
     key = draws.keys[sampler.population.group]
     samples: dict[bool, ReplicateCounts] = {}
     scans: dict[tuple[bool, bool], ReplicateScan] = {}
+    computed: dict[ReplicateStatistic, NDArray[Any]] = {}  # statistics may occur more than once
     values, n_redrawn = [], []
     for statistic in statistics:
         stratified = draws.cluster is None and not statistic.depends_on_prevalence
@@ -458,7 +459,9 @@ def _resample_batch(
         if (stratified, statistic.corners) not in scans:
             sample_scan = samples[stratified].scan(corners=statistic.corners)
             scans[stratified, statistic.corners] = sample_scan
-        values.append(statistic.function(scans[stratified, statistic.corners]))
+        if statistic not in computed:
+            computed[statistic] = statistic.function(scans[stratified, statistic.corners])
+        values.append(computed[statistic])
         n_redrawn.append(samples[stratified].n_redrawn)
     return values, n_redrawn
 

@@ -17,23 +17,13 @@ from rocframe.inference.bootstrap import (
     sample_acceleration,
     supremum_limits,
 )
-from rocframe.inference.confidence import (
-    Confidence,
-    clopper_pearson,
-    is_perfect,
-    wilson,
-)
+from rocframe.inference.confidence import Confidence, clopper_pearson, is_perfect, wilson
 from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.probabilities import check_probabilities
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights, weight_units
-from rocframe.kernel.resample import (
-    RandomDraws,
-    ReplicateStatistic,
-    resample_groups,
-    stream_keys,
-)
+from rocframe.kernel.resample import RandomDraws, ReplicateStatistic, resample_groups, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.metric_options import check_metric_settings
 from rocframe.metrics.interval_options import (
@@ -479,7 +469,7 @@ def _estimate(
         rates = rates_at(stack_points(points), options.rates, search)
     for i, (name, index) in enumerate(options.lines):
         if name in options.curve_statistics:
-            results.estimate[i] = options.curve_statistics[name].replicate.function(scan)
+            results.estimate[i] = options.curve_statistics[name].values(scan)
         elif points is not None:
             results.estimate[i] = rates[name][:, index]
             threshold = points.threshold[:, index]
@@ -532,7 +522,7 @@ def _bootstrap(
         ]
     for resamples in resample_groups(scan, statistics, draws, None if at_threshold else enough):
         group = resamples.population.group
-        replicates = _metric_replicates(resamples, [*options.curve_statistics], rates, search)
+        replicates = _metric_replicates(resamples, options.curve_statistics, rates, search)
         for i, (name, index) in enumerate(options.lines):
             metric = options.metrics[name]
             if not (enough[group] or (at_threshold and isinstance(metric, Rate))):
@@ -563,7 +553,7 @@ def _bootstrap(
 
 def _metric_replicates(
     resamples: GroupReplicates,
-    statistics: Sequence[str],
+    statistics: Mapping[str, Statistic],
     rates: Mapping[bool, Sequence[Rate]],
     search: PointSearch | RuleSearch | None,
 ) -> dict[str, tuple[NDArray[np.float64], int]]:
@@ -573,8 +563,8 @@ def _metric_replicates(
     """
     pairs = list(zip(resamples.values, resamples.n_redrawn, strict=True))
     replicates = {
-        name: (values.reshape(len(values), -1), redrawn)
-        for name, (values, redrawn) in zip(statistics, pairs, strict=False)
+        name: (values.reshape(len(values), -1)[:, statistic.column :], redrawn)
+        for (name, statistic), (values, redrawn) in zip(statistics.items(), pairs, strict=False)
     }
     pairs_at_points = pairs[len(statistics) :]
     for own_rates, (points, redrawn) in zip(rates.values(), pairs_at_points, strict=True):

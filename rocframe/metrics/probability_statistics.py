@@ -20,7 +20,7 @@ from rocframe.probabilities.losses import (
     probability_losses,
     uncertainty,
 )
-from rocframe.probabilities.measures import curve_errors, ece, mce, smooth_ece
+from rocframe.probabilities.measures import CurveErrors, curve_errors, ece, mce, smooth_ece
 from rocframe.probabilities.score_points import find_points
 
 if TYPE_CHECKING:
@@ -31,40 +31,21 @@ if TYPE_CHECKING:
     from rocframe.inference.bootstrap import Influences
     from rocframe.kernel.resample import ReplicateScan
     from rocframe.kernel.scan import Scannable
+    from rocframe.probabilities.bins import Bins
+    from rocframe.probabilities.losses import CorpParts
 
 
 BINS = 10  # number of quantile bins of the calibration errors
 
 
-def _quantile_ece(scan: Scannable) -> NDArray[np.float64]:
-    """Return the expected calibration error of each group, with ten quantile bins."""
-    return ece(scan, probability_bins(scan, "quantile", BINS))
+def _quantile_bins(scan: Scannable) -> Bins:
+    """Return the bins of the calibration errors."""
+    return probability_bins(scan, "quantile", BINS)
 
 
-def _quantile_mce(scan: Scannable) -> NDArray[np.float64]:
-    """Return the maximum calibration error of each group, with ten quantile bins."""
-    return mce(scan, probability_bins(scan, "quantile", BINS))
-
-
-def _corp_part(name: str) -> Callable[[Scannable], NDArray[np.float64]]:
-    """Return the function for a part of the Brier score by isotonic regression."""
-
-    def part(scan: Scannable) -> NDArray[np.float64]:
-        brier, isotonic = probability_losses(scan).brier, isotonic_losses(scan).brier
-        values: NDArray[np.float64] = getattr(corp_decomposition(scan, brier, isotonic), name)
-        return values
-
-    return part
-
-
-def _curve_error(name: str) -> Callable[[Scannable], NDArray[np.float64]]:
-    """Return the function for an error of the scores from a local regression, such as "ici"."""
-
-    def error(scan: Scannable) -> NDArray[np.float64]:
-        values: NDArray[np.float64] = getattr(curve_errors(find_points(scan)), name)
-        return values
-
-    return error
+def _corp_parts(scan: Scannable) -> CorpParts:
+    """Return the parts of the Brier score of each group by isotonic regression."""
+    return corp_decomposition(scan, probability_losses(scan).brier, isotonic_losses(scan).brier)
 
 
 class _DistinctScores(NamedTuple):
@@ -217,6 +198,15 @@ def _statistic(
     return Statistic(replicate=replicate, influence=influence, bounds=bounds, of_probabilities=True)
 
 
+# The errors of a local regression are columns of one replicate, because the regression is slow.
+CURVE_ERRORS = ReplicateStatistic(
+    function=lambda scan: np.stack(curve_errors(find_points(scan)), axis=1),
+    depends_on_prevalence=True,
+    corners=False,
+    width=len(CurveErrors._fields),
+)
+
+
 PROBABILITY_STATISTICS = {
     "brier": _statistic(lambda scan: probability_losses(scan).brier, _brier_influence),
     "brier_skill": _statistic(
@@ -227,11 +217,11 @@ PROBABILITY_STATISTICS = {
     "log_loss": _statistic(
         lambda scan: probability_losses(scan).log_loss, _log_loss_influence, (0.0, inf)
     ),
-    "miscalibration": _statistic(_corp_part("miscalibration")),
-    "discrimination": _statistic(_corp_part("discrimination"), bounds=(0.0, 0.25)),
+    "miscalibration": _statistic(lambda scan: _corp_parts(scan).miscalibration),
+    "discrimination": _statistic(lambda scan: _corp_parts(scan).discrimination, bounds=(0.0, 0.25)),
     "uncertainty": _statistic(uncertainty, _uncertainty_influence, (0.0, 0.25)),
-    "ece": _statistic(_quantile_ece),
-    "mce": _statistic(_quantile_mce),
+    "ece": _statistic(lambda scan: ece(scan, _quantile_bins(scan))),
+    "mce": _statistic(lambda scan: mce(scan, _quantile_bins(scan))),
     "calibration_intercept": _statistic(
         lambda scan: logistic_recalibration(scan).intercept,
         _recalibration_influence(0),
@@ -240,10 +230,12 @@ PROBABILITY_STATISTICS = {
     "calibration_slope": _statistic(
         lambda scan: logistic_recalibration(scan).slope, _recalibration_influence(1), (-inf, inf)
     ),
-    "ici": _statistic(_curve_error("ici")),
-    "e50": _statistic(_curve_error("e50")),
-    "e90": _statistic(_curve_error("e90")),
-    "e_max": _statistic(_curve_error("e_max")),
+    **{
+        name: Statistic(
+            replicate=CURVE_ERRORS, column=column, influence=None, of_probabilities=True
+        )
+        for column, name in enumerate(CurveErrors._fields)
+    },
     "cllr": _statistic(
         lambda scan: probability_losses(scan).cllr,
         _cllr_influence,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from scipy.special import expit
 
 import rocframe as rf
@@ -72,6 +73,15 @@ def test_every_measure_has_an_interval():
     assert {name for name, method in methods.items() if method == "bootstrap_bca"} == set(
         WITH_INFLUENCE
     )
+
+
+def test_errors_of_the_local_regression_have_the_same_intervals_together_and_alone():
+    metrics = ["e90", "brier", "ici", "e_max", "e50"]
+    tables = [
+        rf.intervals(predictions(), "label", "score", metrics=names, n_boot=19, seed=1)
+        for names in (metrics, *metrics)
+    ]
+    assert_frame_equal(tables[0], pl.concat(tables[1:]), check_exact=True)
 
 
 def test_standard_errors_are_those_of_means():
