@@ -304,15 +304,20 @@ def hanley_mcneil_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
 
 
 def _triples_times_six(
-    rows: NDArray[Any], fewer: NDArray[Any], more: NDArray[Any], starts: NDArray[np.int64]
+    rows: NDArray[Any],
+    correct: NDArray[Any],
+    correct_or_tied: NDArray[Any],
+    starts: NDArray[np.int64],
 ) -> NDArray[Any]:
     """Return six times the number of triples: a row, and two rows of the other class.
 
     Both rows of the other class are on the correct side of the score of the row. With A rows on the
-    correct side and E tied rows, a row counts A² + A·E + E²/3 triples. `fewer` is A and `more` is A
-    + E at each score, and `rows` is the number of rows with this score.
+    correct side and E tied rows, a row counts A² + A·E + E²/3 triples. `correct` is A and
+    `correct_or_tied` is A + E at each score, and `rows` is the number of rows with this score.
     """
-    squares = [exact_sums(rows, value, starts, power=2) for value in (fewer, more, fewer + more)]
+    # A² + (A + E)² + (2·A + E)² is 6·(A² + A·E + E²/3).
+    counts = (correct, correct_or_tied, correct + correct_or_tied)
+    squares = [exact_sums(rows, count, starts, power=2) for count in counts]
     total: NDArray[Any] = np.sum([square.astype(object) for square in squares], axis=0)
     return total
 

@@ -96,9 +96,8 @@ def line_limits(
 
 # Limit of normal deviates at the start. It is above the deviate of any Float64 number below 1.
 MAX_START = 9.0
-MAX_NEWTON_STEPS = (
-    100  # maximum number of steps; about 10 are sufficient if the likelihood has a maximum
-)
+# Maximum number of steps; about 10 are sufficient if the likelihood has a maximum.
+MAX_NEWTON_STEPS = 100
 MAX_HALVINGS = 30  # maximum number of halvings of a step that does not increase the likelihood
 MIN_GAIN = 1e-12  # if a step increases the log-likelihood by less than this, the search ends
 MAX_PARAMETER = 1e3  # if a parameter or standard error is larger, the search has diverged
@@ -389,9 +388,8 @@ def _normal_probability(
     return share
 
 
-MAX_RATINGS = (
-    1000  # maximum number of ratings of a group; more ratings take longer and hardly change the fit
-)
+# Maximum number of ratings of a group; more ratings take longer and hardly change the fit.
+MAX_RATINGS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

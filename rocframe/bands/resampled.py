@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 
 
 MAX_VALUES = 1 << 24  # maximum number of TPRs of the replicates of a group in memory
-ENVELOPE_POSITIONS = (
-    257  # number of positions at which the standard deviation of the replicates is computed
-)
+# Number of positions at which the standard deviation of the replicates is computed.
+ENVELOPE_POSITIONS = 257
 # To compare a curve with replicates, each replicate is first divided into parts of about the length
 # SEARCH_WIDTH, and then repeatedly into SEARCH_PARTS smaller parts.
 SEARCH_WIDTH, SEARCH_PARTS = 0.15, 4

@@ -37,7 +37,7 @@ FULL_AREA_METHODS = ("newcombe", "hanley_mcneil", "hanley_mcneil_exponential")
 STANDARD_NORMAL = NormalDist()
 MAX_RESAMPLES = 10**8  # this many replicates of one statistic need 0.8 GB
 AREA_ROUNDING = 1e-12  # largest rounding error of the area of weighted rows
-# After 60 halvings, the interval [0, 1] is shorter than the precision of Float64.
+# After this many halvings, the interval [0, 1] is shorter than the precision of Float64.
 BISECTION_STEPS = 60
 
 

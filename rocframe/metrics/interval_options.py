@@ -62,19 +62,22 @@ def _parse_interval_metric(metric: object, settings: Settings) -> tuple[str, Sta
     return metric, statistic
 
 
-def check_points(metrics: Mapping[str, Statistic | Rate], points: Mapping[str, object]) -> None:
+def check_points(
+    metrics: Mapping[str, Statistic | Rate], point_arguments: Mapping[str, object]
+) -> None:
     """Raise an error if a metric requires a point, such as a threshold, but no point is given.
 
-    Also raise an error if a point is given and no metric requires a point.
+    Also raise an error if a point is given and no metric requires a point. `point_arguments` are
+    the arguments that can determine the points.
     """
     at_points = [name for name, metric in metrics.items() if isinstance(metric, Rate)]
-    given = [(name, value) for name, value in points.items() if value is not None]
+    given = [(name, value) for name, value in point_arguments.items() if value is not None]
     if at_points and not given:
         raise OptionValueError.compose(
             "metrics",
             at_points[0],
             "this metric requires an operating point",
-            f"Pass one of {', '.join(points)}, such as threshold=0.5.",
+            f"Pass one of {', '.join(point_arguments)}, such as threshold=0.5.",
         )
     if given and not at_points:
         name, value = given[0]
@@ -86,42 +89,40 @@ def check_points(metrics: Mapping[str, Statistic | Rate], points: Mapping[str, o
         raise OptionValueError.compose("metrics", THRESHOLD, problem, hint)
 
 
-def parse_points(points: dict[str, Any]) -> tuple[str | None, Sequence[float | None]]:
+def parse_points(point_arguments: dict[str, Any]) -> tuple[str | None, Sequence[float | None]]:
     """Return the name and the values of the argument that determines the points.
 
     If no argument is given, the name is None and there are no values.
     """
-    given = [name for name, value in points.items() if value is not None]
+    given = [name for name, value in point_arguments.items() if value is not None]
     if not given:
         return None, []
-    return ("rule", [None]) if given == ["rule"] else parse_point(points)
+    return ("rule", [None]) if given == ["rule"] else parse_point(point_arguments)
 
 
 def check_method(
     ci: str | None,
     metrics: Mapping[str, Statistic | Rate],
-    axis: str | None,
+    at: str | None,
     columns: Mapping[str, object],
 ) -> None:
     """Raise an error if the interval method `ci` does not support one of the metrics.
 
-    `axis` is the argument that determines the points. `columns` are the arguments `weight` and
+    `at` is the argument that determines the points. `columns` are the arguments `weight` and
     `cluster`.
     """
     for name, metric in metrics.items():
         _check_bootstrap(ci, name, metric)
     hint = 'Use ci="bootstrap", or pass threshold=.'
-    is_estimated = axis not in {None, "threshold"}
+    is_estimated = at not in {None, "threshold"}
     if ci == "bootstrap_bca" and is_estimated:
-        problem = (
-            f"with {axis}= the threshold is estimated, so the acceleration constant is unknown"
-        )
+        problem = f"with {at}= the threshold is estimated, so the acceleration constant is unknown"
         raise OptionValueError.compose("ci", ci, problem, hint)
     if ci not in {"wilson", "clopper_pearson"}:
         return
     if is_estimated:
         problem = (
-            f"with {axis}= the threshold is estimated from the data, and this method requires a "
+            f"with {at}= the threshold is estimated from the data, and this method requires a "
             "given threshold"
         )
         raise OptionValueError.compose("ci", ci, problem, hint)
@@ -152,27 +153,27 @@ def _check_bootstrap(ci: str | None, name: str, metric: Statistic | Rate) -> Non
         raise OptionValueError.compose("ci", ci, problem, hint)
 
 
-def default_method(metric: Statistic | Rate, axis: str | None) -> str:
+def default_method(metric: Statistic | Rate, at: str | None) -> str:
     """Return the interval method of a metric if `ci` is not given."""
     if isinstance(metric, Statistic):
         if metric.influence is None:
             return "bootstrap_basic"
         return "bootstrap_bca" if metric.supremum is None else "bootstrap_supremum"
-    return "bootstrap_bca" if axis == "threshold" else "bootstrap"
+    return "bootstrap_bca" if at == "threshold" else "bootstrap"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IntervalOptions:
     """The checked options of `intervals`.
 
-    `axis` is the name of the argument that determines the points, such as "fpr", and `values` are
+    `at` is the name of the argument that determines the points, such as "fpr", and `values` are
     its values. `rule` is the rule that determines the point, or None. `prevalence` is the
     prevalence of the metrics, or None for that of the data. `methods` has the interval method of
     each metric.
     """
 
     metrics: Mapping[str, Statistic | Rate]
-    axis: str | None
+    at: str | None
     values: Sequence[float | None]
     rule: RuleOptions | None
     prevalence: float | None
@@ -184,9 +185,9 @@ class IntervalOptions:
         if self.rule is not None:
             (rule,), constraints = self.rule.at_prevalence(None)
             return RuleSearch(rule=rule, constraints=constraints, unit=unit)
-        if self.axis is None:
+        if self.at is None:
             return None
-        rate = None if self.axis == THRESHOLD else NAMES[self.axis].at_prevalence(self.prevalence)
+        rate = None if self.at == THRESHOLD else NAMES[self.at].at_prevalence(self.prevalence)
         values = [value for value in self.values if value is not None]
         return PointSearch(rate=rate, values=values, unit=unit)
 

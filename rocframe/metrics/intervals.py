@@ -371,21 +371,21 @@ def intervals(
     )
     used = {*parsed, *(rule_options.names if rule_options else ())}
     check_metric_settings(used, beta=beta, costs=costs)
-    given: dict[str, Any] = {"threshold": threshold, "fpr": fpr, "tpr": tpr}
-    given |= {"alert_rate": alert_rate, "rule": rule}
-    check_points(parsed, given)
-    axis, values = parse_points(given)
+    point_arguments: dict[str, Any] = {"threshold": threshold, "fpr": fpr, "tpr": tpr}
+    point_arguments |= {"alert_rate": alert_rate, "rule": rule}
+    check_points(parsed, point_arguments)
+    at, values = parse_points(point_arguments)
     if not isinstance(ci, NotGiven):
-        check_method(ci, parsed, axis, {"weight": weight, "cluster": cluster})
+        check_method(ci, parsed, at, {"weight": weight, "cluster": cluster})
     options = IntervalOptions(
         metrics=parsed,
-        axis=axis,
+        at=at,
         values=values,
         rule=rule_options,
         prevalence=prevalence,
         confidence=confidence,
         methods={
-            name: default_method(metric, axis) if isinstance(ci, NotGiven) else ci
+            name: default_method(metric, at) if isinstance(ci, NotGiven) else ci
             for name, metric in parsed.items()
         },
     )
@@ -492,14 +492,14 @@ def _bootstrap(
     metric may depend on one class only.
     """
     enough = (sizes[0] > 1) & (sizes[1] > 1)
-    at_threshold = options.axis == "threshold"
+    at_threshold = options.at == "threshold"
     # Metrics with the same sampling scheme use the same resamples. The points of a resample are
     # computed once for all of these metrics.
-    rates: dict[bool, list[Rate]] = {}
+    rates_by_dependence: dict[bool, list[Rate]] = {}
     for rate in options.rates:
         of_points = search is not None and search.depends_on_prevalence
         depends_on_prevalence = rate.varies_with_prevalence or of_points
-        rates.setdefault(depends_on_prevalence, []).append(rate)
+        rates_by_dependence.setdefault(depends_on_prevalence, []).append(rate)
     statistics = [
         statistic.supremum
         if statistic.supremum and options.methods[name] == "bootstrap_supremum"
@@ -518,11 +518,13 @@ def _bootstrap(
                 corners=False,
                 width=len(CURVE_COLUMNS) * len(search.values),
             )
-            for depends_on_prevalence in rates
+            for depends_on_prevalence in rates_by_dependence
         ]
     for resamples in resample_groups(scan, statistics, draws, None if at_threshold else enough):
         group = resamples.population.group
-        replicates = _metric_replicates(resamples, options.curve_statistics, rates, search)
+        replicates = _metric_replicates(
+            resamples, options.curve_statistics, rates_by_dependence, search
+        )
         for i, (name, index) in enumerate(options.lines):
             metric = options.metrics[name]
             if not (enough[group] or (at_threshold and isinstance(metric, Rate))):
@@ -554,7 +556,7 @@ def _bootstrap(
 def _metric_replicates(
     resamples: GroupReplicates,
     statistics: Mapping[str, Statistic],
-    rates: Mapping[bool, Sequence[Rate]],
+    rates_by_dependence: Mapping[bool, Sequence[Rate]],
     search: PointSearch | RuleSearch | None,
 ) -> dict[str, tuple[NDArray[np.float64], int]]:
     """Return, by metric, its replicates and the number of resamples that were drawn again.
@@ -567,7 +569,9 @@ def _metric_replicates(
         for (name, statistic), (values, redrawn) in zip(statistics.items(), pairs, strict=False)
     }
     pairs_at_points = pairs[len(statistics) :]
-    for own_rates, (points, redrawn) in zip(rates.values(), pairs_at_points, strict=True):
+    for own_rates, (points, redrawn) in zip(
+        rates_by_dependence.values(), pairs_at_points, strict=True
+    ):
         assert search is not None
         values_at_points = rates_at(points, own_rates, search)
         replicates |= {name: (values, redrawn) for name, values in values_at_points.items()}
@@ -629,7 +633,7 @@ def _limits_of_proportions(
     `degenerate_only` is true, limits are computed only if the proportion is 0 or 1 and all
     replicates are equal. Metrics that are functions of a proportion, such as F1, are then included.
     """
-    if points is None or options.axis != "threshold":
+    if points is None or options.at != "threshold":
         return
     limits = wilson if ci == "wilson" else clopper_pearson
     rates = {rate.column: rate for rate in options.rates}
@@ -678,7 +682,7 @@ def _table(
     ]
     columns: dict[str, Any] = {
         "metric": [name for name, _ in lines] * groups,
-        "at": [None if index is None else options.axis for _, index in lines] * groups,
+        "at": [None if index is None else options.at for _, index in lines] * groups,
         "value": [None if index is None else options.values[index] for _, index in lines] * groups,
         "n_pos": np.repeat(totals.pos_rows, len(lines)),
         "n_neg": np.repeat(totals.neg_rows, len(lines)),

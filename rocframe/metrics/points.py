@@ -229,9 +229,8 @@ def rates_at(
     """
     shape = points.shape[:2]
     columns = {name: points[:, :, i].ravel() for i, name in enumerate(CURVE_COLUMNS)}
-    if (
-        isinstance(search, PointSearch) and search.rate is None
-    ):  # the given threshold, not the lowest score at or above it
+    # The given threshold is used, not the lowest score at or above it.
+    if isinstance(search, PointSearch) and search.rate is None:
         columns[THRESHOLD] = np.tile(np.asarray(search.values, float), shape[0])
     frame = pl.DataFrame(columns).fill_nan(None)
     values = frame.with_columns(metric.expr().alias(str(i)) for i, metric in enumerate(metrics))

@@ -64,7 +64,7 @@ def _ks_supremum(sample: ReplicateScan) -> NDArray[np.float64]:
 
     observed = differences(ReplicateCounts.observed(sample.population).scan(corners=False))
     resampled = differences(sample)
-    # `initial` is the difference at the threshold inf, which is 0 in every resample.
+    # KS is at least 0 by definition, so each supremum includes a difference of 0.
     return np.stack(
         [
             values.max(axis=1, initial=0)
@@ -163,12 +163,12 @@ def average_precision_influence(sample: ReplicateScan) -> Influences:
     """
     steps = Steps.from_sample(sample)
     n_alerts = steps.tp + steps.fp
-    more = (steps.tp - steps.tp0) / np.maximum(n_alerts, np.finfo(float).tiny)
+    new_share = (steps.tp - steps.tp0) / np.maximum(n_alerts, np.finfo(float).tiny)
     precision = np.divide(steps.tp, n_alerts, out=np.zeros_like(n_alerts), where=n_alerts > 0)
     area = step_sum(steps.tp, steps.fp, steps.tp0).sum() / steps.pos
     rise, fall = (
-        _reverse_cumulative_sum(more * (1 - precision)),
-        _reverse_cumulative_sum(more * precision),
+        _reverse_cumulative_sum(new_share * (1 - precision)),
+        _reverse_cumulative_sum(new_share * precision),
     )
     pos = np.append(precision + rise, 0)
     return (pos - area) / steps.pos, -np.append(fall, fall[:1]) / steps.pos
@@ -182,26 +182,32 @@ def pr_auc_influence(sample: ReplicateScan) -> Influences:
     """
     steps = Steps.from_sample(sample)
     tp0, before = steps.tp0, steps.tp0 + steps.fp0
-    more = steps.tp - tp0
-    length = more + steps.fp - steps.fp0
+    new_pos = steps.tp - tp0
+    length = new_pos + steps.fp - steps.fp0
     started = before > 0
 
     def share(part: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.divide(part, total, out=np.zeros_like(part), where=total > 0)
 
-    # Within a step, tp is tp0 + more·u and the number of alerts is d = before + length·u, where u
-    # rises from 0 to 1. The influence values contain the integrals of 1/d, 1/d² and u/d² over u.
+    # Within a step, tp is tp0 + new_pos·u and the number of alerts is d = before + length·u, where
+    # u rises from 0 to 1. The influence values contain the integrals of 1/d, 1/d² and u/d² over u.
     # These integrals could overflow. Multiplied by powers of `length` or `before`, they are
-    # logarithms and proportions, which do not overflow.
+    # logarithms and proportions, which do not overflow:
+    # - 1/d: `growth` is multiplied by length, and `mean_start_share` by before.
+    # - 1/d²: `step_share` is multiplied by length·before, and `start_share` by before².
+    # - u/d²: `scaled_u_integral` is multiplied by length².
     growth = log_growth(before, length)
-    pos_share, start_precision = share(more, length), share(tp0, before)
-    new, old = share(length, before + length), share(before, before + length)
-    over = np.where(length > 0, share(growth * before, length), 1.0 * started)
-    bend = np.where(started, growth - new, 0.0)
-    by_start_fp = -pos_share * (start_precision * new + pos_share * bend)
+    pos_share, start_precision = share(new_pos, length), share(tp0, before)
+    step_share, start_share = share(length, before + length), share(before, before + length)
+    mean_start_share = np.where(length > 0, share(growth * before, length), 1.0 * started)
+    scaled_u_integral = np.where(started, growth - step_share, 0.0)
+    by_start_fp = -pos_share * (start_precision * step_share + pos_share * scaled_u_integral)
     by_start_tp = pos_share * growth + by_start_fp
-    within = pos_share * (start_precision * (over - old) + pos_share * (1 - 2 * over + old))
-    by_pos = start_precision * over + 2 * pos_share * (1 - over) - within
+    within = pos_share * (
+        start_precision * (mean_start_share - start_share)
+        + pos_share * (1 - 2 * mean_start_share + start_share)
+    )
+    by_pos = start_precision * mean_start_share + 2 * pos_share * (1 - mean_start_share) - within
     area = precision_recall_integral(steps.tp, steps.fp, tp0, steps.fp0).sum() / steps.pos
     rise, fall = _reverse_cumulative_sum(by_start_tp), _reverse_cumulative_sum(by_start_fp)
     pos = np.append(by_pos + np.append(rise[1:], 0), 0)
