@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from rocframe.bands.band_curves import BandCurves
 from rocframe.bands.binormal import working_hotelling_limits
 from rocframe.bands.grid import (
-    BandCurves,
     BandLimits,
     parse_band_grid,
     points_at_rates,

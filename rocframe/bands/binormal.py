@@ -15,7 +15,8 @@ from rocframe.kernel.groups import cumulative_sums, group_starts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.bands.grid import BandCurves, GridPoints
+    from rocframe.bands.band_curves import BandCurves
+    from rocframe.bands.grid import GridPoints
 
 
 def working_hotelling_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.bands.grid import (
-    SHIFT_TOLERANCE,
-    BandCurves,
-    BandLimits,
-    rate_tolerance,
-    shifted_limits,
-)
+from rocframe.bands.band_curves import BandCurves
+from rocframe.bands.grid import SHIFT_TOLERANCE, BandLimits, shifted_limits
 from rocframe.curves.segment import interpolated_values, segment_fraction
 from rocframe.inference.bootstrap import replicate_limits
 from rocframe.inference.notes import class_notes
@@ -57,7 +52,7 @@ def pointwise_bootstrap_limits(
         def tprs(group: int, sample: ReplicateScan, first: int = first) -> NDArray[np.float64]:
             start = edges[group] + first
             fpr = grid.fpr[start : min(start + block, edges[group + 1])]
-            replicates, size = replicate_curves(sample), len(sample.totals.pos)
+            replicates, size = BandCurves.from_sample(sample), len(sample.totals.pos)
             replicate = np.repeat(np.arange(size), len(fpr))
             return replicates.tpr_at(replicate, np.tile(fpr, size)).reshape(size, -1)
 
@@ -198,22 +193,6 @@ def _map_replicates(
     )
     for result in resample_groups(scan, [statistic], draws, groups):
         yield result.population.group, result.values[0]
-
-
-def replicate_curves(sample: ReplicateScan) -> BandCurves:
-    """Return the curves of replicates; each replicate is a group of the result."""
-    totals = sample.totals
-    tp, fp = sample.curve_counts()
-    size, points = tp.shape
-    return BandCurves(
-        starts=np.arange(size + 1) * points,
-        counts={},
-        fpr=(fp / totals.neg[:, None]).ravel(),
-        tpr=(tp / totals.pos[:, None]).ravel(),
-        n_pos=totals.pos_rows,
-        n_neg=totals.neg_rows,
-        tolerance=rate_tolerance(totals.pos),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 import polars as pl
 
+from rocframe.bands.band_curves import BandCurves
 from rocframe.bands.binormal import binormal_tpr, fit_curves
-from rocframe.bands.grid import BandCurves
 from rocframe.curves.curve import trace_curves
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 SMALL_RATES = np.array([0.0, 1e-12, 1e-9, 1e-6, 1e-3])
-RATES = np.concatenate([SMALL_RATES, np.arange(1, 16) / 16, 1 - SMALL_RATES])
+KNOT_RATES = np.concatenate([SMALL_RATES, np.arange(1, 16) / 16, 1 - SMALL_RATES])
 
 
 @public
@@ -282,8 +282,10 @@ def theoretical_curve(
 
     tpr = height(fpr)
     # Between two of these rates, FPR and TPR rise by at most 1/16. The second half are the false
-    # positive rates of the true positive rates in `RATES`.
-    ends = np.concatenate([RATES, np.asarray(negatives.sf(np.asarray(positives.isf(RATES))))])
+    # positive rates of the true positive rates in `KNOT_RATES`.
+    ends = np.concatenate(
+        [KNOT_RATES, np.asarray(negatives.sf(np.asarray(positives.isf(KNOT_RATES))))]
+    )
     columns = {"fpr": fpr, "tpr": tpr, "auc": _area_below(height, ends)}
     return build_table(pl.DataFrame(height=len(fpr)), columns, SMOOTH_COLUMNS)
 
