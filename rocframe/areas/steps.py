@@ -63,11 +63,12 @@ class Steps(NamedTuple):
 
     def scaled(self) -> Steps:
         """Return the steps with weighted counts scaled in each group; see `scale_by_totals`."""
-        if self.pos.dtype.kind != "f":
+        if all(count.dtype.kind != "f" for count in self[:6]):
             return self
-        total = self.pos + self.neg
-        tp0, fp0, tp, fp = scale_by_totals(self.of_steps(total), *self[:4])
-        pos, neg = scale_by_totals(total, self.pos, self.neg)
+        tp0, fp0, tp, fp, pos, neg, _ = self.as_floats()
+        total = pos + neg
+        tp0, fp0, tp, fp = scale_by_totals(self.of_steps(total), tp0, fp0, tp, fp)
+        pos, neg = scale_by_totals(total, pos, neg)
         return Steps(tp0, fp0, tp, fp, pos, neg, self.starts)
 
     def of_steps(self, values: NDArray[Any]) -> NDArray[Any]:
