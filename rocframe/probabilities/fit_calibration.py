@@ -32,7 +32,6 @@ from rocframe.probabilities.bins import (
 from rocframe.probabilities.logistic import (
     LogisticRows,
     fit_logistic,
-    has_classes,
     log_likelihood,
     ones,
 )
@@ -428,6 +427,12 @@ class Regression:
     scan: Scan
     targets: tuple[NDArray[np.float64], NDArray[np.float64]] | None
 
+    @property
+    def has_classes(self) -> NDArray[np.bool_]:
+        """Whether each group has rows of both classes."""
+        result: NDArray[np.bool_] = (self.scan.totals.pos > 0) & (self.scan.totals.neg > 0)
+        return result
+
     def parts(
         self, regressors: Callable[[Block, NDArray[np.float64]], Columns]
     ) -> list[LogisticRows]:
@@ -454,7 +459,7 @@ class Regression:
 
     def fit(self, parts: Sequence[LogisticRows], n_columns: int) -> NDArray[np.float64]:
         """Return the parameters of each group; NaN if there is no unique finite solution."""
-        return fit_logistic(parts, n_columns, has_classes(self.scan))
+        return fit_logistic(parts, n_columns, self.has_classes)
 
 
 def _platt_parameters(
@@ -510,7 +515,7 @@ def _beta_parameters(
     parts = regression.parts(regressors)
     result = regression.fit(parts, 3)
     reduced = result[:, 1:].min(axis=1) < 0
-    undefined = has_classes(regression.scan) & np.isnan(result[:, 0])
+    undefined = regression.has_classes & np.isnan(result[:, 0])
     if undefined.any():
         # The parameters of two different scores are not unique.
         reduced |= undefined & _has_three_scores(regression.scan, low, high)

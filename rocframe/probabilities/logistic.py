@@ -323,7 +323,8 @@ def unit_slope_intercept(scan: Scannable) -> NDArray[np.float64]:
     """
     parts = _finite_logits(scan, slope=False)
     _, highest = _class_ranges(parts, len(scan.totals.pos))
-    return fit_logistic(parts, 1, np.isfinite(highest).all(axis=0))[:, 0]
+    has_classes = np.isfinite(highest[0]) & np.isfinite(highest[1])
+    return fit_logistic(parts, 1, has_classes)[:, 0]
 
 
 def _finite_logits(scan: Scannable, *, slope: bool) -> list[LogisticRows]:
@@ -369,9 +370,3 @@ def _class_ranges(
 def ones(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the regressor of the intercept, without a copy for each score."""
     return np.broadcast_to(1.0, scores.shape)
-
-
-def has_classes(scan: Scannable) -> NDArray[np.bool_]:
-    """Return whether each group has rows of both classes."""
-    result: NDArray[np.bool_] = (scan.totals.pos > 0) & (scan.totals.neg > 0)
-    return result
