@@ -51,7 +51,8 @@ class Settings:
     def __post_init__(self) -> None:
         parse_number("beta", self.beta, low=0, example=2)
         if self.prevalence is not None:
-            parse_fraction("prevalence", self.prevalence, example=0.1)
+            prevalence = parse_fraction("prevalence", self.prevalence, example=0.1)
+            object.__setattr__(self, "prevalence", prevalence)
         costs: object = self.costs
         if costs is not None and not isinstance(costs, Mapping):
             problem = "expected a dict of costs"
@@ -308,9 +309,12 @@ prevalence = CountRatio(("tp", "fn"), Counts._fields)
 jaccard = CountRatio(("tp",), ("tp", "fp", "fn"))
 
 
+MAX_BETA = 1e100  # F-beta is the recall, up to rounding, for this and for all larger values
+
+
 def f_beta(c: Counts, s: Settings) -> pl.Expr:
     """Return the weighted harmonic mean of precision (weight 1) and recall (weight beta²)."""
-    square = s.beta**2
+    square = min(float(s.beta), MAX_BETA) ** 2
     return ratio((1 + square) * c.tp, (1 + square) * c.tp + square * c.fn + c.fp)
 
 
@@ -377,7 +381,7 @@ def expected_cost(c: Counts, s: Settings) -> pl.Expr:
             'Use, for example, costs={"fp": 1, "fn": 5}; '
             "the cost of correct predictions is 0 by default.",
         )
-    cost = sum((getattr(c, name) * cost for name, cost in s.costs.items()), pl.lit(0.0))
+    cost = sum((getattr(c, name) * float(cost) for name, cost in s.costs.items()), pl.lit(0.0))
     return ratio(cost, c.n)
 
 

@@ -6,9 +6,11 @@ import itertools
 import json
 import math
 import re
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -236,6 +238,48 @@ def test_f_beta_weighs_recall_by_the_square_of_beta():
     assert found == pytest.approx(
         {0.5: 1.25 * 2 / (1.25 * 2 + 0.25 * 4 + 1), 1.0: 4 / 9, 2.0: 10 / 27}, rel=1e-15
     )
+
+
+LARGE = pl.DataFrame(
+    {
+        "label": [1, 0, 1, 0, 1, 0],
+        "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1],
+        "count": [10**9] * 6,
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("metric", "integers", "floats"),
+    [
+        ("expected_cost", {"costs": {"fp": 1, "fn": 10**10}}, {"costs": {"fp": 1.0, "fn": 1e10}}),
+        ("expected_cost", {"costs": {"fp": 1, "fn": 10**30}}, {"costs": {"fp": 1.0, "fn": 1e30}}),
+        ("f_beta", {"beta": 3 * 10**9}, {"beta": 3e9}),
+        ("f_beta", {"beta": np.int8(100)}, {"beta": 100.0}),
+        ("precision", {"prevalence": Decimal("0.1")}, {"prevalence": 0.1}),
+    ],
+)
+def test_options_of_metrics_have_the_same_effect_as_integers_and_as_floats(
+    metric, integers, floats
+):
+    def curve(options):
+        return rf.curve(LARGE, "label", "score", count="count", metrics=metric, **options)
+
+    assert_frame_equal(curve(integers), curve(floats), check_exact=True)
+
+
+def test_the_expected_cost_of_large_integer_costs_is_positive():
+    costs = {"fp": 1, "fn": 10**10}
+    table = rf.curve(LARGE, "label", "score", count="count", metrics="expected_cost", costs=costs)
+    assert table["expected_cost"].to_list() == pytest.approx(
+        [1e10 / 2, 1e10 / 3, (1 + 2e10) / 6, (1 + 1e10) / 6, 2 / 6, 3 / 6], rel=1e-15
+    )
+
+
+@pytest.mark.parametrize("beta", [1e100, 1e200])
+def test_f_beta_of_a_very_large_beta_is_the_recall(beta):
+    table = rf.curve(LARGE, "label", "score", count="count", metrics="f_beta", beta=beta)
+    assert table["f_beta"].to_list() == pytest.approx(table["tpr"].to_list(), rel=1e-15)
 
 
 @pytest.mark.parametrize("name", [name for name, rate in RATES.items() if rate.better != "neither"])
