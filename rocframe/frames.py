@@ -127,13 +127,27 @@ def find_keys(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.Series:
         return position.new_from_index(0, rows.height)
     rows, keys = rows.clone(), keys.clone()
     rows.columns = keys.columns = names = [str(i) for i in range(keys.width)]
-    numbered = keys.with_row_index("number")
-    if any(dtype.is_float() for dtype in rows.dtypes):
-        # A join on one sorted column does not match NaN, so the tables are joined on two columns.
-        rows, numbered = (table.with_columns(same=0) for table in (rows, numbered))
-        names.append("same")
-    found = rows.join(numbered, on=names, how="left", nulls_equal=True, maintain_order="left")
+    left_join = _left_join(names, names, keys.dtypes)
+    found = rows.join(keys.with_row_index("number"), **left_join)
     return found.get_column("number").cast(pl.Int64)
+
+
+def _left_join(
+    left: Sequence[str | pl.Expr], right: Sequence[str], dtypes: Iterable[pl.DataType]
+) -> dict[str, Any]:
+    """Return the options of `join` for a left join on keys of these dtypes.
+
+    Nulls are equal to each other, and so are NaN.
+    """
+    # A join on one sorted column does not match NaN, so the tables are joined on two columns.
+    same = [pl.lit(0)] if any(dtype.is_float() for dtype in dtypes) else []
+    return {
+        "left_on": [*left, *same],
+        "right_on": [*right, *same],
+        "how": "left",
+        "nulls_equal": True,
+        "maintain_order": "left",
+    }
 
 
 def check_keys(
@@ -166,18 +180,13 @@ def join_keys(
 ) -> pl.LazyFrame:
     """Return a left join of a plan with a table on the key columns `by`.
 
-    `schema` is the schema of the plan. The keys in `table` are distinct. Null keys are equal to
-    each other.
+    `schema` is the schema of the plan. The keys in `table` are distinct. Nulls are equal to each
+    other, and so are NaN. The result may have additional columns of private names.
     """
     names = private_names(map(str, range(len(by))), [*schema, *table.columns])
-    return plan.join(
-        table.rename(dict(zip(by, names.values(), strict=True))).lazy(),
-        left_on=[column(name) for name in by],
-        right_on=list(names.values()),
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
-    )
+    keys = table.rename(dict(zip(by, names.values(), strict=True))).lazy()
+    dtypes = [schema[name] for name in by]
+    return plan.join(keys, **_left_join([*map(column, by)], [*names.values()], dtypes))
 
 
 def build_table(

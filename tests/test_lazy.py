@@ -556,3 +556,32 @@ def test_tasks_of_arrays_run_no_queries(monkeypatch):
         for name, verb in VERBS.items():
             with case(name):
                 verb(predictions, "g")
+
+
+def calibrated(rows):
+    fit = rf.fit_calibration(rows.collect(), "label", "score", by="key")
+    return rf.apply_calibration(rows, "score", fit)
+
+
+def repaired(rows):
+    found = rf.curve(rows.collect(), "label", "score", by="key").roc.concavities()
+    return rf.repair_scores(rows, "score", found)
+
+
+def drawn(rows):
+    points = rf.curve(rows.collect(), "label", "score", by="key").roc.mix(fpr=0.3)
+    return rf.draw_decisions(rows, "score", points, id="id", seed=1)
+
+
+@both_engines
+@pytest.mark.parametrize("function", [calibrated, repaired, drawn])
+def test_a_key_of_nan_in_a_sorted_column_is_found_in_a_table(function, engine):
+    numbers = PREDICTIONS.select(
+        "label", "score", id=pl.int_range(ROWS), key=pl.int_range(ROWS) // 20 + 1.0
+    )
+    missing = numbers.with_columns(pl.col("key").replace(2.0, nan))
+    missing = missing.sort("key", maintain_order=True)
+    found = function(missing.lazy()).collect(engine=engine)
+    expected = function(numbers.lazy()).collect()
+    assert_frame_equal(found.drop("key"), expected.drop("key"))
+    assert not expected.select(pl.last()).to_series().has_nulls()
