@@ -14,7 +14,7 @@ from rocframe.curves.display import CurveCounts
 from rocframe.curves.simplified_rows import area_change, simplified_rows
 from rocframe.curves.simplify import parse_max_error
 from rocframe.errors import MissingColumnError, RepeatedNameError
-from rocframe.frames import as_input_frame, build_table, number_distinct_rows, take_rows
+from rocframe.frames import as_input_frame, build_table, number_keys, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles, is_single_score
@@ -575,7 +575,7 @@ def _sum_cells(
     counted = parts[0]
     if len(parts) > 1:
         counted = pl.concat(parts).group_by(*keys.columns, "cell").agg(pl.col("total").sum())
-    groups, group = number_distinct_rows(counted.select(keys.columns))
+    groups, group = number_keys(counted, keys.columns)
     sums = np.zeros((groups.height, cells), dtype)
-    sums[group.to_numpy(), counted["cell"].to_numpy()] = counted["total"].to_numpy()
+    sums[group, counted["cell"].to_numpy()] = counted["total"].to_numpy()
     return groups, sums
