@@ -206,6 +206,15 @@ def test_values_instead_of_a_column_name_raise(frame, argument, values, kind, hi
         ({"weight": "label"}, "weight='label': this is the same column as label='label'"),
         ({"count": "label"}, "count='label': this is the same column as label='label'"),
         ({"cluster": "label"}, "cluster='label': this is the same column as label='label'"),
+        (
+            {"label": pl.col("label"), "score": ["svm", "label"]},
+            "score='label': this is the same column as label='label'",
+        ),
+        ({"score": pl.col("label")}, "score='label': this is the same column as label='label'"),
+        (
+            {"by": "svm", "score": pl.col("svm").alias("a")},
+            "by='svm': this is the same column as score='svm'",
+        ),
     ],
 )
 def test_a_column_with_two_roles_raises(frame, columns, problem):
@@ -290,6 +299,28 @@ WRONG_ROLES = {
         (
             "score=cs.numeric(): the selector selects 'importance', which another argument uses.\n"
             "Exclude this column, for example with … - cs.by_name('importance')."
+        ),
+    ),
+    "a selector that takes the label of an expression along": (
+        {"label": pl.col("n") > 1, "score": cs.numeric()},
+        (
+            "score=cs.numeric(): the selector selects 'n', which another argument uses.\n"
+            "Exclude this column, for example with … - cs.by_name('n')."
+        ),
+    ),
+    "a selector that takes the label of a selector along": (
+        {"label": cs.boolean(), "score": cs.numeric() | cs.boolean()},
+        (
+            "score=[cs.numeric() | cs.boolean()]: the selector selects 'label', which another "
+            "argument uses.\n"
+            "Exclude this column, for example with … - cs.by_name('label')."
+        ),
+    ),
+    "a selector that takes the cluster along": (
+        {"score": cs.numeric(), "cluster": "n"},
+        (
+            "score=cs.numeric(): the selector selects 'n', which another argument uses.\n"
+            "Exclude this column, for example with … - cs.by_name('n')."
         ),
     ),
     "all columns": (

@@ -138,8 +138,18 @@ def bind_roles(
     The last `over` names in `roles.by` are the columns that the user passed as `over=`.
     """
     by = parse_names(roles.by)
-    others = (roles.label, roles.weight, roles.benefit, roles.cost, roles.count)
-    used = {*by, *(name for name in others if isinstance(name, str))}
+    optional = {
+        "weight": roles.weight,
+        "benefit": roles.benefit,
+        "cost": roles.cost,
+        "count": None if roles.count is NOT_GIVEN else roles.count,
+        "cluster": roles.cluster,
+    }
+    others = {role: source for role, source in optional.items() if source is not None}
+    has_width = SCORE_WIDTH in schema and schema[SCORE_WIDTH].is_float()
+    used = {*by, *([SCORE_WIDTH] if has_width else [])}
+    for role, source in {"label": roles.label, **others}.items():
+        used |= set(_source_columns(plan, schema, role, source))
     scores, models = parse_scores(plan, schema, roles.score, used)
     if models is not None and keyed and MODEL in table:
         rest = [name for name in table if name != MODEL]
@@ -151,27 +161,14 @@ def bind_roles(
         if name in result_keys:
             raise RepeatedNameError.of_group("over", name, result_keys)
     check_group_columns(over_keys, schema, (*table, *key), "over")
-    count = roles.count
-    if count is NOT_GIVEN:
-        if "count" in schema:
-            raise AmbiguousCountError.compose()
-        count = None
+    if roles.count is NOT_GIVEN and "count" in schema:
+        raise AmbiguousCountError.compose()
 
     sources: dict[str, tuple[str, Column]] = {"label": ("label", roles.label)}
     sources |= {f"score {i}": ("score", score) for i, score in enumerate(scores)}
-    optional = {
-        "weight": roles.weight,
-        "benefit": roles.benefit,
-        "cost": roles.cost,
-        "count": count,
-        "cluster": roles.cluster,
-    }
-    sources |= {role: (role, source) for role, source in optional.items() if source is not None}
-    has_width = SCORE_WIDTH in schema and schema[SCORE_WIDTH].is_float()
-    if has_width and SCORE_WIDTH not in {
-        *by,
-        *(source for _, source in sources.values() if isinstance(source, str)),
-    }:
+    sources |= {role: (role, source) for role, source in others.items()}
+    named = {_named_column(source) for _, source in sources.values()}
+    if has_width and SCORE_WIDTH not in {*by, *named}:
         sources["width"] = ("width", SCORE_WIDTH)
 
     arguments = [("by", name) for name in result_keys] + [("over", name) for name in over_keys]
@@ -202,10 +199,12 @@ def check_repeated_columns(arguments: Sequence[tuple[str, Column]]) -> None:
 
     A group column cannot be the label or a score, and the label cannot be used for any other
     argument. `arguments` are pairs of the name of an argument and a column. Only columns that are
-    given by name are compared, not expressions.
+    given by name or as `pl.col(name)` are compared, not other expressions.
     """
     columns = dict.fromkeys(
-        (argument, name) for argument, name in arguments if isinstance(name, str)
+        (argument, name)
+        for argument, source in arguments
+        if (name := _named_column(source)) is not None
     )
     for argument, name in columns:
         for role in ("label", "score") if argument in {"by", "over"} else ("label",):
@@ -216,6 +215,13 @@ def check_repeated_columns(arguments: Sequence[tuple[str, Column]]) -> None:
                     f"this is the same column as {role}={name!r}",
                     f"Pass another column as {argument}= or as {role}=.",
                 )
+
+
+def _named_column(source: object) -> str | None:
+    """Return the name of a column that is given by name or as `pl.col(name)`; None for others."""
+    if isinstance(source, pl.Expr) and source.meta.undo_aliases().meta.is_column():
+        return source.meta.root_names()[0]
+    return source if isinstance(source, str) else None
 
 
 def _check_no_values(argument: str, value: object) -> None:
@@ -274,10 +280,13 @@ def _expand_scores(
         )
     for name in names:
         if name in used:
+            use = "which another argument uses"
+            if name == SCORE_WIDTH:
+                use = "the column with the widths of rounded scores"
             raise OptionValueError.compose(
                 "score",
                 score,
-                f"the selector selects {name!r}, which another argument uses",
+                f"the selector selects {name!r}, {use}",
                 f"Exclude this column, for example with … - cs.by_name({name!r}).",
             )
     if cs.is_selector(score):
@@ -343,6 +352,16 @@ def resolve_column(
         )
     ((name, dtype),) = outputs.items()
     return name, expr, dtype
+
+
+def _source_columns(
+    plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: object
+) -> list[str]:
+    """Return the columns that are used by an argument, which is a name or an expression."""
+    if isinstance(source, pl.Expr):
+        # `root_names` omits names in selectors.
+        return source.meta.root_names() or output_columns(plan, schema, argument, source).names()
+    return [source] if isinstance(source, str) else []
 
 
 def column_expression(argument: str, source: Column) -> pl.Expr:

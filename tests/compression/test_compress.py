@@ -8,6 +8,7 @@ from math import floor, frexp, inf, nan
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -414,6 +415,21 @@ def test_a_score_with_the_name_of_another_column_raises_an_error():
         rf.compress(frame, "label", {"count": "a"})
     with pytest.raises(rf.ReservedColumnError):
         rf.compress(frame.rename({"g": "score"}), "label", "a", by="score")
+
+
+@pytest.mark.parametrize("function", [rf.auc, rf.compress])
+def test_a_selector_of_scores_does_not_take_the_widths_as_scores(function):
+    cells = rf.compress(sample(), "label", "score", resolution=0.1)
+    options = {"count": "count", "missing": "drop"} if function is rf.auc else {"count": "count"}
+    with pytest.raises(rf.OptionValueError) as caught:
+        function(cells, "label", cs.float(), **options)
+    assert str(caught.value) == (
+        "score=cs.float(): the selector selects 'score_width', the column with the widths of "
+        "rounded scores.\nExclude this column, for example with … - cs.by_name('score_width')."
+    )
+    others = cs.float() - cs.by_name("score_width")
+    expected = function(cells, "label", ["score"], **options)
+    assert_frame_equal(function(cells, "label", others, **options), expected)
 
 
 @pytest.mark.parametrize(("before", "after"), [(None, "4194304"), ("1000", "1000")])
