@@ -17,7 +17,7 @@ from rocframe.errors import (
     UnknownOptionError,
 )
 from rocframe.options import check_choice
-from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, Rate
+from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, RATES, Rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -166,9 +166,13 @@ TEST_ROWS: tuple[tuple[float | None, ...], ...] = (
 )
 
 
-def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
-    """Raise an error if an expression is not numeric, or if its value depends on other rows."""
+def check_rowwise(argument: str, name: str, expr: pl.Expr, rates: Iterable[str] = ()) -> None:
+    """Raise an error if an expression is not numeric, or if its value depends on other rows.
+
+    `rates` are further columns that the expression may contain.
+    """
     frame = pl.DataFrame(TEST_ROWS, schema=dict.fromkeys(VARIABLES, pl.Float64), orient="row")
+    frame = frame.with_columns(RATES["tpr"].expr().alias(rate) for rate in rates)
     try:
         in_table = _column_of(frame, expr)
         separate = [_column_of(frame[i], expr) for i in range(len(TEST_ROWS))]

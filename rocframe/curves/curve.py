@@ -23,8 +23,10 @@ from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kernel.threads import run_parallel, split_groups, split_rows
 from rocframe.kinds import PREVALENCE, KindName, kind_named, scale_of
 from rocframe.metric_options import (
+    VARIABLES,
     check_metric_name,
     check_metric_settings,
+    check_rowwise,
     expression_name,
     parse_metric,
     parse_metrics,
@@ -186,6 +188,7 @@ def curve(
     `net_benefit`.
     Aliases: `recall`, `sensitivity` and `hit_rate` for `tpr`; `fall_out` for `fpr`; `specificity`
     for `tnr`; `miss_rate` for `fnr`; `ppv` for `precision`; `rpp` and `yrate` for `alert_rate`.
+    The value of a named expression in a row must not depend on other rows.
 
     `rnp` is the share of rows that are predicted negative. `skill` is 1 - (fp + fn) / min(tp + fn,
     fp + tn), the share of errors that is avoided, compared with the best constant prediction. A
@@ -242,7 +245,7 @@ def curve(
     settings = Settings(beta=beta, costs=costs, prevalence=prevalence)
     shape = kind_named(kind)
     named = parse_metrics(
-        metrics, lambda metric: metric_expression(metric, settings), allow_empty=True
+        metrics, lambda metric: metric_expression(metric, settings, shape), allow_empty=True
     )
     if max_error is not None:
         max_error = parse_max_error(max_error)
@@ -303,10 +306,17 @@ def with_rates(
     return result
 
 
-def metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr]:
-    """Return the name of a metric and its expression."""
+def metric_expression(metric: object, settings: Settings, kind: Kind) -> tuple[str, pl.Expr]:
+    """Return the name of a metric and its expression.
+
+    Raise an error if an expression combines rows. Expressions of group columns are not checked.
+    """
     if isinstance(metric, pl.Expr):
-        return expression_name("metrics", metric), metric
+        name = expression_name("metrics", metric)
+        rates = (*kind.rates, PREVALENCE)
+        if {*metric.meta.root_names()} <= {*VARIABLES, *rates}:
+            check_rowwise("metrics", name, metric, rates)
+        return name, metric
     check_metric_name("metrics", metric, NAMES)
     if metric == PREVALENCE and settings.prevalence is not None:
         return PREVALENCE, pl.col(PREVALENCE)

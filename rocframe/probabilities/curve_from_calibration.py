@@ -228,7 +228,7 @@ def curve_from_calibration(
     settings = Settings(beta=beta, costs=costs)
     shape = kind_named(kind)
     named = parse_metrics(
-        metrics, lambda metric: metric_expression(metric, settings), allow_empty=True
+        metrics, lambda metric: metric_expression(metric, settings, shape), allow_empty=True
     )
     check_metric_settings(named, beta=beta, costs=costs)
     if density is not None:

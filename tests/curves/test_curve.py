@@ -475,6 +475,28 @@ def test_an_undefined_expression_is_null_not_nan():
     assert table["own"].to_list() == [None, 1.0, 0.5]
 
 
+@pytest.mark.parametrize("column", ["tp", "tpr", "prevalence"])
+def test_an_expression_that_combines_rows_raises_an_error(column):
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [4, 3, 2, 1], "g": list("aabb")})
+    share = (pl.col(column) / pl.col(column).max()).alias("share")
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.curve(rows, "label", "score", by="g", prevalence=0.1, metrics=[share])
+    assert str(caught.value) == (
+        "metrics='share': the value in a row depends on other rows.\n"
+        "Do not use sums, filters or windows, because they would combine rows of all groups. Use, "
+        'for example, pl.col("tp") / (pl.col("tp") + pl.col("fp")).'
+    )
+
+
+def test_an_expression_may_contain_the_two_rates_and_the_group_columns():
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [4, 3, 2, 1], "g": list("aabb")})
+    youden = (pl.col("tpr") - pl.col("fpr")).alias("youden_index")
+    cost = (pl.col("fp") * pl.when(g="a").then(2).otherwise(3)).alias("cost")
+    table = rf.curve(rows, "label", "score", by="g", metrics=[youden, cost])
+    assert table["youden_index"].to_list() == [0.0, 1.0, 0.0] * 2
+    assert table["cost"].to_list() == [0, 0, 2, 0, 0, 3]
+
+
 def test_a_metric_with_the_name_of_the_model_column_raises_an_error():
     rows = pl.DataFrame({"label": [1, 0], "a": [2, 1], "b": [1, 2]})
     with pytest.raises(
