@@ -506,7 +506,7 @@ RATES = {
         Rate(
             name="jaccard",
             label="Jaccard index",
-            formula=lambda c, _: ratio(c.tp, c.tp + c.fp + c.fn),
+            formula=jaccard,
             better="higher",
         ),
         Rate(

@@ -477,6 +477,21 @@ def test_proportions_of_0_and_1_have_wilsons_limits_at_given_thresholds():
     assert one(table, "tpr", fpr=0)["ci_method"] is None
 
 
+def test_the_jaccard_index_has_the_limits_of_a_proportion():
+    table = pl.DataFrame({"label": [0, 0, 1, 1, 1], "score": [1, 2, 3, 4, 5]})
+    columns = ["value", "estimate", "se", "lower", "upper", "ci_method", "note"]
+    for threshold, same in ((4, "tpr"), (3, "tpr"), (2, "precision")):
+        found, expected = (
+            intervals(table, metric, threshold=threshold, ci="wilson").select(columns)
+            for metric in ("jaccard", same)
+        )
+        assert_frame_equal(found, expected, check_exact=True)
+    found, expected = (
+        intervals(table, metric, threshold=3).select(columns) for metric in ("jaccard", "tpr")
+    )
+    assert_frame_equal(found, expected, check_exact=True)
+
+
 def test_constant_scores_have_no_limits():
     table = pl.DataFrame({"label": [0, 0, 1, 1], "score": [3, 3, 3, 3]})
     result = intervals(table, ["auc", "gini", "ks", "eer"])
