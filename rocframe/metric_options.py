@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import inf, isclose
 from typing import TYPE_CHECKING, TypeVar
@@ -16,11 +15,11 @@ from rocframe.errors import (
     RepeatedNameError,
     UnknownOptionError,
 )
-from rocframe.options import check_choice
+from rocframe.options import check_choice, to_list
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, RATES, Rate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rocframe.rates import Settings
 
@@ -61,7 +60,7 @@ def check_metric_name(argument: str, value: object, names: Iterable[str]) -> Non
     If the value is a statistic of complete curves, such as "auc", or of probabilities, such as
     "brier", the error suggests `intervals`.
     """
-    name = VALUE_ALIASES.get(value, value) if isinstance(value, str) else value
+    name = VALUE_ALIASES.get(value, value) if isinstance(value, str) else None
     if name in CURVE_STATISTIC_NAMES:
         area = "rf.auc(…) or " if name == "auc" else ""
         raise UnknownOptionError(
@@ -116,8 +115,7 @@ def parse_metrics(
 
     `parse` returns the name and the parsed form of one metric.
     """
-    single = isinstance(metrics, str | pl.Expr) or not isinstance(metrics, Iterable)
-    parsed = [parse(metric) for metric in ([metrics] if single else [*metrics])]  # type: ignore[misc]
+    parsed = [parse(metric) for metric in to_list(metrics)]
     names = [name for name, _ in parsed]
     if not (names or allow_empty):
         problem, hint = "expected at least one name", f'Use, for example, {argument}=["{example}"].'

@@ -92,18 +92,19 @@ def to_float(value: object) -> float | None:
         return None
     try:
         return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
+
+
+def to_list(value: Any) -> list[Any]:
+    """Return one value or an iterable of values as a list; strings and 0-d arrays are one value."""
+    is_single = isinstance(value, str | bytes) or getattr(value, "ndim", None) == 0
+    return [value] if is_single or not hasattr(value, "__iter__") else [*value]
 
 
 def to_floats(value: object) -> list[float] | None:
     """Return a number or an iterable of numbers as a list; None for other values."""
-    single = to_float(value)
-    if single is not None:
-        return [single]
-    if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-        return None
-    numbers = [to_float(item) for item in value]
+    numbers = [to_float(item) for item in to_list(value)]
     return None if None in numbers else numbers  # type: ignore[return-value]
 
 
@@ -246,9 +247,8 @@ def parse_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return the names of the group columns in `by` as a tuple, which is empty for None."""
     if by is None:
         return ()
-    values: list[object] = [by] if isinstance(by, str) or not hasattr(by, "__iter__") else [*by]
     names = []
-    for name in values:
+    for name in to_list(by):
         if not isinstance(name, str):
             raise OptionValueError.compose(
                 "by",

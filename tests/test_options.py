@@ -167,6 +167,8 @@ WRONG = [
         f"kind='prc': unknown value.\n{KINDS}\nDid you mean kind='pr'?",
     ),
     (lambda: curve(kind=["roc"]), f"kind=['roc']: unknown value.\n{KINDS}"),
+    (lambda: auc(level=10**400), f"level=1{'0' * 99}…: {SHARE}"),
+    (lambda: auc(n_boot=10**400), f"n_boot=1{'0' * 99}…: {RESAMPLES}"),
     (lambda: curve(thresholds="55"), f"thresholds='55': {EDGES}"),
     (lambda: curve(thresholds=0.5), f"thresholds=0.5: {EDGES}"),
     (lambda: curve(thresholds=[0.5, None]), f"thresholds=[0.5, None]: {EDGES}"),
