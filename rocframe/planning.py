@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, exp, floor, inf, sqrt
+from sys import float_info
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import polars as pl
@@ -21,7 +22,7 @@ from rocframe.areas.variance import exponential_variance
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import STANDARD_NORMAL
 from rocframe.inference.p_values import check_alternative
-from rocframe.options import check_choice, parse_integer, parse_number, public
+from rocframe.options import check_choice, parse_integer, parse_number, public, to_list
 from rocframe.schemas.areas import PLAN
 
 if TYPE_CHECKING:
@@ -304,7 +305,8 @@ RATIO_ROUNDING = 1e-12  # relative rounding error of `ratio * n_pos`
 def _smallest_sample(*, ratio: float, power: float, **options: Any) -> PlannedTest | None:
     """Return the test with the smallest number of positives whose power is at least `power`.
 
-    Return None if a class would need more than `MAX_CLASS_ROWS` rows.
+    Return None if the difference is 0 or has the wrong sign, or if a class would need more than
+    `MAX_CLASS_ROWS` rows.
     """
 
     def with_n_pos(n_pos: int) -> PlannedTest:
@@ -317,6 +319,10 @@ def _smallest_sample(*, ratio: float, power: float, **options: Any) -> PlannedTe
     n_for_min_neg = floor((MIN_CLASS_ROWS - 1) / ratio * (1 + RATIO_ROUNDING)) + 1
     lower = max(MIN_CLASS_ROWS, n_for_min_neg) - 1
     upper = lower + 1
+    difference = with_n_pos(upper).difference
+    wrong = {"two-sided": difference == 0, "greater": difference <= 0, "less": difference >= 0}
+    if wrong[options["alternative"]]:
+        return None
     # `upper` is doubled until the power is large enough. Then bisection finds the smallest number
     # between `lower` and `upper`.
     while (test := with_n_pos(upper)).power < power:
@@ -542,16 +548,18 @@ class PlannedTest:
     def se_null(self) -> float:
         """Standard error of the estimated difference under the null hypothesis."""
         variance = self._area_variance(self.null_area)
-        return sqrt(variance if self.correlation is None else 2 * variance * (1 - self.correlation))
+        return _root(
+            variance if self.correlation is None else 2 * variance * (1 - self.correlation)
+        )
 
     @property
     def se(self) -> float:
         """Standard error of the estimated difference if the areas are as assumed."""
         variance = self._area_variance(self.auc)
         if self.auc_b is None or self.correlation is None:
-            return sqrt(variance)
+            return _root(variance)
         variance_b = self._area_variance(self.auc_b)
-        return sqrt(variance + variance_b - 2 * self.correlation * sqrt(variance * variance_b))
+        return _root(variance + variance_b - 2 * self.correlation * sqrt(variance * variance_b))
 
     @property
     def power(self) -> float:
@@ -559,7 +567,7 @@ class PlannedTest:
         sides = 2 if self.alternative == "two-sided" else 1
         se = self.se
         test_se = se if self.se_at == "estimate" else self.se_null
-        critical = STANDARD_NORMAL.inv_cdf(1 - self.alpha / sides) * test_se
+        critical = -STANDARD_NORMAL.inv_cdf(self.alpha / sides) * test_se
         above = STANDARD_NORMAL.cdf((self.difference - critical) / se)
         below = STANDARD_NORMAL.cdf((-self.difference - critical) / se)
         return {"two-sided": above + below, "greater": above, "less": below}[self.alternative]
@@ -568,6 +576,11 @@ class PlannedTest:
         if self.variance == "obuchowski":
             return planned_binormal_variance(area, self.n_pos, self.n_neg)
         return float(exponential_variance(area, self.n_pos, self.n_neg))
+
+
+def _root(variance: float) -> float:
+    """Return the square root of a variance, which can be 0 in Float64 for areas near 0."""
+    return sqrt(max(variance, float_info.min))
 
 
 def planned_binormal_variance(area: float, n_pos: int, n_neg: int) -> float:
@@ -617,14 +630,15 @@ def parse_planning_options(
             "Use, for example, correlation=0.5. Use correlation=0 for models with different rows."
         )
         raise OptionValueError.compose("auc_b", auc_b, problem, hint)
-    if auc_b is not None and null != 0.5:
+    nulls = _parse_planning_numbers("null", null)
+    if auc_b is not None and nulls != [0.5]:
         problem = "the null hypothesis for two models is that their areas are equal"
         raise OptionValueError.compose("null", null, problem, "Omit null= or auc_b=.")
     values: dict[str, list[Any]] = {
         "alternative": [alternative],
         "variance": [variance],
         "se_at": [se_at],
-        "null": [None] if auc_b is not None else _parse_planning_numbers("null", null),
+        "null": nulls if auc_b is None else [None],
     }
     for name, value in numbers.items():
         optional = value is None and name in ("auc_b", "correlation")
@@ -643,8 +657,7 @@ def parse_planning_options(
 
 def _parse_planning_numbers(argument: str, value: object) -> list[float]:
     """Return the value or values of an argument as a list of numbers."""
-    is_list = not isinstance(value, str | bytes) and hasattr(value, "__iter__")
-    values: list[object] = list(value) if is_list else [value]  # type: ignore[call-overload]
+    values = to_list(value)
     if not values:
         raise OptionValueError.compose(
             argument, value, "the list is empty", "Pass one value or several."

@@ -120,6 +120,19 @@ def test_sample_size_has_no_solution_if_no_number_of_rows_reaches_the_power():
     assert table.schema == SCHEMA
 
 
+@pytest.mark.parametrize(
+    ("auc", "null", "alternative"),
+    [(0.99, 0.999, "greater"), (0.01, 0.001, "less"), (0.5, 0.5, "two-sided")],
+)
+def test_a_difference_of_the_wrong_sign_has_no_solution_with_any_standard_error(
+    auc, null, alternative
+):
+    # With the standard error under the null hypothesis, the power of ten rows is above 0.15.
+    options = {"auc": auc, "null": null, "alternative": alternative, "se_at": "null"}
+    table = rf.sample_size(**options, power=0.15)
+    assert table.select("n_pos", "power", "note").row(0) == (None, None, "no_solution")
+
+
 def test_detectable_difference_has_no_solution_if_no_area_reaches_the_power():
     table = rf.detectable_difference(n_pos=[2, 40], n_neg=3, se_at="null")
     assert table["note"].to_list() == ["no_solution", None]
@@ -410,6 +423,34 @@ def test_the_alternative_less_finds_an_area_below_chance():
     assert one(found, "difference") == pytest.approx(-one(above, "difference"), rel=1e-9)
 
 
+def test_a_tiny_alpha_has_the_power_of_the_lower_tail():
+    table = rf.power(auc=0.99, n_pos=100, n_neg=100, alpha=[1e-15, 1e-17, 1e-100])
+    se = table["se"][0]
+    expected = [norm.cdf(0.49 / se + norm.ppf(alpha / 2)) for alpha in table["alpha"]]
+    assert table["power"].to_list() == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("variance", VARIANCES)
+@pytest.mark.parametrize("area", [5e-324, 1e-300, 1 - 2**-53])
+def test_areas_next_to_0_and_1_have_a_power_of_1(area, variance):
+    assert one(rf.power(auc=area, n_pos=20, n_neg=30, variance=variance)) == 1
+    assert one(rf.sample_size(auc=area, variance=variance), "n_pos") == 10
+
+
+@pytest.mark.parametrize("one_value", [np.array(0.8), np.float32(0.75)])
+def test_an_area_can_be_a_number_of_numpy(one_value):
+    assert_frame_equal(
+        rf.power(auc=one_value, n_pos=np.array(20), n_neg=20),
+        rf.power(auc=float(one_value), n_pos=20, n_neg=20),
+    )
+
+
+@pytest.mark.parametrize("null", [[0.5], np.array([0.5]), pl.Series([0.5])])
+def test_two_models_accept_the_default_of_null_in_any_container(null):
+    options = {"auc": 0.8, "auc_b": 0.7, "correlation": 0.5, "n_pos": 20, "n_neg": 20}
+    assert_frame_equal(rf.power(**options, null=null), rf.power(**options))
+
+
 # Bad inputs
 
 GIVEN = {"auc": 0.8, "n_pos": 20, "n_neg": 20}
@@ -462,6 +503,13 @@ WHOLE = "expected an integer of at least 1.\nUse, for example, {}=1000."
             (
                 "null=0.6: the null hypothesis for two models is that their areas are equal.\n"
                 "Omit null= or auc_b=."
+            ),
+        ),
+        (
+            {"auc_b": 0.7, "correlation": 0.5, "null": np.array([0.5, 0.6])},
+            (
+                "null=array([0.5, 0.6]): the null hypothesis for two models is that their areas "
+                "are equal.\nOmit null= or auc_b=."
             ),
         ),
         (
