@@ -332,6 +332,31 @@ def test_a_filter_of_a_lazy_result_gives_the_same_windows():
         ),
         (
             DAYS,
+            {"time": "day", "every": "9" * 5000 + "d"},
+            (
+                f"every='{'9' * 99}…: expected a length of at most 100 years.\n"
+                'Use, for example, every="1w".'
+            ),
+        ),
+        (
+            DAYS,
+            {"time": "day", "every": 10**5000},
+            (
+                'every=<int>: expected a number and one of the units "d", "w", "mo", "q" or "y", '
+                'because the times are dates.\nUse, for example, every="1w".'
+            ),
+        ),
+        (
+            DAYS,
+            {"time": "row", "every": 10**5000},
+            (
+                "every=<int>: expected an int from "
+                "-1,000,000,000,000,000,000 to 1,000,000,000,000,000,000.\n"
+                "Use, for example, every=7."
+            ),
+        ),
+        (
+            DAYS,
             {"time": "row", "every": 5, "offset": -(2**63)},
             (
                 "offset=-9223372036854775808: expected an int from "

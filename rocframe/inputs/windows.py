@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from math import inf
 from numbers import Integral
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -264,6 +265,7 @@ NANOSECONDS = {
 # Longer windows could end at a time that polars cannot represent.
 MAX_YEARS = 100
 MAX_STEP = 10**18
+MAX_DIGITS = 100  # Python converts numbers of at most a few thousand digits
 
 
 def parse_length(
@@ -274,27 +276,28 @@ def parse_length(
     `dtype` is the dtype of the time. Raise an error if the value is not a length of this dtype.
     """
     if dtype.is_integer():
-        text = f"{value}i" if not isinstance(value, bool) and isinstance(value, Integral) else ""
-        valid = re.fullmatch(r"-?[0-9]+i", text) is not None
-        expected, hint = (
-            "an int, because the times are integers",
-            f"Use, for example, {argument}=7.",
-        )
-        if valid and abs(int(text[:-1])) > MAX_STEP:
+        valid = isinstance(value, Integral) and not isinstance(value, bool)
+        expected = "an int, because the times are integers"
+        if isinstance(value, Integral) and abs(int(value)) > MAX_STEP:
             valid, expected = False, f"an int from {-MAX_STEP:,} to {MAX_STEP:,}"
+        text = f"{value}i" if valid else ""
+        hint = f"Use, for example, {argument}=7."
     else:
-        text = timedelta_text(value) if isinstance(value, timedelta) else str(value)
+        text = value if isinstance(value, str) else ""
+        if isinstance(value, timedelta):
+            text = timedelta_text(value)
         days = dtype == pl.Date
         pattern = DAY_LENGTH if days else LENGTH
-        valid = isinstance(value, str | timedelta) and (
-            pattern.fullmatch(text.removeprefix("-")) is not None
-        )
+        valid = pattern.fullmatch(text.removeprefix("-")) is not None
         units = '"d", "w", "mo", "q" or "y"'
         expected = f"a number and one of the units {units}, because the times are dates"
         if not days:
             expected = f'a number and a unit, which may be "s", "m", "h", {units}'
         hint = f'Use, for example, {argument}="1w".'
-        nanoseconds = sum(int(n) * NANOSECONDS[unit] for n, unit in UNIT.findall(text) if valid)
+        nanoseconds = sum(
+            (int(digits) if len(digits) <= MAX_DIGITS else inf) * NANOSECONDS[unit]
+            for digits, unit in (UNIT.findall(text) if valid else ())
+        )
         unit = dtype.time_unit if isinstance(dtype, pl.Datetime) else "ns"
         if nanoseconds > MAX_YEARS * NANOSECONDS["y"]:
             valid, expected = False, f"a length of at most {MAX_YEARS} years"
