@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from enum import Enum
 from functools import wraps
 from inspect import Parameter, signature
+from io import IOBase
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, TypeVar, cast, overload
 
@@ -477,6 +478,11 @@ def public_for_engines(
 
 def _call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Return the result of a function; raise ArgumentError for wrong arguments."""
+    # Functions may read an option several times, for example again when a LazyFrame is collected.
+    # The values of an iterator can be read only once, so they are stored. The first argument is the
+    # table.
+    args = [*args[:1], *map(_store_values, args[1:])]
+    kwargs = {name: _store_values(value) for name, value in kwargs.items()}
     try:
         return function(*args, **kwargs)
     except TypeError as error:
@@ -486,6 +492,11 @@ def _call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
             raise
         problem = str(error)
     raise _argument_error(function, args, kwargs, problem)
+
+
+def _store_values(value: object) -> object:
+    """Return the values of an iterator as a list; other values, also open files, are unchanged."""
+    return [*value] if isinstance(value, Iterator) and not isinstance(value, IOBase) else value
 
 
 def _read_arrow_tables(

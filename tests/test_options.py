@@ -460,6 +460,34 @@ def test_several_numbers_come_in_any_container(several):
     assert_frame_equal(curve(thresholds=several), curve(thresholds=[float(one) for one in several]))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda frame, wrap: rf.auc(frame, "label", wrap(["score"]), by=wrap(["g"])),
+        lambda frame, wrap: rf.curve(frame, "label", "score", by=wrap(["g"]), metrics=wrap(["f1"])),
+        lambda frame, wrap: rf.compress(frame, "label", "score", by=wrap(["g"])),
+        lambda frame, wrap: rf.area(rf.curve(frame, "label", "score", by="g"), by=wrap(["g"])),
+        lambda frame, wrap: rf.cost_curve(rf.curve(frame, "label", "score"), grid=wrap([0.1, 0.5])),
+        lambda frame, wrap: rf.at(rf.curve(frame, "label", "score"), fpr=wrap([0.1, 0.5])),
+    ],
+    ids=["auc", "curve", "compress", "area", "cost_curve", "at"],
+)
+def test_an_iterator_is_read_once_although_a_plan_is_resolved_several_times(function):
+    expected = function(PREDICTIONS, list)
+    assert_frame_equal(function(PREDICTIONS, iter), expected)
+    plan = function(PREDICTIONS.lazy(), iter)
+    assert plan.collect_schema() == expected.schema
+    for _ in range(2):
+        assert_frame_equal(plan.select(pl.all()).collect(), expected)
+
+
+def test_an_array_of_names_is_several_metrics_but_not_one():
+    names = np.array(["f1", "mcc"])
+    assert_frame_equal(curve(metrics=names), curve(metrics=["f1", "mcc"]))
+    with pytest.raises(rf.UnknownOptionError, match=r"^metrics=array\(\['f1', 'mcc'\], dtype"):
+        curve(metrics=[names])
+
+
 def test_an_expression_may_use_the_rates():
     gain = (pl.col("tpr") - pl.col("fpr")).alias("gain")
     assert_frame_equal(curve(metrics=gain), curve(metrics="youden").rename({"youden": "gain"}))
