@@ -1,4 +1,4 @@
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -141,6 +141,41 @@ def test_a_day_without_a_midnight_starts_at_the_clock_change(zone, first, skippe
     assert gaps.drop_nulls().to_list() == [timedelta(0)] * (len(ends) - 1)
     start = ends.filter(pl.col("window").dt.date() == skipped)["window"].to_list()
     assert start == ([] if "Apia" in zone else [datetime.combine(skipped, time(1), ZoneInfo(zone))])
+
+
+def instant(day, zone):
+    """Return the first time of a day; a midnight that is skipped is the time of the change."""
+    return midnight(day, ZoneInfo(zone)).astimezone(UTC)
+
+
+@pytest.mark.parametrize("closed", ["left", "right", "both", "none"])
+@pytest.mark.parametrize(
+    ("zone", "first"),
+    [
+        ("America/Sao_Paulo", date(2018, 11, 1)),  # midnight of 4 November is skipped
+        ("America/Havana", date(2026, 10, 29)),  # midnight of 1 November occurs twice
+        ("Pacific/Apia", date(2011, 12, 27)),  # 30 December is skipped
+    ],
+)
+def test_the_windows_of_a_row_are_those_that_contain_its_time(zone, first, closed):
+    start = instant(first, zone)
+    hours = [start + timedelta(hours=i) for i in range(24 * 7)]
+    table = pl.DataFrame({"time": pl.Series(hours).dt.convert_time_zone(zone)})
+    above = {"left": datetime.__le__, "both": datetime.__le__}.get(closed, datetime.__lt__)
+    below = {"right": datetime.__le__, "both": datetime.__le__}.get(closed, datetime.__lt__)
+    for length in (1, 3):
+        # A longer window from a day that is skipped has the start of the next window.
+        days = [first + timedelta(i) for i in range(8)]
+        windows = {instant(day, zone): instant(day + timedelta(length), zone) for day in days}
+        expected = [
+            (hour, low, high)
+            for hour in hours
+            for low, high in windows.items()
+            if low < high and above(low, hour) and below(hour, high)
+        ]
+        found = rf.windows(table, "time", every="1d", period=f"{length}d", closed=closed)
+        found = found.select(pl.all().dt.convert_time_zone("UTC"))
+        assert found.filter(pl.col("window") >= start).rows() == expected
 
 
 @pytest.mark.parametrize("closed", ["left", "right", "both", "none"])

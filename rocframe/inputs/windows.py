@@ -113,7 +113,8 @@ def windows(
     If `every` is given in hours or shorter units, and the time zone has clock changes, the starts
     are counted in elapsed time from the first window. The starts after a clock change therefore
     depend on the first row. A clock change can skip midnight. A window that would start or end at
-    this midnight then starts or ends at the time of the clock change.
+    this midnight then starts or ends at the time of the clock change. If a clock change skips a
+    day, no window starts on this day, except if `every` is longer than a day.
 
     A row occurs at most once in each window, so a column that identifies rows remains unique within
     a window. If windows overlap, results of different windows depend on each other, because the
@@ -167,68 +168,53 @@ def windows(
     check_choice("incomplete", incomplete, get_args(Incomplete))
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        name, expr, dtype = resolve_column(plan, schema, "time", time)
-        is_index = dtype.is_integer() and dtype not in WIDE_INTEGERS
-        if not (is_index or dtype.base_type() in {pl.Date, pl.Datetime}):
-            hint = "Expected a Date, a Datetime or an integer."
-            if dtype == pl.String or dtype.is_numeric():
-                conversion = ".str.to_date()" if dtype == pl.String else ".cast(pl.Int64)"
-                hint += f" Convert it, for example with pl.col({name!r}){conversion}."
-            raise ColumnTypeError.compose("time", name, dtype, hint)
-        for new in WINDOW_COLUMNS:
-            if new in schema:
-                others = (name for name in schema if name not in WINDOW_COLUMNS)
-                hint = f"Rename this column first, for example with .rename({{{new!r}: 'other'}})."
-                raise RepeatedNameError.in_result(
-                    "predictions", new, (*others, *WINDOW_COLUMNS), hint
-                )
+        expr, dtype = _time_column(plan, schema, time)
         step = parse_length("every", every, dtype)
         length = step if period is None else parse_length("period", period, dtype)
         shift = None if offset is None else parse_length("offset", offset, dtype, negative=True)
         zone = time_zone_of_days(dtype, step, length, shift)
-        if zone is not None:
-            expr = expr.dt.replace_time_zone(None)
-        index_dtype = pl.Int64() if dtype.is_integer() else dtype
+        private = private_names(["time", "member", "start", "end"], (*schema, *WINDOW_COLUMNS))
+        key, member, start, end = private.values()
+        local, time_dtype = expr, dtype
         if isinstance(dtype, pl.Datetime) and zone is not None:
-            index_dtype = pl.Datetime(dtype.time_unit)
-        key, member = private_names(["time", "member"], (*schema, *WINDOW_COLUMNS)).values()
-        rows = plan.with_columns(expr.cast(index_dtype).alias(key))
+            local, dtype = expr.dt.replace_time_zone(None), pl.Datetime(dtype.time_unit)
+        rows = plan.with_columns((local if closed == "left" else expr).alias(key))
         # The windows are assigned to the distinct times, of which a log by day has few.
-        starts = (
-            rows.select(key)
-            .drop_nulls()
-            .unique()
-            .sort(key)
-            .group_by_dynamic(
-                key,
+        times = rows.select(pl.col(key).alias(member)).drop_nulls().unique().sort(member)
+        times = times.with_columns(pl.col(member).alias(WINDOW))
+        if isinstance(time_dtype, pl.Datetime) and zone is not None and closed != "left":
+            times = _with_local_times(times, member, time_dtype)
+        found = (
+            times.group_by_dynamic(
+                WINDOW,
                 every=step,
                 period=length,
                 offset=shift,
                 closed=closed,
                 include_boundaries=True,
             )
-            .agg(pl.col(key).alias(member))
-            .select(
-                pl.col(key).alias(WINDOW),
-                pl.col("_upper_boundary").cast(index_dtype).alias(WINDOW_END),
-                member,
+            .agg(member)
+            .with_columns(pl.col("_upper_boundary").cast(dtype).alias(WINDOW_END))
+            .with_columns(
+                (pl.col(name) if zone is None else in_time_zone(pl.col(name), zone)).alias(new)
+                for name, new in ((WINDOW, start), (WINDOW_END, end))
             )
         )
-        if incomplete == "drop":
-            starts = starts.filter(
-                pl.col(WINDOW_END) <= _next_start(pl.col(WINDOW).max(), step, dtype)
-            )
         if zone is not None:
-            start, end = (in_time_zone(pl.col(name), zone) for name in WINDOW_COLUMNS)
-            # A day that a clock change skips is empty. Its end belongs to the window before it.
-            before = in_time_zone(pl.col(WINDOW).dt.offset_by(f"-{step}"), zone)
-            starts = starts.with_columns(
-                pl.when(start < end).then(start).otherwise(before).alias(WINDOW),
-                end.alias(WINDOW_END),
-            )
+            # A clock change can skip a day. A window of this day only is empty, and a longer window
+            # from this day has the start of the next window.
+            found = found.filter(pl.col(start) < pl.col(end))
+            found = found.unique(start, keep="last", maintain_order=True)
+        found = found.explode(member)
+        if zone is not None and closed != "left":
+            found = found.filter(pl.col(member).is_between(start, end, closed))
+            found = found.unique([start, member], maintain_order=True)
+        if incomplete == "drop":
+            last = pl.col(WINDOW).max()
+            found = found.filter(pl.col(WINDOW_END) <= _next_start(last, step, dtype))
         return (
             rows.join(
-                starts.explode(member),
+                found.select(member, pl.col(start).alias(WINDOW), pl.col(end).alias(WINDOW_END)),
                 left_on=key,
                 right_on=member,
                 how="left",
@@ -241,6 +227,31 @@ def windows(
     return as_input_frame(
         predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
     )
+
+
+def _time_column(
+    plan: pl.LazyFrame, schema: pl.Schema, time: Column
+) -> tuple[pl.Expr, pl.DataType]:
+    """Return the expression and the dtype of the times, which is Int64 for all integers.
+
+    Raise an error for an unsuitable dtype, or if the table has a column of the result.
+    """
+    name, expr, dtype = resolve_column(plan, schema, "time", time)
+    is_index = dtype.is_integer() and dtype not in WIDE_INTEGERS
+    if not (is_index or dtype.base_type() in {pl.Date, pl.Datetime}):
+        hint = "Expected a Date, a Datetime or an integer."
+        if dtype == pl.String or dtype.is_numeric():
+            conversion = ".str.to_date()" if dtype == pl.String else ".cast(pl.Int64)"
+            hint += f" Convert it, for example with pl.col({name!r}){conversion}."
+        raise ColumnTypeError.compose("time", name, dtype, hint)
+    for new in WINDOW_COLUMNS:
+        if new in schema:
+            others = (name for name in schema if name not in WINDOW_COLUMNS)
+            hint = f"Rename this column first, for example with .rename({{{new!r}: 'other'}})."
+            raise RepeatedNameError.in_result("predictions", new, (*others, *WINDOW_COLUMNS), hint)
+    if is_index:
+        expr, dtype = expr.cast(pl.Int64), pl.Int64()
+    return expr, dtype
 
 
 # polars does not support lengths that mix months, weeks, days and shorter units, such as "1d12h".
@@ -340,6 +351,25 @@ def in_time_zone(local: pl.Expr, zone: str) -> pl.Expr:
         for value in (local, local.dt.offset_by("-1d"))
     )
     return pl.coalesce(time, day_before + pl.duration(hours=24))
+
+
+def _with_local_times(times: pl.LazyFrame, member: str, dtype: pl.Datetime) -> pl.LazyFrame:
+    """Replace the times in the column `window` by local times, and sort the table by them.
+
+    `member` is a column with the same times. An end of a window is a local time that is converted
+    by `in_time_zone`. A time that is equal to an end can have another local time, because a clock
+    change skips the local time of the end. A later time can have the same local time, because it
+    occurs twice. Such times get a second row, with the first skipped or with the next local time.
+    """
+    time, unit = pl.col(member), f"1{dtype.time_unit}"
+    local = time.dt.replace_time_zone(None)
+    skipped = time.dt.offset_by(f"-{unit}").dt.replace_time_zone(None).dt.offset_by(unit)
+    first = local.dt.replace_time_zone(dtype.time_zone, ambiguous="earliest")
+    other = pl.when(skipped < local).then(skipped).when(first < time).then(local.dt.offset_by(unit))
+    # Clocks change at whole seconds, and windows of days end at whole seconds.
+    whole_seconds = time.to_physical() % (NANOSECONDS["s"] // NANOSECONDS[dtype.time_unit]) == 0
+    others = times.filter(whole_seconds).with_columns(other.alias(WINDOW)).drop_nulls()
+    return pl.concat([times.with_columns(local.alias(WINDOW)), others]).sort(WINDOW)
 
 
 def _next_start(start: pl.Expr, step: str, dtype: pl.DataType) -> pl.Expr:
