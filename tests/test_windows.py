@@ -423,3 +423,38 @@ def test_errors_say_what_is_wrong(table, options, message):
     with pytest.raises(rf.errors.RocframeError) as error:
         rf.windows(table, **options)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "every", "size"),
+    [
+        (-(2**63), pl.Int64, 5, "small"),
+        (2**63 - 1, pl.Int64, 5, "large"),
+        (2**63 - 1, pl.Datetime("ns"), "1d", "large"),
+        (2**63 - 10**13, pl.Datetime("ns"), timedelta(hours=1), "large"),
+        (-(2**63) + 1, pl.Datetime("ns", "UTC"), "1w", "small"),
+        (2**63 - 1, pl.Datetime("us", "Europe/Berlin"), "1h", "large"),
+        (2**31 - 1, pl.Date, "1d", "large"),
+    ],
+)
+def test_times_next_to_the_limits_of_their_type_raise_an_error(value, dtype, every, size):
+    small = pl.Int32 if dtype == pl.Date else pl.Int64
+    plan = pl.LazyFrame({"t": [0, value]}, {"t": small}).cast({"t": dtype})
+    with pytest.raises(rf.OptionValueError) as error:
+        rf.windows(plan, "t", every=every).collect()
+    assert str(error.value) == (
+        f"time='t': a time is too {size} for windows of this length.\n"
+        "Remove this row with .filter()."
+    )
+
+
+@pytest.mark.parametrize("time", [-(10**18), 9 * 10**18])
+def test_large_times_have_windows(time):
+    found = rf.windows(pl.DataFrame({"t": [time]}), "t", every=7)
+    assert found.rows() == [(time, time // 7 * 7, time // 7 * 7 + 7)]
+
+
+def test_times_of_the_last_days_of_nanoseconds_have_windows():
+    days = pl.DataFrame({"t": [date(2262, 4, 1)]}).cast(pl.Datetime("ns"))
+    found = rf.windows(days, "t", every="1d")
+    assert found["window"].to_list() == days["t"].to_list()

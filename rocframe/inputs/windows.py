@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from functools import partial
 from math import inf
 from numbers import Integral
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
@@ -17,6 +18,8 @@ from rocframe.options import check_choice, public
 from rocframe.schemas.columns import WINDOW, WINDOW_COLUMNS, WINDOW_END
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import Column
 
@@ -168,7 +171,7 @@ def windows(
     check_choice("incomplete", incomplete, get_args(Incomplete))
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        expr, dtype = _time_column(plan, schema, time)
+        name, expr, dtype = _time_column(plan, schema, time)
         step = parse_length("every", every, dtype)
         length = step if period is None else parse_length("period", period, dtype)
         shift = None if offset is None else parse_length("offset", offset, dtype, negative=True)
@@ -178,9 +181,12 @@ def windows(
         local, time_dtype = expr, dtype
         if isinstance(dtype, pl.Datetime) and zone is not None:
             local, dtype = expr.dt.replace_time_zone(None), pl.Datetime(dtype.time_unit)
+        # With `closed="left"`, the windows of a row depend on its local time only.
         rows = plan.with_columns((local if closed == "left" else expr).alias(key))
         # The windows are assigned to the distinct times, of which a log by day has few.
         times = rows.select(pl.col(key).alias(member)).drop_nulls().unique().sort(member)
+        check = partial(_check_times, name=name, lengths=[step, length, shift or ""])
+        times = times.with_columns(pl.col(member).map_batches(check, return_dtype=pl.self_dtype()))
         times = times.with_columns(pl.col(member).alias(WINDOW))
         if isinstance(time_dtype, pl.Datetime) and zone is not None and closed != "left":
             times = _with_local_times(times, member, time_dtype)
@@ -231,8 +237,8 @@ def windows(
 
 def _time_column(
     plan: pl.LazyFrame, schema: pl.Schema, time: Column
-) -> tuple[pl.Expr, pl.DataType]:
-    """Return the expression and the dtype of the times, which is Int64 for all integers.
+) -> tuple[str, pl.Expr, pl.DataType]:
+    """Return name, expression and dtype of the times; the dtype is Int64 for all integers.
 
     Raise an error for an unsuitable dtype, or if the table has a column of the result.
     """
@@ -251,7 +257,7 @@ def _time_column(
             raise RepeatedNameError.in_result("predictions", new, (*others, *WINDOW_COLUMNS), hint)
     if is_index:
         expr, dtype = expr.cast(pl.Int64), pl.Int64()
-    return expr, dtype
+    return name, expr, dtype
 
 
 # polars does not support lengths that mix months, weeks, days and shorter units, such as "1d12h".
@@ -261,6 +267,7 @@ LENGTH = re.compile(rf"{DAYS}|(?:[0-9]+(?:ns|us|ms|[smh]))+")
 UNIT = re.compile("([0-9]+)([a-z]+)")
 SECOND, DAY = 10**9, 86400 * 10**9
 NANOSECONDS = {
+    "i": 1,
     "ns": 1,
     "us": 10**3,
     "ms": 10**6,
@@ -305,10 +312,7 @@ def parse_length(
         if not days:
             expected = f'a number and a unit, which may be "s", "m", "h", {units}'
         hint = f'Use, for example, {argument}="1w".'
-        nanoseconds = sum(
-            (int(digits) if len(digits) <= MAX_DIGITS else inf) * NANOSECONDS[unit]
-            for digits, unit in (UNIT.findall(text) if valid else ())
-        )
+        nanoseconds = _nanoseconds(text) if valid else 0
         unit = dtype.time_unit if isinstance(dtype, pl.Datetime) else "ns"
         if nanoseconds > MAX_YEARS * NANOSECONDS["y"]:
             valid, expected = False, f"a length of at most {MAX_YEARS} years"
@@ -320,6 +324,14 @@ def parse_length(
     if not valid:
         raise OptionValueError.compose(argument, value, f"expected {expected}", hint)
     return text
+
+
+def _nanoseconds(length: str) -> float:
+    """Return the approximate duration of a valid length; an integer is a number of nanoseconds."""
+    return sum(
+        (int(digits) if len(digits) <= MAX_DIGITS else inf) * NANOSECONDS[unit]
+        for digits, unit in UNIT.findall(length)
+    )
 
 
 def timedelta_text(length: timedelta) -> str:
@@ -351,6 +363,21 @@ def in_time_zone(local: pl.Expr, zone: str) -> pl.Expr:
         for value in (local, local.dt.offset_by("-1d"))
     )
     return pl.coalesce(time, day_before + pl.duration(hours=24))
+
+
+def _check_times(times: pl.Series, name: str, lengths: Sequence[str]) -> pl.Series:
+    """Return sorted times; raise an error if polars may not be able to represent their windows."""
+    dtype = times.dtype
+    unit = NANOSECONDS[dtype.time_unit if isinstance(dtype, pl.Datetime) else "us"]
+    scale = DAY // unit if dtype == pl.Date else 1  # polars converts dates to microseconds
+    # The duration of months and years is not constant, and local times differ from UTC.
+    span = 2 * (_nanoseconds("".join(lengths)) + DAY)
+    limit = 2**63 - span // (1 if dtype.is_integer() else unit)
+    for time in times.to_physical()[[0, -1]] if len(times) else ():
+        if abs(time * scale) > limit:
+            problem = f"a time is too {'small' if time < 0 else 'large'} for windows of this length"
+            raise OptionValueError.compose("time", name, problem, "Remove this row with .filter().")
+    return times
 
 
 def _with_local_times(times: pl.LazyFrame, member: str, dtype: pl.Datetime) -> pl.LazyFrame:
