@@ -422,6 +422,7 @@ LABELS = {
     "Decimal": (pl.Decimal(10, 2), [1, 0], [None, 1, Decimal("1.00")]),
     "Float64, infinite": (pl.Float64, [inf, -inf], [inf]),
     "Int64 beyond 1": (pl.Int64, [2, 1], [2, 2.0, np.int16(2), Decimal(2)]),
+    "Int64 beyond 2^53": (pl.Int64, [2**60, 2**60 + 1], [2**60, 2.0**60, np.float64(2.0**60)]),
     "Int64 below 0": (pl.Int64, [-1, 1], [-1]),
     "Int64, 0 positive": (pl.Int64, [0, 1], [0, False]),
     "Boolean, False positive": (pl.Boolean, [False, True], [False, 0, 0.0, np.bool_(False)]),

@@ -515,7 +515,10 @@ def positive_literal(positive: object, dtype: pl.DataType) -> pl.Expr:
     """Return the positive value as an expression that can be compared with labels of this dtype.
 
     polars compares times of different units in the coarser unit, which can make different times
-    equal. Therefore the value is converted to the unit of the labels.
+    equal. Therefore the value is converted to the unit of the labels. For the same reason, a whole
+    float is converted to an integer if the labels are integers.
     """
+    if dtype.is_integer() and isinstance(positive, float) and positive.is_integer():
+        positive = int(positive)
     literal = pl.lit(positive)
     return literal.cast(dtype) if dtype.is_temporal() else literal
