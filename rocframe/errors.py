@@ -414,6 +414,13 @@ class ScoreError(RocframeError, ValueError):
         if models is not None:
             found = "; ".join(f"{name}: {format_list(each)}" for name, each in models.items())
         where = f" of group {', '.join(group)}" if group else ""
+        if len(widths) == 1:
+            return cls(
+                f"{column}: some scores{where} are not multiples of their width {widths[0]!r}. The "
+                "scores were changed after compress.\n"
+                "Transform the scores before compress(). If compress() did not add this column, "
+                "rename it."
+            )
         if compared:
             return cls(
                 f"{column}: the compared rows{where} have scores that were rounded to different "

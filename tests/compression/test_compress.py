@@ -190,6 +190,18 @@ def test_max_envelope_finds_the_coarsest_resolution_of_each_group():
     assert_frame_equal(rf.compress(tied, "label", "score", max_envelope=0.01), exact)
 
 
+def test_scores_that_were_changed_after_compress_raise_an_error():
+    cells = rf.compress(sample(), "label", "score", by="g", resolution=0.1)
+    changed = cells.with_columns(pl.col("score") * 0.9).filter(g="a")
+    with pytest.raises(rf.ScoreError) as error:
+        rf.auc(changed, "label", "score", by="g", count="count", missing="drop")
+    assert str(error.value) == (
+        "score_width: some scores of group g='a' are not multiples of their width 0.0625. The "
+        "scores were changed after compress.\nTransform the scores before compress(). "
+        "If compress() did not add this column, rename it."
+    )
+
+
 def test_a_single_huge_score_does_not_prevent_max_envelope_from_rounding_the_others():
     frame = sample().drop("g").with_columns(pl.col("score") / 8)
     outlier = pl.DataFrame({"label": [True], "score": [1e30]})
