@@ -81,7 +81,7 @@ def _enclose(braces: str, parts: Iterable[str]) -> str:
 
 def format_number(value: float | None, decimals: int = 4) -> str | None:
     """Return a number with this number of decimals; None for None."""
-    return None if value is None else f"{value:.{decimals}f}".replace("-", "−")
+    return None if value is None else f"{value:z.{decimals}f}".replace("-", "−")
 
 
 def format_percent(share: float) -> str:
@@ -91,7 +91,7 @@ def format_percent(share: float) -> str:
 
 def format_threshold(value: float | None) -> str | None:
     """Return a threshold with at most 6 significant digits; None for None."""
-    return None if value is None else f"{value:.6g}".replace("-", "−").replace("inf", "∞")
+    return None if value is None else f"{value:z.6g}".replace("-", "−").replace("inf", "∞")
 
 
 def format_interval(

@@ -42,6 +42,8 @@ def test_group_values_become_text(values, shown):
 def test_missing_numbers_have_no_text():
     assert format_number(None) is None
     assert format_number(0.81) == "0.8100"
+    assert format_number(-0.00001) == "0.0000"
+    assert format_number(-0.00009) == "−0.0001"
     assert format_interval(None, None) is None
     assert format_interval(0.5, 1.0) == "0.5000 to 1.0000"
     assert format_interval(0.5, None, brackets=True) is None
