@@ -302,6 +302,10 @@ def test_operating_points_stay_in_their_own_group():
     added = after.join(before, on=["g", "threshold"], how="anti")
     assert added["g"].to_list() == ["b"]
     assert added["threshold"].to_list() == points["threshold"].to_list()
+    for name in ("*", "^g$"):  # patterns of polars
+        renamed = (table.rename({"g": name}) for table in (full, points))
+        found = rf.simplify(next(renamed), max_error=0.3, keep=next(renamed))
+        assert_frame_equal(found, after.rename({"g": name}))
 
 
 @pytest.mark.parametrize("name", ["^a$", "*", "(row)"])
