@@ -26,7 +26,7 @@ from rocframe.frames import (
     private_names,
     through_node,
 )
-from rocframe.inputs.roles import TYPE_CHECKS, resolve_column
+from rocframe.inputs.roles import check_column_type, resolve_column
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums
 from rocframe.kernel.groups import cumulative_sums, is_run_start, run_starts
@@ -320,7 +320,7 @@ def repair_scores(
             hint = "Rename or drop this column of the predictions first."
             raise RepeatedNameError.in_result("predictions", REPAIRED_SCORE, schema, hint)
         name, score_expr, dtype = resolve_column(plan, schema, "score", score)
-        TYPE_CHECKS["score"](name, dtype)
+        check_column_type("score", name, dtype)
         names = private_names(["score", "group"], list(schema))
         keys, group = number_keys(concavities, by)
         intervals = Intervals.from_table("concavities", concavities, group, which)

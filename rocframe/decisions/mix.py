@@ -25,7 +25,7 @@ from rocframe.frames import (
     take_rows,
     through_node,
 )
-from rocframe.inputs.roles import TYPE_CHECKS, resolve_column
+from rocframe.inputs.roles import check_column_type, resolve_column
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import group_starts
 from rocframe.metric_options import parse_metric
@@ -363,7 +363,7 @@ def draw_decisions(
             hint = "Rename or drop this column of the predictions first."
             raise RepeatedNameError.in_result("predictions", DECISION, schema, hint)
         name, score_expr, score_dtype = resolve_column(plan, schema, "score", score)
-        TYPE_CHECKS["score"](name, score_dtype)
+        check_column_type("score", name, score_dtype)
         if score_dtype.is_float():
             score_expr = score_expr.fill_nan(None)
         id_name, id_expr, id_dtype = resolve_column(plan, schema, "id", id)

@@ -9,7 +9,7 @@ import polars as pl
 
 from rocframe.inputs.cases import MAX_TOTAL_COUNT, MAX_TOTAL_WEIGHT
 from rocframe.inputs.roles import (
-    TYPE_CHECKS,
+    check_column_type,
     check_positive,
     column_expression,
     positive_literal,
@@ -108,7 +108,7 @@ def _rows(roles: Mapping[str, TypedExpr], positive: object) -> Rows:
     for role, (expr, dtype) in roles.items():
         # A column that contains only nulls may have dtype Null. Labels are checked in `_positive`.
         if role != "label" and dtype != pl.Null:
-            TYPE_CHECKS[role](expr.meta.output_name(), dtype)
+            check_column_type(role, expr.meta.output_name(), dtype)
     score, dtype = roles["score"]
     is_positive, invalid = _positive(*roles["label"], positive)
     count, weight = None, None
@@ -139,7 +139,7 @@ def _positive(
         label = label.fill_nan(None)
     if positive is not None:
         name = label.meta.output_name()
-        TYPE_CHECKS["label"](name, dtype)
+        check_column_type("label", name, dtype)
         positive = check_positive(positive, name, dtype)
         if dtype == pl.Boolean:
             return label if positive else ~label, ()

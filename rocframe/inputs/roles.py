@@ -36,7 +36,7 @@ from rocframe.schemas.columns import MODEL
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Callable, Container, Iterable
 
 
 SCORE_HINT = "Pass a column name, an expression, or several: a list, a selector, {name: column}."
@@ -178,7 +178,7 @@ def bind_roles(
     inputs, names, positive = [column(name) for name in by], {}, None
     for role, (argument, source) in sources.items():
         names[role], expr, dtype = resolve_column(plan, schema, argument, source)
-        TYPE_CHECKS[argument](names[role], dtype)
+        check_column_type(argument, names[role], dtype)
         inputs.append(expr.alias(private[role]))
         if argument == "label":
             positive = check_positive(roles.positive, names[role], dtype)
@@ -397,74 +397,48 @@ def output_columns(
         raise OptionValueError.compose(argument, source, problem, hint) from None
 
 
-def _check_label(name: str, dtype: pl.DataType) -> None:
-    if dtype.is_nested() or dtype in {pl.Null, pl.Object}:
-        hint = (
+# For each argument: whether the type of a column is suitable, and what to do if it is not.
+COLUMN_TYPES: dict[str, tuple[Callable[[pl.DataType], bool], str]] = {
+    "label": (
+        lambda dtype: not (dtype.is_nested() or dtype in {pl.Null, pl.Object}),
+        (
             "Labels must be Boolean, numbers, text, dates, times or bytes. Compute such a column "
             "first."
-        )
-        raise ColumnTypeError.compose("label", name, dtype, hint)
-
-
-def _check_score(name: str, dtype: pl.DataType) -> None:
-    if not (dtype.is_numeric() or dtype == pl.Boolean):
-        hint = f", for example with pl.col({name!r}).cast(pl.Float64)" if dtype == pl.String else ""
-        raise ColumnTypeError.compose(
-            "score", name, dtype, f"Scores must be numbers. Cast the column first{hint}."
-        )
-
-
-def _check_weight(name: str, dtype: pl.DataType) -> None:
-    if not (dtype.is_numeric() or dtype == pl.Boolean):
-        raise ColumnTypeError.compose(
-            "weight", name, dtype, "Weights must be numbers. Cast the column first."
-        )
-
-
-def _check_benefit(name: str, dtype: pl.DataType) -> None:
-    if not dtype.is_numeric():
-        raise ColumnTypeError.compose(
-            "benefit", name, dtype, "Benefits must be numbers. Cast the column first."
-        )
-
-
-def _check_cost(name: str, dtype: pl.DataType) -> None:
-    if not dtype.is_numeric():
-        raise ColumnTypeError.compose(
-            "cost", name, dtype, "Costs must be numbers. Cast the column first."
-        )
-
-
-def _check_count(name: str, dtype: pl.DataType) -> None:
-    if not dtype.is_integer():
-        hint = "Counts must be integers. Cast the column first, or pass fractions as weight=."
-        raise ColumnTypeError.compose("count", name, dtype, hint)
-
-
-def _check_cluster(name: str, dtype: pl.DataType) -> None:
-    if dtype == pl.Object:
-        raise ColumnTypeError.compose(
-            "cluster",
-            name,
-            dtype,
-            "Values of this type cannot be sorted. Cast the column, for example to String.",
-        )
-
-
-def _accept_any(name: str, dtype: pl.DataType) -> None:
-    """Accept a column of any dtype."""
-
-
-TYPE_CHECKS = {
-    "width": _accept_any,
-    "label": _check_label,
-    "score": _check_score,
-    "weight": _check_weight,
-    "benefit": _check_benefit,
-    "cost": _check_cost,
-    "count": _check_count,
-    "cluster": _check_cluster,
+        ),
+    ),
+    "score": (
+        lambda dtype: dtype.is_numeric() or dtype == pl.Boolean,
+        "Scores must be numbers. Cast the column first.",
+    ),
+    "weight": (
+        lambda dtype: dtype.is_numeric() or dtype == pl.Boolean,
+        "Weights must be numbers. Cast the column first.",
+    ),
+    "benefit": (
+        lambda dtype: dtype.is_numeric(),
+        "Benefits must be numbers. Cast the column first.",
+    ),
+    "cost": (lambda dtype: dtype.is_numeric(), "Costs must be numbers. Cast the column first."),
+    "count": (
+        lambda dtype: dtype.is_integer(),
+        "Counts must be integers. Cast the column first, or pass fractions as weight=.",
+    ),
+    "cluster": (
+        lambda dtype: dtype != pl.Object,
+        "Values of this type cannot be sorted. Cast the column, for example to String.",
+    ),
+    "width": (lambda dtype: dtype.is_float(), ""),
 }
+
+
+def check_column_type(argument: str, name: str, dtype: pl.DataType) -> None:
+    """Raise an error if a column of this type cannot be used for an argument."""
+    is_suitable, hint = COLUMN_TYPES[argument]
+    if is_suitable(dtype):
+        return
+    if argument == "score" and dtype == pl.String:
+        hint = f"{hint[:-1]}, for example with pl.col({name!r}).cast(pl.Float64)."
+    raise ColumnTypeError.compose(argument, name, dtype, hint)
 
 
 def check_positive(positive: object, name: str, dtype: pl.DataType) -> object:

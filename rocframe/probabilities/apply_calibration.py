@@ -25,7 +25,7 @@ from rocframe.frames import (
 )
 from rocframe.inputs.cases import scores_as_floats
 from rocframe.inputs.probabilities import check_range
-from rocframe.inputs.roles import TYPE_CHECKS, parse_scores, resolve_column
+from rocframe.inputs.roles import check_column_type, parse_scores, resolve_column
 from rocframe.kernel.groups import group_starts
 from rocframe.kernel.interpolate import interpolate_in_groups
 from rocframe.kernel.scan import BLOCK_ROWS
@@ -149,7 +149,7 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
         columns, functions = [], []
         for source, result, model in zip(scores, results, models or [None], strict=True):
             score_name, expr, dtype = resolve_column(plan, schema, "score", source)
-            TYPE_CHECKS["score"](score_name, dtype)
+            check_column_type("score", score_name, dtype)
             columns.append(expr.alias(names[result]))
             selected = np.ones(fit.height, bool)
             if model is not None:
