@@ -17,7 +17,7 @@ from rocframe.kernel.scan import Scan
 from rocframe.metrics.statistics import average_precision, eer, ks, pr_auc
 from rocframe.options import NOT_GIVEN, public
 from rocframe.probabilities.losses import probability_losses
-from rocframe.schemas.areas import summary_columns
+from rocframe.schemas.areas import SUMMARY
 
 if TYPE_CHECKING:
     import polars as pl
@@ -161,7 +161,7 @@ def summary(
     )
     return as_input_frame(
         predictions,
-        plan_table(predictions, roles, summary_table, columns=summary_columns(), anchor="n_pos"),
+        plan_table(predictions, roles, summary_table, columns=SUMMARY.columns(), anchor="n_pos"),
     )
 
 
@@ -189,4 +189,4 @@ def summary_table(cases: Cases) -> pl.DataFrame:
         "n_missing": scan.rows.unscored.n_missing,
         "note": class_notes(totals.pos_rows, totals.neg_rows).tolist(),
     }
-    return build_table(scan.rows.keys, columns, summary_columns())
+    return build_table(scan.rows.keys, columns, SUMMARY.columns())

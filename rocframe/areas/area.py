@@ -22,7 +22,8 @@ from rocframe.kinds import kind_of
 from rocframe.options import check_group_columns, check_supported, group_dtypes, public
 from rocframe.rates import prevalence_weights
 from rocframe.schemas.areas import PARTIAL_AUC_NAMES
-from rocframe.schemas.averages import SIDE, check_area_exists, curve_average_of
+from rocframe.schemas.averages import check_area_exists, curve_average_of
+from rocframe.schemas.columns import SIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,7 +23,7 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.style import CHANCE_STROKE
-from rocframe.schemas.areas import plan_columns
+from rocframe.schemas.areas import PLAN
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ PLAN_LINE = "line"
 
 def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> alt.LayerChart:
     """Draw plans as lines through dots, with a dashed line at each target power."""
-    values = {name: json_values(table.get_column(name)) for name in plan_columns()}
+    values = {name: json_values(table.get_column(name)) for name in PLAN.columns()}
     records = json_rows(values)
     x, y, varied_columns, line_columns = _roles(values)
     lines = [_joined_text(record, line_columns) for record in records]
@@ -70,7 +70,7 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
     )
     dots = plans.mark_point(filled=True, size=60, opacity=1)
     targets = sorted({record["target"] for record in records} - {None})
-    layers = [line, dots.encode(**channels, tooltip=list(map(tooltip, plan_columns())))]
+    layers = [line, dots.encode(**channels, tooltip=list(map(tooltip, PLAN.columns())))]
     if y == "power":
         layers += [one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(t)) for t in targets]
     chart = LayerChart(layer=layers, data=inline_data(records), width=CHART_SIDE, height=CHART_SIDE)

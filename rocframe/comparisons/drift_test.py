@@ -27,7 +27,7 @@ from rocframe.inference.p_values import adjust_table, check_adjust, normal_p_val
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, public
 from rocframe.schemas.columns import ROW_COUNTS, WINDOW
-from rocframe.schemas.comparisons import drift_test_columns
+from rocframe.schemas.comparisons import DRIFT_TEST
 from rocframe.text import format_name, format_values
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def drift_test(
         roles,
         over,
         lambda cases: drift_test_table(TimeWindows.from_cases(cases, roles, level), over, level),
-        lambda _: drift_test_columns(),
+        lambda _: DRIFT_TEST.columns(),
         keep_windows=False,
         finish=adjust_tests,
     )
@@ -273,7 +273,7 @@ def drift_test_table(windows: TimeWindows, over: str, level: float) -> pl.DataFr
     mean = columns["mean_auc"] = 1 / (1 + np.exp(-logits.mean))
     for name in ("slope", "lower", "upper", "se", "between_sd"):
         columns[name] = columns[name] * mean * (1 - mean)
-    return build_table(windows.keys, columns, drift_test_columns())
+    return build_table(windows.keys, columns, DRIFT_TEST.columns())
 
 
 def _check_no_overlap(windows: TimeWindows, has_time: NDArray[np.bool_], over: str) -> None:

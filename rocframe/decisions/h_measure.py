@@ -17,7 +17,7 @@ from rocframe.kernel.exact import exact_quotient
 from rocframe.kernel.groups import groups_of_rows, scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, public, to_floats
-from rocframe.schemas.decisions import h_measure_columns
+from rocframe.schemas.decisions import H_MEASURE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,11 +183,11 @@ def h_measure(
             "n_missing": scan.rows.unscored.n_missing,
             "note": class_notes(totals.pos_rows, totals.neg_rows).tolist(),
         }
-        return build_table(scan.rows.keys, columns, h_measure_columns())
+        return build_table(scan.rows.keys, columns, H_MEASURE.columns())
 
     return as_input_frame(
         predictions,
-        plan_table(predictions, roles, compute, columns=h_measure_columns(), anchor="n_pos"),
+        plan_table(predictions, roles, compute, columns=H_MEASURE.columns(), anchor="n_pos"),
     )
 
 

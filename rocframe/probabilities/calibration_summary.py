@@ -36,7 +36,7 @@ from rocframe.probabilities.measures import (
     spiegelhalter,
 )
 from rocframe.probabilities.score_points import find_points
-from rocframe.schemas.calibration import calibration_summary_columns
+from rocframe.schemas.calibration import CALIBRATION_SUMMARY
 
 if TYPE_CHECKING:
     import polars as pl
@@ -278,7 +278,7 @@ def calibration_summary(
         predictions,
         roles,
         lambda cases: _measures_table(cases, options),
-        columns=calibration_summary_columns(),
+        columns=CALIBRATION_SUMMARY.columns(),
         anchor="n_pos",
     )
     return as_input_frame(predictions, table)
@@ -332,4 +332,4 @@ def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
         "within_bin_variance": parts.within_bin_variance,
         "within_bin_covariance": parts.within_bin_covariance,
     }
-    return build_table(scan.rows.keys, columns, calibration_summary_columns())
+    return build_table(scan.rows.keys, columns, CALIBRATION_SUMMARY.columns())

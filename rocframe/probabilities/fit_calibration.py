@@ -35,8 +35,8 @@ from rocframe.probabilities.logistic import (
     log_likelihood,
     ones,
 )
-from rocframe.probabilities.losses import EPSILON, log_losses, log_odds
-from rocframe.schemas.calibration import fit_columns
+from rocframe.probabilities.losses import log_losses, log_odds
+from rocframe.schemas.calibration import FIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -284,7 +284,7 @@ def fit_calibration(
         predictions,
         roles,
         compute,
-        columns=fit_columns(),
+        columns=FIT.columns(),
         anchor="n_pos",
         over=0 if over is None else 1,
         keep_over=0 if over is None else 1,
@@ -596,4 +596,4 @@ def _fit_table(
     values = {
         name: column.tolist() if name == "note" else column for name, column in columns.items()
     }
-    return build_table(keys, {**values, "method": method}, fit_columns(), rows=group)
+    return build_table(keys, {**values, "method": method}, FIT.columns(), rows=group)

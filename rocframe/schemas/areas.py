@@ -83,20 +83,15 @@ PARTIAL_AUC = TableType(
 )
 
 
-def summary_columns() -> Schema:
-    """Return the columns of a table of `summary`."""
-    return (
+SUMMARY = TableType(
+    name="summary",
+    functions=("summary",),
+    columns=lambda: (
         floats("auc", "gini", "ks", "eer", "average_precision", "pr_auc", "h_measure")
         | floats("brier", "log_loss", "prevalence")
         | ROW_COUNTS
         | strings("note")
-    )
-
-
-SUMMARY = TableType(
-    name="summary",
-    functions=("summary",),
-    columns=summary_columns,
+    ),
     recognize=has_columns("auc", "gini", "ks", "eer", "average_precision", "h_measure", "brier"),
     ties=HALF_TIES,
     drawing=INTERVAL_CHART,
@@ -122,22 +117,19 @@ AUC_TEST = TableType(
 )
 
 
-def plan_columns() -> Schema:
-    """Return the columns of a table of plans."""
-    return (
-        floats("difference")
-        | integers("n_pos", "n_neg")
-        | floats("power", "auc", "null", "auc_b", "correlation", "se", "se_null", "ratio", "target")
-        | floats("alpha")
-        | strings("alternative", "variance", "se_at", "note")
-    )
-
+PLAN_COLUMNS = (
+    floats("difference")
+    | integers("n_pos", "n_neg")
+    | floats("power", "auc", "null", "auc_b", "correlation", "se", "se_null", "ratio", "target")
+    | floats("alpha")
+    | strings("alternative", "variance", "se_at", "note")
+)
 
 PLAN = TableType(
     name="plan",
     functions=("power", "sample_size", "detectable_difference"),
-    columns=plan_columns,
-    recognize=has_columns(*plan_columns()),
+    columns=lambda: PLAN_COLUMNS,
+    recognize=has_columns(*PLAN_COLUMNS),
     ties=None,
     drawing="rocframe.charts.plan_chart:plan_chart",
     chart_options=(),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rocframe.errors import BrokenCurveError
 from rocframe.kinds import KINDS, Kind
-from rocframe.schemas.columns import INTERVAL_INFO, ROW_COUNTS
+from rocframe.schemas.columns import INTERVAL_INFO, ROW_COUNTS, SIDE
 from rocframe.schemas.table_type import (
     CHANNELS,
     DOMAINS,
@@ -29,7 +29,6 @@ from rocframe.schemas.table_type import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SIDE = "side"  # the left or the right side of a jump of the averaged curve
 MEAN_SUFFIXES = ("sd", "se", "lower", "upper")
 
 AVERAGE_INFO = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rocframe.schemas.columns import ROW_COUNTS, SIDE
 from rocframe.schemas.table_type import (
     CHANNELS,
     DOMAINS,
@@ -40,24 +41,19 @@ CALIBRATION = TableType(
     chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS, "scores"),
 )
 
-FIT_VALUES = floats("score", "probability", "intercept", "slope", "slope_complement")
-
-
-def fit_columns() -> Schema:
-    """Return the columns of a table of `fit_calibration`."""
-    return (
-        FIT_VALUES
-        | strings("method")
-        | integers("n_folds", "n_pos", "n_neg", "n_missing")
-        | strings("note")
-    )
-
+FIT_COLUMNS = (
+    floats("score", "probability", "intercept", "slope", "slope_complement")
+    | strings("method")
+    | integers("n_folds")
+    | ROW_COUNTS
+    | strings("note")
+)
 
 FIT = TableType(
     name="fit_calibration",
     functions=("fit_calibration",),
-    columns=fit_columns,
-    recognize=has_columns(*fit_columns(), adjacent=6),
+    columns=lambda: FIT_COLUMNS,
+    recognize=has_columns(*FIT_COLUMNS, adjacent=6),
     ties=ROW_TIES,
     chart_hint=(
         "Apply the fit with apply_calibration, and draw the calibration curve of the new scores: "
@@ -65,27 +61,23 @@ FIT = TableType(
     ),
 )
 
-
-def calibration_summary_columns() -> Schema:
-    """Return the columns of a table of `calibration_summary`."""
-    return (
-        floats("brier", "brier_skill", "log_loss", "miscalibration", "discrimination")
-        | floats("uncertainty", "ece", "mce", "calibration_intercept", "calibration_slope")
-        | floats("spiegelhalter_z", "spiegelhalter_p", "hosmer_lemeshow")
-        | integers("hosmer_lemeshow_df")
-        | floats("hosmer_lemeshow_p", "ici", "e50", "e90", "e_max", "cllr", "cllr_min")
-        | integers("n_pos", "n_neg", "n_missing")
-        | strings("note")
-        | floats("calibration_in_the_large", "smooth_ece", "reliability", "resolution")
-        | floats("within_bin_variance", "within_bin_covariance")
-    )
-
+CALIBRATION_SUMMARY_COLUMNS = (
+    floats("brier", "brier_skill", "log_loss", "miscalibration", "discrimination")
+    | floats("uncertainty", "ece", "mce", "calibration_intercept", "calibration_slope")
+    | floats("spiegelhalter_z", "spiegelhalter_p", "hosmer_lemeshow")
+    | integers("hosmer_lemeshow_df")
+    | floats("hosmer_lemeshow_p", "ici", "e50", "e90", "e_max", "cllr", "cllr_min")
+    | ROW_COUNTS
+    | strings("note")
+    | floats("calibration_in_the_large", "smooth_ece", "reliability", "resolution")
+    | floats("within_bin_variance", "within_bin_covariance")
+)
 
 CALIBRATION_SUMMARY = TableType(
     name="calibration_summary",
     functions=("calibration_summary",),
-    columns=calibration_summary_columns,
-    recognize=has_columns(*calibration_summary_columns(), adjacent=6),
+    columns=lambda: CALIBRATION_SUMMARY_COLUMNS,
+    recognize=has_columns(*CALIBRATION_SUMMARY_COLUMNS, adjacent=6),
     ties=ROW_TIES,
     drawing=INTERVAL_CHART,
     dots=DotStyle(
@@ -102,7 +94,7 @@ def murphy_columns(*, sides: bool = False) -> Schema:
     return (
         floats("probability_threshold", "elementary_score")
         | floats("miscalibration", "discrimination", "uncertainty")
-        | (strings("side") if sides else {})
+        | (strings(SIDE) if sides else {})
         | strings("note")
     )
 

@@ -8,6 +8,7 @@ from rocframe.schemas.table_type import floats, integers, strings
 ROC_AREA_TITLE = "Area under the ROC curve"
 THRESHOLD = "threshold"
 MODEL = "model"
+SIDE = "side"  # the left or the right side of a jump of an averaged curve or a Murphy curve
 WINDOW_COLUMNS = WINDOW, WINDOW_END = ("window", "window_end")
 CURVE_COLUMNS = (THRESHOLD, *CONFUSION)
 POINT_NAMES = ("at", "value")

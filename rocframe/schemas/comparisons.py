@@ -182,9 +182,10 @@ def drift_columns(over: pl.DataType) -> Schema:
     )
 
 
-def drift_test_columns() -> Schema:
-    """Return the columns of `drift_test`."""
-    return (
+DRIFT_TEST = TableType(
+    name="drift_test",
+    functions=("drift_test",),
+    columns=lambda: (
         floats("homogeneity_p", "homogeneity_p_adjusted", "trend_p", "trend_p_adjusted")
         | floats("slope", "lower", "upper", "se", "between_sd", "cochran_q")
         | integers("df")
@@ -193,13 +194,7 @@ def drift_test_columns() -> Schema:
         | ROW_COUNTS
         | floats("ci_level")
         | strings("note")
-    )
-
-
-DRIFT_TEST = TableType(
-    name="drift_test",
-    functions=("drift_test",),
-    columns=drift_test_columns,
+    ),
     recognize=has_columns("homogeneity_p", "trend_p", "slope", "cochran_q"),
     ties=HALF_TIES,
     drawing=INTERVAL_CHART,

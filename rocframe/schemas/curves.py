@@ -83,18 +83,15 @@ METRIC_INTERVALS = TableType(
 )
 
 
-def band_columns() -> Schema:
-    """Return the columns of a band: the points of a curve and their limits."""
-    return floats(
-        *("fpr", "tpr", "fpr_lower", "fpr_upper", "lower", "upper", "ci_level")
-    ) | strings("scope", "band", "note")
-
+BAND_COLUMNS = floats(
+    *("fpr", "tpr", "fpr_lower", "fpr_upper", "lower", "upper", "ci_level")
+) | strings("scope", "band", "note")
 
 BAND = TableType(
     name="band",
     functions=("band",),
-    columns=band_columns,
-    recognize=has_columns(*band_columns()),
+    columns=lambda: BAND_COLUMNS,
+    recognize=has_columns(*BAND_COLUMNS),
     ties=ROW_TIES,
     drawing="rocframe.charts.band_chart:band_chart",
     chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),

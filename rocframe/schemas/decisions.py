@@ -245,19 +245,14 @@ CONFUSION_MATRICES = TableType(
 )
 
 
-def h_measure_columns() -> Schema:
-    """Return the columns of a table of H measures."""
-    return (
-        floats("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b")
-        | ROW_COUNTS
-        | strings("note")
-    )
-
-
 H_MEASURE = TableType(
     name="h_measure",
     functions=("h_measure",),
-    columns=h_measure_columns,
+    columns=lambda: (
+        floats("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b")
+        | ROW_COUNTS
+        | strings("note")
+    ),
     recognize=has_columns("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b"),
     ties=ROW_TIES,
     drawing=INTERVAL_CHART,
