@@ -400,7 +400,7 @@ class ScoreError(RocframeError, ValueError):
         cls,
         column: str,
         widths: Sequence[float],
-        group: Sequence[str],
+        group: str,
         *,
         compared: bool = False,
         models: Mapping[object, Sequence[float]] | None = None,
@@ -413,7 +413,7 @@ class ScoreError(RocframeError, ValueError):
         found = format_list(widths)
         if models is not None:
             found = "; ".join(f"{name}: {format_list(each)}" for name, each in models.items())
-        where = f" of group {', '.join(group)}" if group else ""
+        where = f" of group {group}" if group else ""
         if len(widths) == 1:
             return cls(
                 f"{column}: some scores{where} are not multiples of their width {widths[0]!r}. The "

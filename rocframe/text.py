@@ -79,6 +79,11 @@ def _enclose(braces: str, parts: Iterable[str]) -> str:
     return f"{braces[0]}{', '.join(parts)}{braces[1]}"
 
 
+def format_key(names: Iterable[str], values: Iterable[object]) -> str:
+    """Return the key of a group, such as "model='a', fold=1"; surplus values are left out."""
+    return ", ".join(f"{name}={value!r}" for name, value in zip(names, values, strict=False))
+
+
 def format_number(value: float | None, decimals: int = 4) -> str | None:
     """Return a number with this number of decimals; None for None."""
     return None if value is None else f"{value:z.{decimals}f}".replace("-", "−")

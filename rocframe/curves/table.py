@@ -22,7 +22,7 @@ from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import check_group_columns, group_dtypes, parse_fraction, parse_names
 from rocframe.rates import CONFUSION
 from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
-from rocframe.text import format_list
+from rocframe.text import format_key, format_list
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -207,9 +207,7 @@ class Curves:
 
 def name_key(keys: pl.DataFrame, group: int, *, otherwise: str) -> str:
     """Return the text for a group in errors: `group fold=1`, or `otherwise` without groups."""
-    key = keys.row(group, named=True) if keys.width else {}
-    values = ", ".join(f"{name}={value!r}" for name, value in key.items())
-    return f"group {values}" if values else otherwise
+    return f"group {format_key(keys.columns, keys.row(group))}" if keys.width else otherwise
 
 
 def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:

@@ -13,6 +13,7 @@ from rocframe.errors import LabelError, MassError, MissingValuesError, ScoreErro
 from rocframe.frames import fill_nulls, number_distinct_rows, select_keys
 from rocframe.inputs.roles import positive_literal
 from rocframe.inputs.score_cells import check_cells
+from rocframe.text import format_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -296,8 +297,8 @@ def _missing(
     first = rows.arg_max()
     where = ""
     if bound.by and first is not None:
-        group = ", ".join(f"{name}={frame.get_column(name)[first]!r}" for name in bound.by)
-        where = f", the first one in group {group}"
+        key = format_key(bound.by, (frame.get_column(name)[first] for name in bound.by))
+        where = f", the first one in group {key}"
     return MissingValuesError.compose(
         argument,
         bound.names[role],

@@ -8,6 +8,7 @@ import numpy as np
 
 from rocframe.errors import ScoreError
 from rocframe.inputs.cases import RowState
+from rocframe.text import format_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +32,7 @@ def check_probabilities(
 
     def group(row: int) -> str:
         key = cases.keys.row(row if used is None else int(used[row]))
-        values = zip(cases.by, key, strict=False)
-        return "group " + ", ".join(f"{name}={value!r}" for name, value in values)
+        return f"group {format_key(cases.by, key)}"
 
     score = cases.score if used is None else cases.score[used]
     check_range(score, cases.score_name, f"{reason} {remedy}", group if cases.by else None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rocframe.errors import ScoreError
+from rocframe.text import format_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -159,7 +160,7 @@ def check_cells(
         table = table.with_columns(model.cast(pl.String).alias("model"))
     wrong = table.filter(rounded | (widest != stored))
     if wrong.height:
-        group = [f"{name}={value!r}" for name, value in zip(by, wrong.row(0), strict=False)]
+        group = format_key(by, wrong.row(0))
         if by:
             on = table.columns[: len(by)]
             table = table.join(wrong.head(1), on=on, how="semi", nulls_equal=True)
