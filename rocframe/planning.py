@@ -10,6 +10,7 @@ involving binormal ROC curve indices", Statistics in Medicine 16(13), 1529-1542.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, exp, floor, inf, sqrt
@@ -324,18 +325,13 @@ def _smallest_sample(*, ratio: float, power: float, **options: Any) -> PlannedTe
     if wrong[options["alternative"]]:
         return None
     # `upper` is doubled until the power is large enough. Then bisection finds the smallest number
-    # between `lower` and `upper`.
+    # above `lower`.
     while (test := with_n_pos(upper)).power < power:
         if max(test.n_pos, test.n_neg) > MAX_CLASS_ROWS:
             return None
         lower, upper = upper, 2 * upper
-    while upper - lower > 1:
-        middle = (lower + upper) // 2
-        if with_n_pos(middle).power < power:
-            lower = middle
-        else:
-            upper = middle
-    return with_n_pos(upper)
+    sizes = range(lower + 1, upper + 1)
+    return with_n_pos(sizes[bisect_left(sizes, power, key=lambda n_pos: with_n_pos(n_pos).power)])
 
 
 @public
