@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf, isclose
+from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
 import polars as pl
 
 from rocframe.errors import (
@@ -19,7 +20,7 @@ from rocframe.options import check_choice, to_list
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, RATES, Rate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from rocframe.rates import Settings
 
@@ -183,23 +184,16 @@ def check_rowwise(argument: str, name: str, expr: pl.Expr, rates: Iterable[str] 
             problem = f"the expression returns {values.dtype}"
             hint = "Use an expression that returns numbers or Booleans."
             raise OptionValueError.compose(argument, name, problem, hint)
-    if not _all_close(_as_numbers(in_table), [_as_numbers(one)[0] for one in separate]):
+    numbers, expected = (
+        np.concatenate([part.cast(pl.Float64).to_numpy() for part in parts])
+        for parts in ([in_table], separate)
+    )
+    if not np.allclose(numbers, expected, rtol=1e-9, atol=0, equal_nan=True):
         raise _rowwise_error(argument, name, "the value in a row depends on other rows")
 
 
 def _column_of(frame: pl.DataFrame, expr: pl.Expr) -> pl.Series:
     return frame.with_columns(expr.alias("value")).get_column("value")
-
-
-def _as_numbers(values: pl.Series) -> list[float | None]:
-    return values.cast(pl.Float64).fill_nan(None).to_list()
-
-
-def _all_close(left: Sequence[float | None], right: Sequence[float | None]) -> bool:
-    return all(
-        a is b or (a is not None and b is not None and isclose(a, b))
-        for a, b in zip(left, right, strict=True)
-    )
 
 
 def _rowwise_error(argument: str, name: str, problem: str) -> OptionValueError:

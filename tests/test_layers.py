@@ -70,6 +70,7 @@ DEPENDENCIES = {
     "numpy": {
         "frames",
         "rates",
+        "metric_options",
         "kinds",
         "inputs",
         "compression",
