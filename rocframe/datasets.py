@@ -10,7 +10,7 @@ from typing import Literal, NoReturn, get_args
 
 import polars as pl
 
-from rocframe.errors import UnknownOptionError
+from rocframe.options import check_choice
 
 __all__ = ["digits", "path", "rain", "vote"]
 LogName = Literal["vote", "digits", "rain"]
@@ -145,8 +145,7 @@ def path(name: LogName) -> Path:
     >>> log.select(pl.col("model").n_unique()).collect().item()
     6
     """
-    if name not in get_args(LogName):
-        raise UnknownOptionError.compose("name", name, get_args(LogName))
+    check_choice("name", name, get_args(LogName))
     package = Path(__file__).resolve().parent
     installed = package / "data" / f"{name}.parquet"
     # In a wheel, the logs are inside the package; in the source tree, they are next to it.

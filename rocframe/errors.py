@@ -38,29 +38,6 @@ from rocframe.text import format_count, format_list, format_type, format_value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = [
-    "AmbiguousCountError",
-    "ArgumentError",
-    "BrokenCurveError",
-    "ColumnTypeError",
-    "LabelError",
-    "LazyFrameError",
-    "LogError",
-    "MassError",
-    "MissingColumnError",
-    "MissingExtraError",
-    "MissingValuesError",
-    "OptionValueError",
-    "PairingError",
-    "RepeatedNameError",
-    "ReservedColumnError",
-    "RocframeError",
-    "ScoreError",
-    "StorageError",
-    "UnknownOptionError",
-]
-
-
 # Names of metrics and methods in other packages, and the names in this package.
 VALUE_ALIASES = {
     **dict.fromkeys(("roc_auc", "roc_auc_score", "auroc"), "auc"),
@@ -432,7 +409,7 @@ class ScoreError(RocframeError, ValueError):
         return cls(
             f"{column}: the scores{where} were rounded to different resolutions. A rounded score "
             "represents a range of scores, and these ranges overlap.\n"
-            f"Widths in column {column!r}: {format_list(widths)}.\n"
+            f"Widths in column {column!r}: {found}.\n"
             'Round all scores to the largest width: compress(…, count="count").'
         )
 

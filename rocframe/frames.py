@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import polars as pl
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FrameT = TypeVar("FrameT", bound=pl.DataFrame | pl.LazyFrame)
-HASH_TABLE_LIMIT, HASH_TABLE_SIZE = "POLARS_MAX_HOT_TABLE_SIZE", 2**22
 
 
 def column(name: str) -> pl.Expr:
@@ -52,19 +50,6 @@ def collect_narwhals(frame: Any) -> pl.DataFrame:
     """Return a LazyFrame of narwhals as a polars DataFrame."""
     collected: pl.DataFrame = frame.collect(backend="polars").to_native()
     return collected
-
-
-def enlarge_hash_table() -> None:
-    """Let polars aggregate up to millions of groups in a stream with bounded memory.
-
-    polars aggregates each batch of rows in a hash table with a maximal size. Rows of groups that
-    are not in the hash table are stored until the last batch, so that the memory grows with the
-    number of rows. The default size is too small for 200,000 groups. A size that the user has set
-    in the environment is not changed.
-    """
-    if HASH_TABLE_LIMIT not in os.environ:
-        os.environ[HASH_TABLE_LIMIT] = str(HASH_TABLE_SIZE)
-        pl.Config.reload_env_vars()
 
 
 def take_rows(keys: pl.DataFrame, rows: Any) -> pl.DataFrame:

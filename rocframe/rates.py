@@ -266,10 +266,6 @@ class Rate:
         counts = settings.counts if self.depends_on_prevalence else COUNT_COLUMNS
         return self.formula(counts, settings).cast(pl.Float64).alias(self.column or self.name)
 
-    def with_settings(self, settings: Settings) -> Rate:
-        """Return a copy of the metric with these settings."""
-        return replace(self, settings=settings)
-
     def at_prevalence(self, prevalence: float | None) -> Rate:
         """Return a copy of the metric at a prevalence.
 
@@ -305,7 +301,7 @@ accuracy = CountRatio(("tp", "tn"), CONFUSION)
 error_rate = CountRatio(("fp", "fn"), CONFUSION)
 alert_rate = CountRatio(("tp", "fp"), CONFUSION)
 rnp = CountRatio(("fn", "tn"), CONFUSION)
-prevalence = CountRatio(("tp", "fn"), Counts._fields)
+prevalence = CountRatio(("tp", "fn"), CONFUSION)
 jaccard = CountRatio(("tp",), ("tp", "fp", "fn"))
 
 

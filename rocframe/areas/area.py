@@ -16,13 +16,14 @@ from rocframe.areas.steps import Steps
 from rocframe.areas.top import TopRange
 from rocframe.curves.segment import precision_recall_integral
 from rocframe.curves.table import check_ends, curve_layout, read_curves
+from rocframe.errors import BrokenCurveError
 from rocframe.frames import as_input_frame, column, lazy_plan, through_node
 from rocframe.kernel.exact import exact_quotient, exact_sums
 from rocframe.kinds import kind_of
 from rocframe.options import check_group_columns, check_supported, group_dtypes, public
 from rocframe.rates import prevalence_weights
 from rocframe.schemas.areas import PARTIAL_AUC_NAMES
-from rocframe.schemas.averages import check_area_exists, curve_average_of
+from rocframe.schemas.averages import curve_average_of, metric_average_of
 from rocframe.schemas.columns import SIDE
 
 if TYPE_CHECKING:
@@ -181,7 +182,12 @@ def area(
         if mean is not None:
             _check_unused(by=by, kind=kind, alert_rate=alert_rate)
             return area_of_mean(plan, schema, mean)
-        check_area_exists(list(schema))
+        metric_mean = metric_average_of(list(schema))
+        if metric_mean is not None:
+            raise BrokenCurveError.compose(
+                f"curves: no area is defined for averages at fixed values of {metric_mean.fixed}",
+                'To compute an area, use, for example, average(fixed="fpr") without metrics=.',
+            )
         curve_layout(schema, by, ())  # raises for a table without thresholds and counts
         default = ("auc",), lambda curves: [auc_of(curves)]
         names, areas_of = MEASURES.get(kind_of(list(schema), kind).name, default)

@@ -31,9 +31,10 @@ from rocframe.areas.variance import (
 )
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.instances import segment_sums
-from rocframe.kernel.exact import MAX_EXACT_FLOAT, MAX_INT64, exact_product, exact_quotient
+from rocframe.kernel.exact import MAX_INT64, exact_product, exact_quotient
 from rocframe.kernel.groups import group_starts
 from rocframe.kernel.threads import run_parallel
+from rocframe.options import MAX_INTEGER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -205,7 +206,7 @@ def sums_of_products(
         if count is not None:
             n_rows, repeated = int(count.sum()), int(count.max(initial=0))
         # Float64 adds up integers below 2**53 exactly.
-        block = min(block, MAX_EXACT_FLOAT // max(math.prod(largest) * repeated, 1))
+        block = min(block, MAX_INTEGER // max(math.prod(largest) * repeated, 1))
         if math.prod(largest) * n_rows > MAX_INT64:
             block = 0
     if use_pairs or not block:

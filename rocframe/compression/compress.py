@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,7 +12,7 @@ from rocframe.compression.engines import is_engine, read_engine
 from rocframe.compression.envelope import cells_within_envelope
 from rocframe.compression.resolution import Rounding
 from rocframe.errors import OptionValueError
-from rocframe.frames import as_input_frame, deferred_table, enlarge_hash_table, lazy_plan
+from rocframe.frames import as_input_frame, deferred_table, lazy_plan
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, parse_fraction, public_for_engines
 
@@ -205,6 +206,22 @@ def compress(
         )
 
     if isinstance(frame, pl.LazyFrame):
-        enlarge_hash_table()
+        _enlarge_hash_table()
     source: FrameT = frame
     return as_input_frame(source, lazy_plan("predictions", frame).pipe_with_schema(resolve))
+
+
+HASH_TABLE_VARIABLE, HASH_TABLE_SIZE = "POLARS_MAX_HOT_TABLE_SIZE", 2**22
+
+
+def _enlarge_hash_table() -> None:
+    """Let polars aggregate up to millions of groups in a stream with bounded memory.
+
+    polars aggregates each batch of rows in a hash table with a maximal size. Rows of groups that
+    are not in the hash table are stored until the last batch, so that the memory grows with the
+    number of rows. The default size is too small for 200,000 groups. A size that the user has set
+    in the environment is not changed.
+    """
+    if HASH_TABLE_VARIABLE not in os.environ:
+        os.environ[HASH_TABLE_VARIABLE] = str(HASH_TABLE_SIZE)
+        pl.Config.reload_env_vars()

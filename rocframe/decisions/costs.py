@@ -56,7 +56,7 @@ def cost_rule(settings: Settings) -> Rule:
     fp, fn = ErrorCosts.parse(settings.costs or {})
     return Rule(
         name="expected_cost",
-        value=RATES["expected_cost"].with_settings(settings),
+        value=replace(RATES["expected_cost"], settings=settings),
         polynomial=linear_gain(fn, fp, settings.prevalence),
     )
 

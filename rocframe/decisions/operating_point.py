@@ -508,7 +508,7 @@ def _profit_rule(settings: Settings, benefits: Mapping[str, float] | None) -> Ru
 def _bayes_rule(settings: Settings, _: Mapping[str, float] | None) -> Rule:
     _check_given(settings.costs, "bayes", "costs", '{"fp": 1, "fn": 5}')
     fp, fn = ErrorCosts.parse(settings.costs or {})
-    value = RATES["expected_cost"].with_settings(settings)
+    value = replace(RATES["expected_cost"], settings=settings)
     return Rule(name="bayes", value=value, threshold=float(fp / (fp + fn)))
 
 

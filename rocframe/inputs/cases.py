@@ -13,6 +13,7 @@ from rocframe.errors import LabelError, MassError, MissingValuesError, ScoreErro
 from rocframe.frames import fill_nulls, number_distinct_rows, select_keys
 from rocframe.inputs.roles import positive_literal
 from rocframe.inputs.score_cells import check_cells
+from rocframe.options import MAX_INTEGER
 from rocframe.text import format_key
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import BoundRoles
 
 
-MAX_EXACT_INTEGER = 2**53
 MAX_TOTAL_WEIGHT = 1e150  # the square of this sum of weights is finite in Float64
 MAX_TOTAL_COUNT = 2.0**62  # twice this sum of counts does not exceed Int64
 
@@ -145,7 +145,7 @@ def read_cases(
             state=state,
             # A row with a missing count is left out, and is counted as one missing row.
             count=None if count is None else fill_nulls(count, 1).to_numpy(),
-            weight=None if weight is None else np.nan_to_num(fill_nulls(weight, 0).to_numpy()),
+            weight=None if weight is None else fill_nulls(weight, 0).to_numpy(),
             cluster=None
             if cluster is None
             else number_distinct_rows(cluster.to_frame())[1].to_numpy(),
@@ -226,9 +226,7 @@ def scores_as_floats(score: pl.Series, name: str) -> pl.Series:
         as_float = score.cast(pl.Float32)
     else:
         as_float = score.cast(pl.Float64)
-        is_exact = dtype == pl.Boolean or (
-            dtype.is_integer() and dtype.to_python() is int and _is_exact_in_float64(score)
-        )
+        is_exact = dtype == pl.Boolean or (dtype.is_integer() and _is_exact_in_float64(score))
         if not is_exact:
             back = as_float.cast(dtype, strict=False)
             changed = (back.is_null() & score.is_not_null()) | (back != score).fill_null(False)
@@ -243,7 +241,7 @@ def scores_as_floats(score: pl.Series, name: str) -> pl.Series:
 def _is_exact_in_float64(score: pl.Series) -> bool:
     """Return whether all integers of a column are small enough for an exact Float64."""
     ends = (cast("int | None", score.min()), cast("int | None", score.max()))
-    return all(end is None or abs(int(end)) <= MAX_EXACT_INTEGER for end in ends)
+    return all(end is None or abs(int(end)) <= MAX_INTEGER for end in ends)
 
 
 def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.Series | None:

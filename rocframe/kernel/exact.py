@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rocframe.options import MAX_INTEGER
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 MAX_INT64 = 2**63 - 1
-MAX_EXACT_FLOAT = 2**53
 
 
 def exact_sums(
@@ -63,7 +64,7 @@ def exact_quotient(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArra
         np.divide(numerator, denominator, out=result, where=defined)
         return result
     as_floats = defined & np.array(
-        (denominator < MAX_EXACT_FLOAT) & (abs(numerator) < MAX_EXACT_FLOAT), bool
+        (denominator < MAX_INTEGER) & (abs(numerator) < MAX_INTEGER), bool
     )
     result[as_floats] = numerator[as_floats].astype(np.float64) / denominator[as_floats].astype(
         np.float64

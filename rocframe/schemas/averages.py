@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from rocframe.errors import BrokenCurveError
 from rocframe.kinds import KINDS, Kind
 from rocframe.schemas.columns import INTERVAL_INFO, ROW_COUNTS, SIDE
 from rocframe.schemas.table_type import (
@@ -142,16 +141,6 @@ def recognize_metric_average(columns: Sequence[str]) -> Recognition | None:
     """Return the group columns of a table of averaged metrics; None for others."""
     average = metric_average_of(columns)
     return None if average is None else (average.by, None)
-
-
-def check_area_exists(columns: Sequence[str]) -> None:
-    """Raise an error if the table has averaged metrics, for which no area is defined."""
-    average = metric_average_of(columns)
-    if average is not None:
-        raise BrokenCurveError.compose(
-            f"curves: no area is defined for averages at fixed values of {average.fixed}",
-            'To compute an area, use, for example, average(fixed="fpr") without metrics=.',
-        )
 
 
 # The last columns of the results of `average` with `method="pooled"`.
