@@ -108,7 +108,7 @@ def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
     return pl.when(denominator > 0).then(numerator / denominator)
 
 
-def odds(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
+def ratio_or_inf(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
     """Return the quotient of two expressions; `inf` for x / 0 with x > 0, and null for 0 / 0."""
     is_infinite = (denominator == 0) & (numerator > 0)
     quotient = pl.when(denominator > 0).then(numerator / denominator)
@@ -559,7 +559,7 @@ RATES = {
         Rate(
             name="lr_pos",
             label="Positive likelihood ratio",
-            formula=lambda c, s: odds(tpr(c, s), fpr(c, s)),
+            formula=lambda c, s: ratio_or_inf(tpr(c, s), fpr(c, s)),
             better="higher",
             bounds=(0, inf),
             depends_on_prevalence=False,
@@ -568,7 +568,7 @@ RATES = {
             name="lr_neg",
             occurrence="first",
             label="Negative likelihood ratio",
-            formula=lambda c, s: odds(fnr(c, s), tnr(c, s)),
+            formula=lambda c, s: ratio_or_inf(fnr(c, s), tnr(c, s)),
             better="lower",
             bounds=(0, inf),
             depends_on_prevalence=False,
@@ -576,7 +576,9 @@ RATES = {
         Rate(
             name="odds_ratio",
             label="Odds ratio",
-            formula=lambda c, _: odds(c.tp.cast(pl.Float64) * c.tn, c.fp.cast(pl.Float64) * c.fn),
+            formula=lambda c, _: ratio_or_inf(
+                c.tp.cast(pl.Float64) * c.tn, c.fp.cast(pl.Float64) * c.fn
+            ),
             better="higher",
             bounds=(0, inf),
             depends_on_prevalence=False,

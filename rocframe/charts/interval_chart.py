@@ -62,7 +62,7 @@ def interval_chart(
     style = layout.type.dots
     assert style is not None
     time = date_column(table, layout.by, options)
-    if time is not None and len(style.marks) == 1 and not (style.part or style.tests):
+    if time is not None and len(style.marks) == 1 and not (style.part or style.has_p_values):
         return time_chart(table, layout.by, time, options, style)
     parts = {style.part: table.get_column(style.part).to_list()} if style.part else {}
     rows = read_rows(table, layout.by, color=options.color, facet=options.facet, parts=parts)
@@ -113,7 +113,7 @@ def comparison_chart(
         axis=f"Difference of {name}",
         marks=("difference",),
         references=(0.0,),
-        tests=True,
+        has_p_values=True,
     )
     return _draw(table, rows, style, columns[2:], rule=rule)
 
@@ -170,9 +170,9 @@ def _draw(
         # All reasons have the same color. If a line has slots for several groups, the text starts
         # with the name of the group.
         record[REASON] = f"{record[str(groups.color)]}: {reason}" if reason and dodged else reason
-        if style.tests:
+        if style.has_p_values:
             record[RIGHT_TEXT] = format_p_value(record["p_adjusted"], 3) or ""
-    inner = style.inner
+    inner = style.box
     if inner and not any(record[inner[0]] != record[inner[1]] for record in records):
         inner = None
     references = style.references
@@ -186,8 +186,8 @@ def _draw(
         marks=style.marks,
         inner=inner,
         references=references,
-        reference=style.reference,
-        right_title="adjusted p" if style.tests else None,
+        reference=style.reference_column,
+        right_title="adjusted p" if style.has_p_values else None,
         shown=tuple(shown),
         free_axes=free_axes,
     )
@@ -196,7 +196,7 @@ def _draw(
         f"{name}: {_row_text(record, style)}" for name, record in zip(names, records, strict=True)
     ]
     dashed = [f"at {value:.4g}" for value in references]
-    dashed += ["at the null hypothesis"] if style.reference else []
+    dashed += ["at the null hypothesis"] if style.reference_column else []
     return plot.layered(
         dot_layers(plot),
         title=style.title,

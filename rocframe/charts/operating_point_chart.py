@@ -37,7 +37,7 @@ from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import parse_names
 from rocframe.rates import CONFUSION, Settings
 from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
-from rocframe.schemas.decisions import BEST_POINTS, CONFUSION_MATRICES, CONVEX_HULL, RULE
+from rocframe.schemas.decisions import BEST_POINTS, CONFUSION_MATRICES, CONVEX_HULL, RULE_COLUMNS
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def points_chart(
         if name not in table.columns:
             raise MissingColumnError.compose("by", name, table.columns)
     groups = read_groups(table, by, table.columns, options)
-    left = {BEST_POINTS: tuple(RULE), CONVEX_HULL: (), CONFUSION_MATRICES: ()}.get(
+    left = {BEST_POINTS: tuple(RULE_COLUMNS), CONVEX_HULL: (), CONFUSION_MATRICES: ()}.get(
         layout.type, POINT_NAMES
     )
     condition = GroupColumn.in_given_order(_conditions(table, left), left[0] if left else "")

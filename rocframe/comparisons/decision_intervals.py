@@ -42,7 +42,7 @@ from rocframe.options import (
     public,
 )
 from rocframe.schemas.columns import MODEL
-from rocframe.schemas.comparisons import INTERVAL_NAMES, decision_interval_columns
+from rocframe.schemas.comparisons import DECISION_AXES, decision_interval_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -395,7 +395,7 @@ def decision_table(
     confidence = options.confidence
     keys = [] if confidence.ci is None else stream_keys(group_keys)
     draws = RandomDraws(n_draws=confidence.n_boot, seed=confidence.seed, keys=keys)
-    axis, *_ = INTERVAL_NAMES[options.kind]
+    axis, *_ = DECISION_AXES[options.kind]
     parts: list[dict[str, NDArray[Any]]] = []
     for batch in model_batches(instances, columns.options, all_models=True):
         merged = batch.merge_identical_rows()
@@ -473,7 +473,7 @@ def _columns_of_group(
     `baseline` is the position of the baseline among the models of the group, or None.
     """
     confidence = options.confidence
-    _, y, trivial = INTERVAL_NAMES[options.kind]
+    _, y, trivial = DECISION_AXES[options.kind]
     observed = sample.observed
     estimates = options.values(observed)[0]
     totals = observed[0].scan(corners=False).totals

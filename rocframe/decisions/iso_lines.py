@@ -16,7 +16,7 @@ from rocframe.kinds import PREVALENCE, kind_of
 from rocframe.options import public
 from rocframe.rates import Settings
 from rocframe.schemas.columns import CURVE_COLUMNS
-from rocframe.schemas.decisions import COST_LINE_COLUMNS, N_OPTIMA
+from rocframe.schemas.decisions import COST_LINE_COLUMNS, OPTIMA_COLUMNS
 from rocframe.schemas.table_type import floats
 
 if TYPE_CHECKING:
@@ -154,13 +154,13 @@ def iso_lines(
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         axes = _straight_kind(list(schema), kind)
-        table = curve_layout(schema, by, (*COST_LINE_COLUMNS, *axes.rates, *N_OPTIMA))
+        table = curve_layout(schema, by, (*COST_LINE_COLUMNS, *axes.rates, *OPTIMA_COLUMNS))
         columns = (
             COST_LINE_COLUMNS
             | {name: table.row[name] for name in CURVE_COLUMNS}
             | (floats(PREVALENCE) if table.has_prevalence else {})
             | floats(*axes.rates)
-            | N_OPTIMA
+            | OPTIMA_COLUMNS
         )
         return through_node(
             plan.select(table.count_columns),

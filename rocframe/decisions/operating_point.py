@@ -57,7 +57,7 @@ from rocframe.rates import (
     fpr,
 )
 from rocframe.schemas.columns import THRESHOLD
-from rocframe.schemas.decisions import N_OPTIMA, RULE
+from rocframe.schemas.decisions import OPTIMA_COLUMNS, RULE_COLUMNS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -263,14 +263,14 @@ def operating_point(
         return pl.concat(parts).sort(*(column(name) for name in table.by), maintain_order=True)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = curve_layout(schema, by, (*RULE, *N_OPTIMA))
-        check_new_columns(table, (*RULE, *N_OPTIMA), "operating_point")
+        table = curve_layout(schema, by, (*RULE_COLUMNS, *OPTIMA_COLUMNS))
+        check_new_columns(table, (*RULE_COLUMNS, *OPTIMA_COLUMNS), "operating_point")
         if classes is not None:
             check_class_key(table.by)
         return through_node(
             plan.select(table.all_columns),
             lambda frame: find_points(frame, table),
-            schema={**table.keys, **RULE, **table.row, **N_OPTIMA},
+            schema={**table.keys, **RULE_COLUMNS, **table.row, **OPTIMA_COLUMNS},
             by=table.by,
             anchor="rule",
         )

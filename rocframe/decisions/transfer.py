@@ -27,7 +27,7 @@ from rocframe.kernel.threads import run_parallel
 from rocframe.options import check_group_column, check_supported, public
 from rocframe.rates import CONFUSION
 from rocframe.schemas.columns import THRESHOLD
-from rocframe.schemas.decisions import RULE, TRANSFER
+from rocframe.schemas.decisions import RULE_COLUMNS, TRANSFER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -378,7 +378,7 @@ def _chosen_keys(chosen: pl.DataFrame) -> list[str]:
 def _check_chosen(chosen: object, options: RuleOptions) -> None:
     """Raise an error unless `chosen` is a table of operating points with all rules."""
     hint = "Pass the collected result of operating_point."
-    needed = (*RULE, THRESHOLD)
+    needed = (*RULE_COLUMNS, THRESHOLD)
     if not isinstance(chosen, pl.DataFrame) or not {*needed} <= {*chosen.columns}:
         raise OptionValueError.unexpected_type("chosen", chosen, "a table of operating_point", hint)
     available = chosen.get_column("rule").unique().sort().to_list()

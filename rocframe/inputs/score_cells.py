@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 SCORE_WIDTH = "score_width"
 MAX_MULTIPLE = 2.0**53  # Float64 has no digits below the step in larger multiples of the step
-MAX_SPLIT = 2.0**970  # the product in `leading_power` overflows for larger numbers
+MAX_RELATIVE_SCORE = 2.0**970  # the product in `leading_power` overflows for larger numbers
 MAX_RESOLUTION = 2.0**900  # of a resolution that is not relative
-MIN_SPLIT = 2.0**-1000  # the step of a relative resolution can be 0 for smaller numbers
+MIN_RELATIVE_SCORE = 2.0**-1000  # the step of a relative resolution can be 0 for smaller numbers
 
 
 def power_of_two_below(number: float) -> float:
@@ -68,9 +68,9 @@ def _cell_step(score: Any, resolution: Any, relative: Any, when: Callable[..., A
     """Return the distance between neighboring edges at each score; a number if it is constant."""
     if relative is False:
         return resolution
-    # Scores above -MAX_SPLIT can be rounded down to -MAX_SPLIT, so that it needs a step.
-    is_split = (score >= -MAX_SPLIT) & (score < MAX_SPLIT)
-    step = when(is_split).then(leading_power(score.abs()) * resolution).otherwise(0.0)
+    # Scores above -MAX_RELATIVE_SCORE can be rounded down to this number, so that it needs a step.
+    has_step = (score >= -MAX_RELATIVE_SCORE) & (score < MAX_RELATIVE_SCORE)
+    step = when(has_step).then(leading_power(score.abs()) * resolution).otherwise(0.0)
     return step if relative is True else pl.when(relative).then(step).otherwise(resolution)
 
 
@@ -103,7 +103,7 @@ def group_resolution(
     power = pl.when(_is_negative_power(edges[0])).then(power / 2).otherwise(power)
     positive = pl.when(width > 0).then(width)
     ratio = positive / power
-    exact_zero = ((width == 0) & (edges[0].abs() < MIN_SPLIT)).any()
+    exact_zero = ((width == 0) & (edges[0].abs() < MIN_RELATIVE_SCORE)).any()
     ends = [positive.min(), positive.max(), ratio.min(), ratio.max(), exact_zero]
     if by:
         ends = [end.over(by) for end in ends]

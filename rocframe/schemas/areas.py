@@ -62,7 +62,7 @@ AUC = TableType(
         title=ROC_AREA_TITLE,
         axis="AUC",
         marks=("auc",),
-        inner=("auc_pessimistic", "auc_optimistic"),
+        box=("auc_pessimistic", "auc_optimistic"),
         chance=0.5,
     ),
 )
@@ -78,7 +78,7 @@ PARTIAL_AUC = TableType(
         title=PARTIAL_AREA_TITLE,
         axis="Partial AUC",
         marks=("partial_auc",),
-        inner=("partial_auc_pessimistic", "partial_auc_optimistic"),
+        box=("partial_auc_pessimistic", "partial_auc_optimistic"),
     ),
 )
 
@@ -113,7 +113,9 @@ AUC_TEST = TableType(
     recognize=has_columns("auc", "p_value", "p_adjusted", "null", "statistic"),
     ties=HALF_TIES,
     drawing=INTERVAL_CHART,
-    dots=DotStyle(title="AUC tests", axis="AUC", marks=("auc",), reference="null", tests=True),
+    dots=DotStyle(
+        title="AUC tests", axis="AUC", marks=("auc",), reference_column="null", has_p_values=True
+    ),
 )
 
 

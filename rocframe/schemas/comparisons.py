@@ -28,7 +28,7 @@ def decision_interval_columns(kind: str, model: pl.DataType) -> Schema:
 
     `model` is the dtype of the column `model`. If it is Null, the result has no such column.
     """
-    x, y, reference = INTERVAL_NAMES[kind]
+    x, y, reference = DECISION_AXES[kind]
     return (
         ({} if model == pl.Null else {"model": model})
         | floats(x, y, "lower", "upper", "difference", "difference_lower", "difference_upper")
@@ -41,7 +41,7 @@ def decision_interval_columns(kind: str, model: pl.DataType) -> Schema:
 
 # For each kind of curve: the columns of its two axes, and the column with the y value of treating
 # all cases as positive ("decision") or of the better trivial decision ("cost").
-INTERVAL_NAMES = {
+DECISION_AXES = {
     "decision": ("probability_threshold", "net_benefit", "treat_all"),
     "cost": ("probability_cost", "expected_cost", "trivial_cost"),
 }
@@ -56,7 +56,7 @@ DECISION_INTERVALS, COST_INTERVALS = (
         drawing="rocframe.charts.decision_chart:decision_intervals_chart",
         chart_options=(*CHANNELS, *DOMAINS, "y"),
     )
-    for kind in INTERVAL_NAMES
+    for kind in DECISION_AXES
 )
 
 

@@ -123,14 +123,14 @@ REPAIRED_AUC = TableType(
 )
 
 # Columns of `operating_point`, on the left and on the right of the columns of a curve.
-RULE = strings("rule") | floats("value")
-N_OPTIMA = integers("n_optima") | strings("note")
+RULE_COLUMNS = strings("rule") | floats("value")
+OPTIMA_COLUMNS = integers("n_optima") | strings("note")
 
 BEST_POINTS = TableType(
     name="operating_point",
     functions=("operating_point",),
-    columns=lambda count: RULE | curve_columns(count) | N_OPTIMA,
-    recognize=has_columns(*RULE, *CURVE_COLUMNS, *N_OPTIMA),
+    columns=lambda count: RULE_COLUMNS | curve_columns(count) | OPTIMA_COLUMNS,
+    recognize=has_columns(*RULE_COLUMNS, *CURVE_COLUMNS, *OPTIMA_COLUMNS),
     ties=ROW_TIES,
     drawing=OPERATING_POINTS.drawing,
     chart_options=OPERATING_POINTS.chart_options,
@@ -157,9 +157,9 @@ EQUAL_COST_LINES = TableType(
     name="iso_lines",
     functions=("iso_lines",),
     columns=lambda count, kind: (
-        COST_LINE_COLUMNS | curve_columns(count) | floats(*kind.rates) | N_OPTIMA
+        COST_LINE_COLUMNS | curve_columns(count) | floats(*kind.rates) | OPTIMA_COLUMNS
     ),
-    recognize=has_columns(*COST_LINE_COLUMNS, *CURVE_COLUMNS, *N_OPTIMA, adjacent=4),
+    recognize=has_columns(*COST_LINE_COLUMNS, *CURVE_COLUMNS, *OPTIMA_COLUMNS, adjacent=4),
     ties=ROW_TIES,
     chart_hint="Draw the curves with the lines: curves.roc.chart(costs=…).",
 )

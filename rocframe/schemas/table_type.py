@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 HALF_TIES = "a tie counts one half"
 ROW_TIES = "a tie is one row"
 SHARED_TIES = "a tie counts 1/k if k orders of the tied rows are possible"
+
+# Options of `chart` that several types of tables share.
 CHANNELS = ("color", "facet", "detail")
 DOMAINS = ("x_domain", "y_domain")
 HIDDEN_PARTS = ("diagonal", "legend")
 UNITS = ("benefit", "cost")
+
 INTERVAL_CHART = "rocframe.charts.interval_chart:interval_chart"
 
 Schema: TypeAlias = dict[str, pl.DataType]
@@ -35,22 +38,22 @@ class DotStyle:
     """The dot plot of a table: its title, its axis, and the columns of its marks.
 
     The values of the first column in `marks` are drawn as dots, the values of all other columns in
-    `marks` as hollow marks. `inner` contains the two columns with the ends of a dotted box. A
-    dashed line is drawn at each of `references`, and in each row at the value of the column
-    `reference`. `chance` is the expected value for random scores; a dashed line is drawn at
+    `marks` as hollow marks. `box` contains the two columns with the ends of a dotted box. A dashed
+    line is drawn at each of `references`, and in each row at the value of the column
+    `reference_column`. `chance` is the expected value for random scores; a dashed line is drawn at
     `chance` if `chance` is near the drawn numbers. `part` is the column that distinguishes the rows
-    of a group if a group has several rows. `tests` is true if the table has p-values.
+    of a group if a group has several rows. `has_p_values` is true if the table has p-values.
     """
 
     title: str
     axis: str
     marks: tuple[str, ...]
-    inner: tuple[str, str] | None = None
+    box: tuple[str, str] | None = None
     chance: float | None = None
     references: tuple[float, ...] = ()
-    reference: str | None = None
+    reference_column: str | None = None
     part: str | None = None
-    tests: bool = False
+    has_p_values: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
