@@ -10,8 +10,10 @@ RocframeError
 ├── ColumnTypeError        a column has a type that its argument does not support
 ├── AmbiguousCountError    the table has a column `count`, and `count` is not given
 ├── LabelError             labels that do not determine the positive class, or have no score column
-├── ScoreError             scores that cannot be converted to Float64 exactly, or are infinite
-├── MassError              weights or counts that are negative, infinite or too large
+├── ScoreError             scores that cannot be converted to Float64 exactly, are infinite, or are
+│                          no probabilities
+├── MassError              weights, counts, benefits or costs that are negative, infinite or too
+│                          large
 ├── MissingValuesError     null or NaN in a column, with `missing="raise"`
 ├── PairingError           rows of several models that cannot be paired
 ├── BrokenCurveError       a table that is not a complete curve table

@@ -36,11 +36,10 @@ def plan_table(
     `compute` returns the table of one model from its cases: the group columns, then `columns`. The
     tables of all models are concatenated and sorted by group. `more` are the names of columns that
     the caller adds to the table later; group columns must not have these names. `anchor` is the
-    name of a column that is never null. The last `over` group columns are not in the result,
-    because `compute` combines the groups that differ only in these columns. The first
-    `keep_over` of these columns are in the result, although groups that differ only in these
-    columns affect each other. With `compare_over`, groups that differ only in the last `over`
-    columns must have scores of the same resolution.
+    name of a column that is never null. `compute` combines groups that differ only in the last
+    `over` group columns. The first `keep_over` of these columns are in the result, the others are
+    not. With `compare_over`, groups that differ only in the last `over` columns must have scores of
+    the same resolution.
 
     `finish` is applied to the table of all models, and may combine values of several groups.
     Therefore, with `finish`, polars must not apply filters on group columns before the computation.

@@ -241,7 +241,7 @@ def parse_scores(
     """Return the score columns and the names of the models, which are None for a single score.
 
     A selector of scores must not select a column in `used`, which are the columns of other
-    arguments.
+    arguments and the widths of rounded scores.
     """
     _check_no_values("score", score)
     if isinstance(score, Mapping):
