@@ -35,7 +35,7 @@ from rocframe.probabilities.logistic import (
     log_likelihood,
     ones,
 )
-from rocframe.probabilities.losses import log_losses, log_odds
+from rocframe.probabilities.losses import EPSILON, log_losses, log_odds
 from rocframe.schemas.calibration import FIT
 
 if TYPE_CHECKING:
