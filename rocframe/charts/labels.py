@@ -171,13 +171,11 @@ def domain_of(values: Iterable[Any], empty: Sequence[float] = (0.0, 1.0)) -> lis
     If there is no number except 0, return `empty`.
     """
     known = finite(values)
-    if not known:
+    if not any(known):
         return list(empty)
     low, high = min(known), max(known)
-    if low == high == 0:
-        return list(empty)
-    margin = 0.05 * (abs(low) or 1) if low == high else 0
-    return [float(f"{low - margin:.4g}"), float(f"{high + margin:.4g}")]
+    margin = 0.05 * abs(low) if low == high else 0
+    return [low - margin, high + margin]
 
 
 def tooltip(field: str, title: str | None = None, number: str | None = None) -> alt.Tooltip:

@@ -82,6 +82,15 @@ def test_the_axis_of_areas_far_from_a_half_begins_near_the_smallest_number(areas
     assert "dashed line" not in chart.description
 
 
+@pytest.mark.parametrize(
+    ("areas", "domain"),
+    [([0.98766, 0.98774], [0.98766, 0.98774]), ([0.75, 0.75], [0.7125, 0.7875])],
+)
+def test_the_axis_ends_at_the_smallest_and_largest_number_or_surrounds_a_single_one(areas, domain):
+    chart = pl.DataFrame({"model": ["a", "b"], "auc": areas}).roc.chart()
+    assert encodings(chart, "x")[0]["scale"]["domain"] == pytest.approx(domain, rel=1e-12)
+
+
 def test_ties_make_a_dotted_box_with_a_legend_and_without_ties_there_is_none(vote):
     tied = rf.auc(vote.with_columns(pl.col("score").round(1)), "label", "score", by="model")
     apart = rf.auc(vote.filter(model="logistic_regression"), "label", "score", by="model")
