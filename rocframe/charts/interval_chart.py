@@ -24,6 +24,7 @@ from rocframe.charts.dot_plot import (
 from rocframe.charts.groups import GroupColumn
 from rocframe.charts.labels import (
     chart_text,
+    distinct_number_texts,
     finite,
     json_values,
     note_text,
@@ -128,8 +129,7 @@ def metric_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a dot and an interval for each metric, in panels if a value is outside [0, 1]."""
-    parts = (table.get_column(name).to_list() for name in ("metric", "at", "value"))
-    names = [_point_name(metric, at, value) for metric, at, value in zip(*parts, strict=True)]
+    names = _point_names(table)
     values = [json_values(table.get_column(name)) for name in ("estimate", "lower", "upper")]
     outside = any(not 0 <= value <= 1 for part in values for value in finite(part))
     in_panels = len(set(names)) > 1 and outside
@@ -225,8 +225,12 @@ def _row_text(record: dict[str, Any], style: DotStyle) -> str:
     return text
 
 
-def _point_name(metric: str, at: str | None, value: float | None) -> str:
-    """Return the name of a metric with its operating point, such as "tpr at fpr 0.1"."""
-    if at is None:
-        return metric
-    return f"{metric} by a rule" if value is None else f"{metric} at {at} {value:.4g}"
+def _point_names(table: pl.DataFrame) -> list[str]:
+    """Return the metric of each row with its operating point, such as "tpr at fpr 0.1"."""
+    metrics, at, values = (table.get_column(name) for name in ("metric", "at", "value"))
+    points = zip(at, values, distinct_number_texts(values), strict=True)
+    suffixes = [
+        "" if axis is None else " by a rule" if value is None else f" at {axis} {text}"
+        for axis, value, text in points
+    ]
+    return [f"{metric}{suffix}" for metric, suffix in zip(metrics, suffixes, strict=True)]

@@ -97,6 +97,17 @@ def number_text(value: Any) -> str:
     return "0.000" if text == "-0.000" else text
 
 
+def distinct_number_texts(numbers: pl.Series) -> list[str]:
+    """Return numbers as text: with 7 digits, or with all digits if rounded numbers would be equal.
+
+    The texts of different numbers are different.
+    """
+    exact = [text.removesuffix(".0") for text in format_values(numbers)]
+    values = zip(numbers.to_list(), exact, strict=True)
+    rounded = [text if value is None else str(json_number(value)) for value, text in values]
+    return rounded if len(set(rounded)) == len(set(exact)) else exact
+
+
 def level_text(levels: pl.Series) -> str:
     """Return the confidence levels in a column, such as `95 %`; empty without levels."""
     known = levels.drop_nulls().drop_nans().unique().sort().to_list()

@@ -14,6 +14,7 @@ from rocframe.charts.curve_layers import CurvePlot, chance_layers, chance_text
 from rocframe.charts.groups import GroupColumn, read_groups
 from rocframe.charts.labels import (
     MAX_IN_SUBTITLE,
+    distinct_number_texts,
     json_rows,
     json_values,
     not_drawn,
@@ -142,8 +143,11 @@ def _conditions(table: pl.DataFrame, left: tuple[str, ...]) -> list[str]:
     if not left:
         return [""] * table.height
     if left == POINT_NAMES:
-        points = zip(*(table.get_column(name).to_list() for name in left), strict=True)
-        return [f"{name} {value:.4g}" for name, value in points]
+        names, values = (table.get_column(name) for name in left)
+        return [
+            f"{name} {text}"
+            for name, text in zip(names, distinct_number_texts(values), strict=True)
+        ]
     return table.get_column(left[0]).to_list()
 
 

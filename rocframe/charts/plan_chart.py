@@ -10,6 +10,7 @@ from rocframe.charts.axes import count_ticks, linear_axis
 from rocframe.charts.groups import CHART_SIDE, JOINT, GroupColumn, Groups
 from rocframe.charts.labels import (
     MAX_IN_SUBTITLE,
+    distinct_number_texts,
     domain_of,
     finite,
     inline_data,
@@ -24,7 +25,7 @@ from rocframe.charts.labels import (
 from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.style import CHANCE_STROKE
 from rocframe.schemas.areas import PLAN
-from rocframe.text import format_count, join_first
+from rocframe.text import format_count, format_values, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,8 +54,9 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
     """Draw plans as lines through dots, with a dashed line at each target power."""
     values = {name: json_values(table.get_column(name)) for name in PLAN.columns()}
     records = json_rows(values)
+    labels = json_rows({name: _texts(table.get_column(name)) for name in PLAN.columns()})
     x, y, varied_columns, line_columns = _roles(values)
-    lines = [_joined_text(record, line_columns) for record in records]
+    lines = [JOINT.join(label[name] for name in line_columns) for label in labels]
     groups = Groups(
         columns={PLAN_LINE: GroupColumn.in_given_order(lines, JOINT.join(line_columns))}
     )
@@ -75,13 +77,13 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
         layers += [one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(t)) for t in targets]
     chart = LayerChart(layer=layers, data=inline_data(records), width=CHART_SIDE, height=CHART_SIDE)
     missing, texts = [], []
-    for record in records:
+    for record, label in zip(records, labels, strict=True):
         if record[x] is None or record[y] is None:
             names = varied_columns or ("auc", "n_pos")
-            missing.append(JOINT.join(f"{name} {_text(record[name])}" for name in names))
+            missing.append(JOINT.join(f"{name} {label[name]}" for name in names))
             continue
         name = f"{groups.columns[PLAN_LINE].title} {record[PLAN_LINE]}: " if line_columns else ""
-        texts.append(f"{name}{x} {_text(record[x])}, {y} {number_text(record[y])}")
+        texts.append(f"{name}{x} {label[x]}, {y} {number_text(record[y])}")
     power = f"Target power {' and '.join(f'{target:.4g}' for target in targets)}" if targets else ""
     result = groups.with_titles(
         chart,
@@ -132,12 +134,9 @@ def _is_determined(name: str, x: str, y: str, values: Mapping[str, Sequence[Any]
     return n_other == 1 or (n_own, name) > (n_other, other)
 
 
-def _joined_text(record: Mapping[str, Any], names: Sequence[str]) -> str:
-    return JOINT.join(_text(record[name]) for name in names)
-
-
-def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, int | float) else str(value)
+def _texts(values: pl.Series) -> list[str]:
+    """Return the values of a column of a plan as text."""
+    return distinct_number_texts(values) if values.dtype.is_numeric() else format_values(values)
 
 
 def _axis_channels(records: Sequence[Mapping[str, Any]], x: str, y: str) -> dict[str, Any]:

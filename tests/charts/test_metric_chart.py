@@ -55,3 +55,15 @@ def test_an_infinite_metric_is_named_and_not_drawn():
     chart = table.roc.chart()
     assert [record["reason"] for record in records(chart)] == ["decision_tree: inf", None]
     assert svg(chart).count('aria-roledescription="point"') == 1
+
+
+def test_points_whose_thresholds_differ_in_the_fifth_digit_have_separate_lines():
+    rows = pl.DataFrame({"label": [1, 0, 1], "score": [10001, 10002, 10003]})
+    table = rf.intervals(
+        rows, "label", "score", metrics="tpr", threshold=[10001, 10002, 10003], ci=None
+    )
+    assert encodings(table.roc.chart(), "y")[0]["scale"]["domain"] == [
+        "tpr at threshold 10001",
+        "tpr at threshold 10002",
+        "tpr at threshold 10003",
+    ]

@@ -40,6 +40,12 @@ def test_power_has_a_line_for_each_area_against_the_number_of_positives():
     )
 
 
+def test_plans_whose_numbers_of_rows_differ_by_one_have_separate_lines():
+    chart = rf.power(auc=0.6, n_pos=[10, 20], n_neg=[10001, 10002]).roc.chart()
+    assert lines(chart) == 2
+    assert encodings(chart, "color")[0]["scale"]["domain"] == ["10001", "10002"]
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

@@ -112,6 +112,19 @@ def test_requested_values_have_shapes_if_there_are_enough_shapes():
     assert encodings(many, "shape") == [{"value": "circle"}]
 
 
+def test_values_that_differ_only_in_later_digits_have_different_shapes():
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [10001.0, 10002.5, 10003.0, 1 / 3]})
+    points = rf.curve(rows, "label", "score").roc.at(threshold=[10001, 10002, 1 / 3])
+    domain = encodings(points.roc.chart(), "shape")[0]["scale"]["domain"]
+    assert domain == ["threshold 10001", "threshold 10002", "threshold 0.3333333"]
+    near = points.with_columns(value=pl.Series([1e6 + 0.01, 1e6 + 0.02, 1 / 3]))
+    assert encodings(near.roc.chart(), "shape")[0]["scale"]["domain"] == [
+        "threshold 1000000.01",
+        "threshold 1000000.02",
+        "threshold 0.3333333333333333",
+    ]
+
+
 def test_an_undefined_point_is_named_and_not_drawn():
     points = rf.at(rf.curve(NONE, "label", "score", by="model"), tpr=0.8)
     chart = points.roc.chart()
