@@ -166,6 +166,12 @@ def test_the_line_of_equal_cost_touches_the_cheapest_row_of_a_named_curve(vote, 
     assert cheapest["model"] in texts(board)
 
 
+def test_the_lowest_cost_of_predicting_no_positive_has_the_threshold_inf():
+    rows = pl.DataFrame({"label": [1, 0, 0, 0], "score": [0.1, 0.2, 0.3, 0.4]})
+    board = rf.dashboard(rf.curve(rows, "label", "score"), costs={"fp": 50, "fn": 1})
+    assert ">score ≥ inf</tspan>" in render(json.dumps(first_panel_and_numbers(strict(board))))
+
+
 def test_costs_are_selected_as_ratios(by_model, board):
     (plain,) = (one for one in strict(board)["params"] if one["name"] == "rf_costs")
     labels = plain["bind"]["labels"]

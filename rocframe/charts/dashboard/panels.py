@@ -48,6 +48,8 @@ NEGATIVE_BARS = {"color": MUTED, "opacity": 0.6}
 # `hi` is the threshold of a row, and `lo` the threshold of the next row. The row that is shown has
 # hi >= t > lo, where t is the threshold of the slider.
 AT_THRESHOLD = f"datum.hi >= {SIGNAL} && datum.lo < {SIGNAL}"
+# The threshold of a row with few digits, for narrow columns; tooltips show more digits.
+SHORT_THRESHOLD = "datum.hi == MAX_VALUE ? 'inf' : format(datum.hi, '.4~g')"
 IS_ROW = "datum.lo < datum.hi"  # excludes interpolated points and repeated thresholds
 # The threshold of the slider, limited to the range of the score axis.
 CLAMPED = f"clamp({SIGNAL}, datum.first, datum.last)"
@@ -271,7 +273,7 @@ def _lowest_cost_layers(data: DashboardData, x: alt.X, y: alt.Y) -> list[Any]:
             right="1",
             at_left="datum.tpr - datum.slope * datum.fpr",
             at_right="datum.tpr + datum.slope * (1 - datum.fpr)",
-            lowest_text=f"['Lowest cost:', {name}'score ≥ ' + format(datum.hi, '.4~g')]",
+            lowest_text=f"['Lowest cost:', {name}'score ≥ ' + ({SHORT_THRESHOLD})]",
             lowest_label="'lowest cost of ' + datum.label + ' at ' + datum.threshold_text",
         )
     )
@@ -542,9 +544,8 @@ def _cell_property(position: int) -> str:
 
 def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart:
     """Draw a row of numbers for each curve, at the threshold."""
-    # The column is too narrow for all digits of a threshold; tooltips show all digits.
-    rounded = "datum.hi == MAX_VALUE ? 'inf' : format(datum.hi, '.4~g')"
-    rows = alt.Chart().transform_filter(AT_THRESHOLD).transform_calculate(threshold_text=rounded)
+    rows = alt.Chart().transform_filter(AT_THRESHOLD)
+    rows = rows.transform_calculate(threshold_text=SHORT_THRESHOLD)
     numbers = list(NUMBERS)
     if any(record["unit"] for record in data.records):
         numbers.append("net_benefit")
