@@ -33,11 +33,11 @@ from rocframe.charts.style import (
 )
 from rocframe.curves.table import read_prevalence
 from rocframe.errors import MissingColumnError
-from rocframe.frames import column, number_distinct_rows, select_keys
+from rocframe.frames import column, number_distinct_rows, number_keys, select_keys
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import parse_names
 from rocframe.rates import CONFUSION, Settings
-from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
+from rocframe.schemas.columns import POINT_NAMES
 from rocframe.schemas.decisions import BEST_POINTS, CONFUSION_MATRICES, CONVEX_HULL, RULE_COLUMNS
 from rocframe.text import format_count, join_first
 
@@ -64,13 +64,15 @@ def points_chart(
     Vertices of hulls are connected by lines.
     """
     by = layout.by if options.by is None else parse_names(options.by)
-    is_hull = layout.type is CONVEX_HULL
-    if is_hull:
-        # The key of `hull(across=)` is the last column.
-        by = (*by, *table.columns[table.columns.index("note") + 1 :])
     for name in by:
         if name not in table.columns:
             raise MissingColumnError.compose("by", name, table.columns)
+    is_hull = layout.type is CONVEX_HULL
+    if is_hull:
+        table = table.sort(*map(column, by), "fp", "tp")
+        hull = number_keys(table, by)[1]
+        # The key of `hull(across=)` is the last column.
+        by = (*by, *table.columns[table.columns.index("note") + 1 :])
     groups = read_groups(table, by, table.columns, options)
     left = {BEST_POINTS: tuple(RULE_COLUMNS), CONVEX_HULL: (), CONFUSION_MATRICES: ()}.get(
         layout.type, POINT_NAMES
@@ -94,8 +96,7 @@ def points_chart(
         values[name] = json_values(pl.Series(np.where(inside, rate, np.nan)))
     values |= {name: group.texts for name, group in groups.columns.items()}
     if is_hull:
-        is_first = table.get_column(THRESHOLD) == np.inf
-        values[HULL_INDEX] = is_first.cum_sum().to_list()
+        values[HULL_INDEX] = (hull + 1).tolist()
         values[ORDER] = list(range(table.height))
     else:
         values |= _mark_sizes(table, by, x, y)

@@ -46,6 +46,23 @@ def test_vertices_of_a_common_hull_are_connected_and_have_the_color_of_their_cur
     assert "line" not in marks(vertices.roc.chart(scale="log"))[:1]
 
 
+def test_a_hull_has_one_line_from_its_first_vertex_for_any_order_of_the_rows():
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [float("inf"), 0.5, 0.4, 0.3]})
+    both = pl.concat([rows.with_columns(model=pl.lit(name)) for name in "ab"])
+    table = rf.curve(both, "label", "score", by="model").roc.hull()
+    lines = [
+        {
+            name: [
+                (record["x"], record["y"]) for record in records(chart) if record["hull"] == hull
+            ]
+            for hull, name in enumerate("ab", start=1)
+        }
+        for chart in (table.roc.chart(), table.sample(fraction=1, shuffle=True, seed=1).roc.chart())
+    ]
+    vertices = [(0, 0), (0, 0.5), (0.5, 1), (1, 1)]
+    assert lines == [{"a": vertices, "b": vertices}] * 2
+
+
 def test_rules_have_shapes():
     points = rf.operating_point(CURVES, ["youden", "f1"])
     (shape,) = encodings(points.roc.chart(), "shape")
