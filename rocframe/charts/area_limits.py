@@ -61,8 +61,8 @@ def read_area_limits(
     """
     if table is None:
         return AreaLimits()
-    rows = _area_rows(table, kind)
-    by = [name for name in keys.columns if name in rows.columns]
+    rows, names, area_name = _area_rows(table, kind)
+    by = [name for name in keys.columns if name in names]
     row, curve = match_rows("areas", "areas", rows, keys, by)
     if not len(row):
         raise OptionValueError.compose("areas", rows, "the table has no rows", HINT)
@@ -75,14 +75,14 @@ def read_area_limits(
     for i, name in enumerate([""] * len(areas) if entries is None else entries.texts):
         curves_of_entries.setdefault(name, []).append(i)
     texts = {}
-    values = [rows.get_column(name).to_list() for name in ("area", "lower", "upper")]
+    values = [rows.get_column(name).to_list() for name in (area_name, "lower", "upper")]
     for name, curves in curves_of_entries.items():
         found = {rows_of_curves[i] for i in curves if i in rows_of_curves}
         known = [areas[i] for i in curves if not isnan(areas[i])]
         if not found or not known:
             continue
         row_of_entry = found.pop()
-        area, lower, upper = (column[row_of_entry] for column in values)
+        area, lower, upper = (numbers[row_of_entry] for numbers in values)
         mean = fmean(known)
         if (
             found
@@ -100,10 +100,10 @@ def read_area_limits(
     return AreaLimits(texts=texts, level=level_text(rows.get_column("ci_level")))
 
 
-def _area_rows(table: object, kind: Kind) -> pl.DataFrame:
-    """Return the areas of curves of the given kind in a table, with their confidence limits.
+def _area_rows(table: object, kind: Kind) -> tuple[pl.DataFrame, tuple[str, ...], str]:
+    """Return the rows of a table with areas of curves of the given kind.
 
-    In the result, the column of the areas is named `area` for every type of table.
+    Also return the group columns of the table, and the name of the column of the areas.
     """
     is_precision_recall = kind.name == "precision_recall"
     layout = table_of(table.columns) if isinstance(table, pl.DataFrame) else None
@@ -112,18 +112,11 @@ def _area_rows(table: object, kind: Kind) -> pl.DataFrame:
         problem = "expected a table of areas with confidence limits"
         given = table.columns if isinstance(table, pl.DataFrame) else table
         raise OptionValueError.compose("areas", given, problem, HINT)
-    rows = table
     if layout.type is METRIC_INTERVALS:
         metric = "average_precision" if is_precision_recall else "auc"
-        rows = table.filter(pl.col("metric") == metric)
+        table = table.filter(pl.col("metric") == metric)
     elif is_precision_recall:
         problem = "the chart has precision-recall curves, but the table has areas of ROC curves"
         hint = 'Use rf.intervals(…, metrics="average_precision").'
         raise OptionValueError.compose("areas", table, problem, hint)
-    return rows.select(
-        *layout.by,
-        pl.col(names[layout.type]).alias("area"),
-        "lower",
-        "upper",
-        "ci_level",
-    )
+    return table, layout.by, names[layout.type]

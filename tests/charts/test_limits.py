@@ -36,6 +36,15 @@ def test_the_legend_shows_the_areas_and_limits_of_the_table():
     assert ", ".join(expected) + ". Brackets: 90 % confidence limits." in chart.description
 
 
+@pytest.mark.parametrize("name", ["*", "^m.*$", "area"])
+def test_the_limits_do_not_depend_on_the_name_of_the_group_column(name):
+    options = {"label": "label", "score": "score", "by": name}
+    log = VOTE.rename({"model": name})
+    chart = rf.curve(log, **options).roc.chart(areas=rf.auc(log, **options))
+    expected = CURVES.roc.chart(areas=rf.auc(VOTE, **OPTIONS))
+    assert chart.description == expected.description.replace("By model:", f"By {name}:")
+
+
 def test_panels_and_single_curves_show_the_limits_too():
     areas = rf.auc(VOTE, **OPTIONS)
     shown = texts(CURVES.roc.chart(areas=areas, facet="model", color=None))
