@@ -97,7 +97,7 @@ def read_area_limits(
         text = format_interval(lower, upper, 3, brackets=True)
         if text is not None:
             texts[name] = text
-    return AreaLimits(texts=texts, level=level_text(rows.get_column("ci_level")))
+    return AreaLimits(texts=texts, level=level_text(rows.get_column("ci_level")) if texts else "")
 
 
 def _area_rows(table: object, kind: Kind) -> tuple[pl.DataFrame, tuple[str, ...], str]:

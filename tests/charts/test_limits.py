@@ -84,6 +84,10 @@ def test_an_area_without_limits_has_no_brackets():
     chart = CURVES.roc.chart(areas=rf.auc(VOTE, **OPTIONS, ci=None))
     assert "[" not in chart.description
     assert spec(chart)["title"] == spec(CURVES.roc.chart())["title"]
+    same = VOTE.with_columns(score=0.5)  # the variance is 0
+    chart = rf.curve(same, **OPTIONS).roc.chart(areas=rf.auc(same, **OPTIONS))
+    assert spec(chart)["title"] == {"anchor": "start", "text": "ROC"}
+    assert "confidence" not in chart.description
 
 
 @pytest.mark.parametrize(
