@@ -10,7 +10,8 @@ import polars as pl
 
 from rocframe.charts.axes import roc_plane
 from rocframe.charts.curve_layers import CurvePlot, chance_layers, chance_text
-from rocframe.charts.groups import read_groups
+from rocframe.charts.groups import free_name, read_groups
+from rocframe.charts.interval_chart import model_texts
 from rocframe.charts.labels import (
     MAX_IN_SUBTITLE,
     RATE_FORMAT,
@@ -49,11 +50,9 @@ def combination_chart(
     For AND and for OR, a panel shows the rectangle of all possible points, the expected point and
     the measured point.
     """
-    pair = "models"
-    while pair in table.columns:
-        pair = f"({pair})"
-    models = [column(f"model_{side}").cast(pl.String) for side in ("a", "b")]
-    table = table.with_columns(pl.format("{} and {}", *models).alias(pair))
+    pair, models = free_name("models", table.columns), model_texts(table).texts
+    both = zip(models[: table.height], models[table.height :], strict=True)
+    table = table.with_columns(pl.Series(pair, [f"{a} and {b}" for a, b in both], pl.String))
     if options.color is NOT_GIVEN:
         options = replace(options, color="operator")
     if options.facet is None and table.get_column(pair).n_unique() > 1:

@@ -64,6 +64,15 @@ def test_several_pairs_have_panels_and_undefined_pairs_are_listed():
     assert table.filter(g="u", model_b="c").roc.chart(facet="g").to_dict()["facet"]["sort"] == ["u"]
 
 
+def test_pairs_with_a_null_model_have_panels_of_their_own():
+    wide = DECISIONS.filter(g="u").with_row_index("id")
+    long = wide.unpivot(list("abc"), index=["id", "label"], variable_name="model")
+    log = long.with_columns(model=pl.when(pl.col("model") != "a").then("model"))
+    table = rf.combine(log, "label", "value", id="id", threshold=0.5)
+    facet = table.roc.chart().to_dict()["facet"]
+    assert facet["sort"] == ["b and c", "null and b", "null and c"]
+
+
 def test_points_without_predictions_have_no_measured_point():
     known = pl.DataFrame({"model": ["c1", "c2"], "fpr": [0.2, 0.4], "tpr": [0.6, 0.7]})
     chart = rf.combine_points(known).roc.chart()
