@@ -39,7 +39,14 @@ from rocframe.charts.groups import (
     read_groups,
     total_area,
 )
-from rocframe.charts.labels import json_numbers, level_text, sentences, short_name, tooltip
+from rocframe.charts.labels import (
+    digits_of,
+    json_numbers,
+    level_text,
+    sentences,
+    short_name,
+    tooltip,
+)
 from rocframe.charts.style import BAND_OPACITY, with_key
 from rocframe.curves.thinning import corner_points
 from rocframe.frames import collect_frame, column
@@ -174,7 +181,11 @@ def plot_with_limits(
     records: list[dict[str, Any]] = [
         {"curve": i}
         | {
-            name: json_numbers(points[name][start:end][needed[start:end]].tolist(), None)
+            name: json_numbers(
+                points[name][start:end][needed[start:end]].tolist(),
+                None,
+                digits_of(fields.get(name, name)),
+            )
             for name in POINT_FIELDS
         }
         for i, (start, end) in enumerate(pairwise(starts))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rocframe.charts.axes import FREE, axis_rates, axis_values
-from rocframe.charts.labels import json_numbers
+from rocframe.charts.labels import digits_of, json_numbers
 from rocframe.curves.display import CurveCounts, DisplayAxes
 from rocframe.curves.thinning import (
     BETWEEN,
@@ -160,12 +160,17 @@ def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]
         name: [
             value if known else None
             for value, known in zip(
-                json_numbers(curves.columns[name][points.row].tolist(), None), is_row, strict=True
+                json_numbers(curves.columns[name][points.row].tolist(), None, digits_of(name)),
+                is_row,
+                strict=True,
             )
         ]
         for name in ("threshold", "tp", "fp")
     }
-    columns |= {"x": json_numbers(lines.x.tolist()), "y": json_numbers(lines.y.tolist())}
+    columns |= {
+        side: json_numbers(values.tolist(), digits=digits_of(name))
+        for side, values, name in (("x", lines.x, kind.x), ("y", lines.y, kind.y))
+    }
     pos, neg = (
         json_numbers(curves.total(*names).tolist()) for names in (("tp", "fn"), ("fp", "tn"))
     )

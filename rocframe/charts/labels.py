@@ -12,6 +12,7 @@ import altair as alt
 import polars as pl
 
 from rocframe.inference.notes import SEPARATOR
+from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_name, format_percent, format_values, join_first
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 MAX_NAME_LENGTH = 48
 MAX_IN_SUBTITLE = 3  # items listed in a subtitle
-MIN_EXACT = 1e7  # larger floats, such as times in seconds, are not rounded
+CHART_DIGITS = 7  # of numbers in charts
+ALL_DIGITS = 17  # sufficient for every Float64
+MIN_EXACT = 1e7  # larger floats, such as sums of costs, are not rounded to CHART_DIGITS
 RATE_FORMAT, COUNT_FORMAT = ".4~g", ",.2~f"
 
 # The members of every JavaScript object, and the Vega keyword `if`. Vega does not draw a chart with
@@ -119,8 +122,10 @@ def note_text(note: str | None) -> str:
     return note.partition(SEPARATOR)[0].replace("_", " ") if note else "undefined"
 
 
-def json_number(value: float | str | None, infinity: str | None = "inf") -> float | str | None:
-    """Return a number as a JSON value: 7 significant digits, and null for NaN.
+def json_number(
+    value: float | str | None, infinity: str | None = "inf", digits: int = CHART_DIGITS
+) -> float | str | None:
+    """Return a number as a JSON value with this number of significant digits, and null for NaN.
 
     Infinity is replaced by the value `infinity`. Texts and integers do not change.
     """
@@ -132,22 +137,32 @@ def json_number(value: float | str | None, infinity: str | None = "inf") -> floa
         return infinity if value == inf else "-inf"
     if abs(value) >= MIN_EXACT:
         return value
-    rounded = float(f"{value:.7g}")
+    rounded = float(f"{value:.{digits}g}")
     return int(rounded) if rounded.is_integer() else rounded
 
 
 def json_numbers(
-    values: Iterable[float | str | None], infinity: str | None = "inf"
+    values: Iterable[float | str | None], infinity: str | None = "inf", digits: int = CHART_DIGITS
 ) -> list[float | str | None]:
     """Return numbers as JSON values."""
-    return [json_number(value, infinity) for value in values]
+    return [json_number(value, infinity, digits) for value in values]
+
+
+def digits_of(name: str) -> int:
+    """Return the number of digits of a rate, a count or a threshold with this name.
+
+    Thresholds are not rounded, because users can select rows by the thresholds in tooltips, and
+    because scores can differ only in their last digits.
+    """
+    return ALL_DIGITS if name.startswith(THRESHOLD) else CHART_DIGITS
 
 
 def json_values(values: pl.Series) -> list[Any]:
     """Return the values of a column as JSON values; all types but numbers become texts."""
     if values.dtype.is_numeric():
         exact = values.dtype.is_integer() or values.dtype.is_float()
-        return json_numbers((values if exact else values.cast(pl.Float64)).to_list())
+        numbers = values if exact else values.cast(pl.Float64)
+        return json_numbers(numbers.to_list(), digits=digits_of(values.name))
     return [None if value is None else str(value) for value in values.to_list()]
 
 

@@ -25,6 +25,7 @@ from rocframe.charts.curve_layers import ROW_FIELDS, overlay, row_tooltips
 from rocframe.charts.labels import (
     RATE_FORMAT,
     chart_text,
+    digits_of,
     json_number,
     json_numbers,
     json_rows,
@@ -134,7 +135,7 @@ class OverlayInput:
             "part": part,
             "pos": self.line_points.pos[curve].item(),
             "neg": self.line_points.neg[curve].item(),
-            **{name: json_numbers(points[name], None) for name in POINTS},
+            **{name: json_numbers(points[name], None, digits_of(name)) for name in POINTS},
         }
 
 

@@ -31,7 +31,7 @@ from rocframe.charts.curve_layers import (
     row_tooltips,
 )
 from rocframe.charts.groups import JOINT, free_name, metric_channels, read_groups
-from rocframe.charts.labels import json_numbers, json_rows, not_drawn, sentences
+from rocframe.charts.labels import ALL_DIGITS, json_numbers, json_rows, not_drawn, sentences
 from rocframe.charts.match_rows import CURVE_INDEX
 from rocframe.charts.overlays import (
     MARK,
@@ -123,9 +123,9 @@ def threshold_chart(
         thinning = replace(plane, x=replace(plane.x, high=plane.x.low + narrowest))
         plane = replace(plane, x=replace(plane.x, per_panel=True))
     records = []
-    for i, (name, y) in enumerate(values.items()):
+    for i, y in enumerate(values.values()):
         lines = _step_lines(thinning, points, threshold, y)
-        part = records_of(lines, curves, replace(kind, y=name))
+        part = records_of(lines, curves, plane.kind)
         records += [record | {"curve": record["curve"] + i * len(part)} for record in part]
     overlays = _marks(curves, points, plane, metrics, options)
     groups.name(records)
@@ -220,7 +220,7 @@ def _marks(
             rows = json_rows({**columns, "curve": curve.tolist(), "x": x, "y": y})
             records += [
                 {
-                    **{field: json_numbers([row[field]], None) for field in POINTS},
+                    **{field: json_numbers([row[field]], None, ALL_DIGITS) for field in POINTS},
                     "curve": row["curve"] + i * len(curves.firsts),
                     "pos": points.pos[row["curve"]].item(),
                     "neg": points.neg[row["curve"]].item(),

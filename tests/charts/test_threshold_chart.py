@@ -36,6 +36,27 @@ def test_the_line_has_the_metric_of_at_for_all_thresholds():
             assert (x, y) == pytest.approx((row["threshold"], row["f1"]), abs=1e-6)
 
 
+def test_thresholds_have_all_their_digits_on_the_axis_and_in_tooltips():
+    rows = pl.DataFrame(
+        {"fold": [0] * 4, "label": [1, 0, 1, 0], "score": [1e6 + i / 1e8 for i in range(4)]}
+    )
+    curves = rf.curve(rows, "label", "score", by="fold")
+    thresholds = curves["threshold"].to_list()[1:]
+    assert len(set(thresholds)) == 4
+    for chart in (
+        curves.roc.chart(x="threshold", y="tpr"),
+        curves.roc.average(fixed="threshold", metrics="tpr", grid="union").roc.chart(),
+    ):
+        assert set(records(chart)[0]["x"]) == set(thresholds)
+    (line,) = records(curves.roc.chart())
+    assert line["threshold"] == [None, *thresholds]
+    line, mark = records(curves.roc.chart(x="tpr", y="threshold", mark=thresholds[2]))
+    assert set(line["y"]) == {thresholds[0], thresholds[1], thresholds[3]}
+    assert (mark["y"], mark["threshold"]) == ([thresholds[2]], [thresholds[2]])
+    point = curves.roc.at(threshold=thresholds[2]).roc.chart()
+    assert thresholds[2] in records(point)[0].values()
+
+
 @pytest.mark.parametrize("metric", ["precision", "recall", "lift", "mcc"])
 def test_the_line_of_a_large_curve_is_close_to_all_rows(metric):
     table = rf.curve(LARGE, "label", "score", metrics=metric).drop_nulls(metric)
