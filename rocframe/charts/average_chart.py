@@ -43,7 +43,6 @@ from rocframe.charts.labels import (
     digits_of,
     json_numbers,
     level_text,
-    sentences,
     short_name,
     tooltip,
 )
@@ -133,15 +132,15 @@ def mean_chart(
     ]
     with_intervals = f" with {intervals}" if limited else ""
     curves = format_count(len(plot.records), "averaged curve")
-    return groups.with_titles(
+    return plot.with_titles(
         chart_with_limits(plot, layers),
         title=plane.kind.title,
         subtitle=area,
-        description=sentences(
+        description=[
             f"{plane.name}, {curves}{with_intervals}: {plane.axis_names}",
             chance_text(plane),
             groups.captions_text() or area,
-        ),
+        ],
     )
 
 

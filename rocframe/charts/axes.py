@@ -67,8 +67,9 @@ class PlotAxis:
     """One axis: the rate it shows, its title, its range and its scale.
 
     `nice` extends the range to round numbers. `zoomed` is True if `x_domain` or `y_domain` sets the
-    range. `per_panel` is True if Vega-Lite chooses a separate range for each panel. `ticks` are the
-    values with a tick; by default, Vega-Lite chooses them.
+    range. `clipped` is True if marks outside the range are cut off also without these options.
+    `per_panel` is True if Vega-Lite chooses a separate range for each panel. `ticks` are the values
+    with a tick; by default, Vega-Lite chooses them.
     """
 
     name: str
@@ -78,6 +79,7 @@ class PlotAxis:
     scale: Scale = "linear"
     nice: bool = False
     zoomed: bool = False
+    clipped: bool = False
     per_panel: bool = False
     ticks: tuple[float, ...] = ()
 
@@ -194,6 +196,11 @@ class Plane:
     def zoomed(self) -> bool:
         """Whether `x_domain` or `y_domain` sets the range of an axis."""
         return self.x.zoomed or self.y.zoomed
+
+    @property
+    def clipped(self) -> bool:
+        """Whether marks outside the axes are cut off."""
+        return self.zoomed or self.x.clipped or self.y.clipped
 
     @property
     def zoom_text(self) -> str:

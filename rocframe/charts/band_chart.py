@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rocframe.charts.average_chart import chart_with_limits, limit_layers, plot_with_limits
 from rocframe.charts.axes import roc_plane
 from rocframe.charts.curve_layers import chance_layers, chance_text, hover_layer, line_layer
-from rocframe.charts.labels import MAX_IN_SUBTITLE, RATE_FORMAT, not_drawn, sentences, tooltip
+from rocframe.charts.labels import RATE_FORMAT, tooltip
 from rocframe.frames import column
 from rocframe.text import format_count, format_percent
 
@@ -49,19 +49,16 @@ def band_chart(
         line_layer(plot, strokeWidth=CURVE_WIDTH),
         hover_layer(plot, [*plot.groups.tooltips(), *rows]),
     ]
-    names = plot.groups.names(len(plot.records))
-    missing = [name for name, one in zip(names, plot.records, strict=True) if not one["x"]]
     bands = _band_text(table, "ci_level", "scope", "band")
-    return plot.groups.with_titles(
+    return plot.with_titles(
         chart_with_limits(plot, layers),
         title="ROC band",
-        subtitle=sentences(bands, not_drawn(missing, MAX_IN_SUBTITLE), end=""),
-        description=sentences(
+        subtitle=bands,
+        description=[
             f"ROC band chart, {format_count(len(plot.records), 'band')}: {plane.axis_names}",
             chance_text(plane),
             bands,
-            not_drawn(missing),
-        ),
+        ],
     )
 
 

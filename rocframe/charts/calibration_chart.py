@@ -22,12 +22,9 @@ from rocframe.charts.curve_layers import CurvePlot, chance_layers, chance_text
 from rocframe.charts.groups import read_groups
 from rocframe.charts.labels import (
     COUNT_FORMAT,
-    MAX_IN_SUBTITLE,
     RATE_FORMAT,
     inline_data,
     json_numbers,
-    not_drawn,
-    sentences,
     tooltip,
 )
 from rocframe.charts.layer_chart import LayerChart
@@ -112,20 +109,18 @@ def calibration_chart(
     has_limits = any(point["y_low"] is not None for point in points)
     interval = interval_caption(table) if has_limits else ""
     is_drawn = {record["curve"] for record in points}
-    missing = [name for i, name in enumerate(groups.names(len(curves))) if i not in is_drawn]
-    return groups.with_titles(
+    return plot.with_titles(
         _calibration_layers(plot, interval, n_lanes),
         title="Calibration",
-        subtitle=sentences(BARS_TEXT if bars else "", not_drawn(missing, MAX_IN_SUBTITLE), end=""),
-        description=sentences(
+        subtitle=BARS_TEXT if bars else "",
+        description=[
             f"Calibration chart, {format_count(len(curves), 'curve')}: {plane.axis_names}",
             chance_text(plane),
             interval,
             f"Dotted lines: {CONSISTENCY_TEXT}" if has_consistency else "",
             BARS_TEXT if bars else "",
-            plane.zoom_text,
-            not_drawn(missing),
-        ),
+        ],
+        undrawn=[name for i, name in enumerate(groups.names(len(curves))) if i not in is_drawn],
     )
 
 

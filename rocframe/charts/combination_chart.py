@@ -13,12 +13,9 @@ from rocframe.charts.curve_layers import CurvePlot, chance_layers, chance_text
 from rocframe.charts.groups import free_name, read_groups
 from rocframe.charts.interval_chart import model_texts
 from rocframe.charts.labels import (
-    MAX_IN_SUBTITLE,
     RATE_FORMAT,
     json_numbers,
-    not_drawn,
     number_text,
-    sentences,
     tooltip,
 )
 from rocframe.charts.operating_point_chart import POINT_SIZE
@@ -94,15 +91,14 @@ def combination_chart(
         )
         if x is not None and y is not None
     ]
-    missing = [name for name, end in zip(names, ends, strict=True) if None in end.values()]
+    undrawn = [name for name, end in zip(names, ends, strict=True) if None in end.values()]
     layers = [_range_layer(plot), *chance_layers(plane), *_point_layers(plot)]
     pairs = format_count(table.select(*map(column, by[:-1])).n_unique(), "pair")
-    return _titled(
-        plot,
-        layers,
+    return plot.with_titles(
+        plot.layered(layers, alt.Chart()),
         title="Combined decisions",
-        subtitle="Shaded: all possible points" if len(missing) < table.height else "",
-        missing=missing,
+        subtitle="Shaded: all possible points" if len(undrawn) < table.height else "",
+        undrawn=undrawn,
         description=[
             f"Chart of combined decisions, {pairs} of models: {plane.axis_names}",
             chance_text(plane),
@@ -150,7 +146,7 @@ def chain_chart(
         for label, (x, y) in zip(labels, _json_columns(table, "fpr", "tpr"), strict=True)
         if x is not None and y is not None
     ]
-    missing = [
+    undrawn = [
         f"{name}, {label}" if by else label
         for name, label, (x, y) in zip(
             names, labels, _json_columns(table, "fpr", "tpr"), strict=True
@@ -161,11 +157,11 @@ def chain_chart(
         operator.upper() for operator in table.get_column("operator").unique().sort().to_list()
     )
     chains = format_count(len(dict.fromkeys(names)), "chain")
-    return _titled(
-        plot,
-        [path, *chance_layers(plane), *_point_layers(plot)],
+    return plot.with_titles(
+        plot.layered([path, *chance_layers(plane), *_point_layers(plot)], alt.Chart()),
         title=f"Chain of {joined}" if joined else "Chain",
-        missing=missing,
+        subtitle="",
+        undrawn=undrawn,
         description=[
             f"Chart of {chains} of models: {plane.axis_names}",
             chance_text(plane),
@@ -249,20 +245,3 @@ def _point_layers(plot: CurvePlot) -> list[alt.Chart]:
         shown = text.transform_filter(f"isValid(datum.{name})")
         layers.append(shown.encode(x=x, y=y, text=f"{name}:N"))
     return layers
-
-
-def _titled(
-    plot: CurvePlot,
-    layers: Sequence[alt.Chart],
-    *,
-    title: str,
-    missing: Sequence[str],
-    description: Sequence[str],
-    subtitle: str = "",
-) -> alt.LayerChart | alt.FacetChart:
-    return plot.groups.with_titles(
-        plot.layered(layers, alt.Chart()),
-        title=title,
-        subtitle=sentences(subtitle, not_drawn(missing, MAX_IN_SUBTITLE), end=""),
-        description=sentences(*description, not_drawn(missing)),
-    )

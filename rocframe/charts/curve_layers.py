@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
 from rocframe.charts.axes import FREE
-from rocframe.charts.labels import COUNT_FORMAT, RATE_FORMAT, inline_data, one_row, tooltip
+from rocframe.charts.labels import (
+    COUNT_FORMAT,
+    MAX_IN_SUBTITLE,
+    RATE_FORMAT,
+    inline_data,
+    not_drawn,
+    one_row,
+    sentences,
+    tooltip,
+)
 from rocframe.charts.layer_chart import LayerChart
 from rocframe.charts.style import CHANCE_STROKE, PERFECT_STROKE
 from rocframe.rates import CONFUSION
@@ -60,7 +69,7 @@ class CurvePlot:
 
     def layered(self, layers: Sequence[alt.Chart], transform: alt.Chart) -> alt.LayerChart:
         """Return a chart of the layers; `transform` applies to the data of all layers."""
-        if self.plane.zoomed:
+        if self.plane.clipped:
             for layer in layers:
                 layer.mark.clip = True
         # Altair copies a chart each time a transform is added to it. The transforms were therefore
@@ -71,6 +80,40 @@ class CurvePlot:
             transform=transform.transform,
             width=self.groups.side,
             height=self.groups.side,
+        )
+
+    def undrawn(self, n_columns: int | None = None) -> list[str]:
+        """Return the names of the groups without a drawn point.
+
+        The first `n_columns` group columns determine the groups; by default, all group columns.
+        """
+        columns = dict(list(self.groups.columns.items())[:n_columns])
+        names = replace(self.groups, columns=columns).names(len(self.records))
+        is_drawn = [record["x"] not in (None, []) for record in self.records]
+        drawn = {name for name, known in zip(names, is_drawn, strict=True) if known}
+        return [name for name in dict.fromkeys(names) if name not in drawn]
+
+    def with_titles(
+        self,
+        chart: alt.LayerChart,
+        *,
+        title: str,
+        subtitle: str,
+        description: Sequence[str],
+        undrawn: Sequence[str] | None = None,
+    ) -> alt.LayerChart | alt.FacetChart:
+        """Add titles to a chart of this data, and split it into panels.
+
+        The subtitle and the description also contain `undrawn`, the names of groups or points that
+        are not drawn; by default, the names of the groups without points. The description also
+        contains the ranges of `x_domain` and `y_domain`.
+        """
+        names = self.undrawn() if undrawn is None else undrawn
+        return self.groups.with_titles(
+            chart,
+            title=title,
+            subtitle=sentences(subtitle, not_drawn(names, MAX_IN_SUBTITLE), end=""),
+            description=sentences(*description, self.plane.zoom_text, not_drawn(names)),
         )
 
     def axis_tooltips(self, *, counts: bool = True) -> list[alt.Tooltip]:

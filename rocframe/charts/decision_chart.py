@@ -119,6 +119,7 @@ def cost_curve_chart(
             TRIVIAL,
         ],
         stroke={"strokeWidth": SECTION_WIDTH} if section else None,
+        undrawn=plot.undrawn(len(layout.by)),
     )
 
 
@@ -248,7 +249,7 @@ def decision_curve_chart(
         PlotAxis(name=y, title="Net benefit", low=-MARGIN * high, high=high, nice=True),
         options,
     )
-    plane = replace(plane, y=replace(plane.y, nice=False, zoomed=True))
+    plane = replace(plane, y=replace(plane.y, nice=False, clipped=True))
     # Decision curves have no confidence limits. The field of the lower limit is used for the net
     # benefit of treating all.
     fields = {"x": x, "y": y, "x_low": x, "x_high": x, "y_low": "treat_all", "y_high": y}
@@ -371,7 +372,7 @@ def decision_intervals_chart(
         options,
     )
     if not is_cost:
-        plane = replace(plane, y=replace(plane.y, nice=False, zoomed=True))
+        plane = replace(plane, y=replace(plane.y, nice=False, clipped=True))
     ordered = shown.rows.sort(*map(column, layout.by), x)
     value, low, high = shown.columns
     plot = plot_with_limits(
@@ -402,15 +403,15 @@ def decision_intervals_chart(
         *reference,
         hover_layer(plot, tooltips),
     ]
-    return plot.groups.with_titles(
+    return plot.with_titles(
         chart_with_limits(plot, layers),
         title=shown.title,
         subtitle=f"Dashed: {shown.dashed}",
-        description=sentences(
+        description=[
             f"{shown.title}, {format_count(len(plot.records), 'curve')}: {plane.axis_names}",
             caption,
             f"The dashed lines show: {shown.dashed}",
-        ),
+        ],
     )
 
 
@@ -539,6 +540,7 @@ def _with_titles(
     subtitle: str,
     description: Sequence[str],
     stroke: dict[str, Any] | None = None,
+    undrawn: Sequence[str] | None = None,
 ) -> alt.LayerChart | alt.FacetChart:
     """Return the chart of a plot: curves, threshold lines, reference lines, tooltips and titles."""
     points = hover_layer(plot, [*plot.groups.tooltips(), *tooltips])
@@ -553,9 +555,10 @@ def _with_titles(
         *references,
         points.transform_calculate(at=THRESHOLD_TEXT),
     ]
-    return plot.groups.with_titles(
+    return plot.with_titles(
         chart_with_limits(plot, layers),
         title=title,
         subtitle=subtitle,
-        description=sentences(*description),
+        description=description,
+        undrawn=undrawn,
     )

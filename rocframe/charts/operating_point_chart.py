@@ -13,13 +13,10 @@ from rocframe.charts.axes import chart_kind, choose_plane, given_titles, zoom_pl
 from rocframe.charts.curve_layers import CurvePlot, chance_layers, chance_text
 from rocframe.charts.groups import GroupColumn, read_groups
 from rocframe.charts.labels import (
-    MAX_IN_SUBTITLE,
     distinct_number_texts,
     json_rows,
     json_values,
-    not_drawn,
     number_text,
-    sentences,
     short_name,
     tooltip,
 )
@@ -67,10 +64,11 @@ def points_chart(
     for name in by:
         if name not in table.columns:
             raise MissingColumnError.compose("by", name, table.columns)
-    is_hull = layout.type is CONVEX_HULL
+    is_hull, n_keys = layout.type is CONVEX_HULL, None
     if is_hull:
         table = table.sort(*map(column, by), "fp", "tp")
         hull = number_keys(table, by)[1]
+        n_keys = len(by)
         # The key of `hull(across=)` is the last column.
         by = (*by, *table.columns[table.columns.index("note") + 1 :])
     groups = read_groups(table, by, table.columns, options)
@@ -106,8 +104,7 @@ def points_chart(
     transform, deviates = alt.Chart(), plane.deviates()
     if deviates:
         transform = transform.transform_calculate(**deviates)
-    named = list(zip(groups.names(table.height), plot.records, strict=True))
-    missing = [name for name, record in named if record["x"] is None and not is_hull]
+    named = zip(groups.names(table.height), plot.records, strict=True)
     texts = [
         f"{name}: {kind.x} {number_text(record['x'])}, {kind.y} {number_text(record['y'])}"
         for name, record in named
@@ -116,16 +113,16 @@ def points_chart(
     layers = [_point_layer(plot, condition, rows), *chance_layers(plane)]
     if is_hull and not plane.bends:
         layers.insert(0, _hull_layer(plot))
-    return groups.with_titles(
+    return plot.with_titles(
         plot.layered(layers, transform),
         title=f"{kind.title}: {'convex hulls' if is_hull else 'operating points'}",
-        subtitle=not_drawn(missing, MAX_IN_SUBTITLE),
-        description=sentences(
+        subtitle="",
+        description=[
             f"{plane.name}, {format_count(len(texts), 'point')}: {plane.axis_names}",
             chance_text(plane),
             join_first(texts, separator="; "),
-            not_drawn(missing),
-        ),
+        ],
+        undrawn=plot.undrawn(n_keys),
     )
 
 

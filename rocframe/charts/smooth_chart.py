@@ -16,7 +16,6 @@ from rocframe.charts.curve_layers import (
     line_layer,
 )
 from rocframe.charts.groups import area_captions, total_area
-from rocframe.charts.labels import MAX_IN_SUBTITLE, not_drawn, sentences
 from rocframe.frames import column
 from rocframe.text import format_count
 
@@ -51,22 +50,19 @@ def smooth_chart(
     groups = replace(plot.groups, captions=area_captions(by_color, areas, plane.kind))
     plot = replace(plot, groups=groups)
     area = "" if by_color else total_area(areas, plane.kind, groups)
-    names = groups.names(len(plot.records))
-    missing = [name for name, one in zip(names, plot.records, strict=True) if not one["x"]]
     layers = [
         line_layer(plot, **curve_stroke(plot)),
         *chance_layers(plane),
         hover_layer(plot, [*groups.tooltips(), *plot.axis_tooltips()]),
     ]
     curves = format_count(len(plot.records), "curve")
-    return groups.with_titles(
+    return plot.with_titles(
         chart_with_limits(plot, layers),
         title="Smooth ROC",
-        subtitle=sentences(area, not_drawn(missing, MAX_IN_SUBTITLE), end=""),
-        description=sentences(
+        subtitle=area,
+        description=[
             f"Smooth ROC chart, {curves}: {plane.axis_names}",
             chance_text(plane),
             groups.captions_text() or area,
-            not_drawn(missing),
-        ),
+        ],
     )

@@ -31,7 +31,7 @@ from rocframe.charts.curve_layers import (
     row_tooltips,
 )
 from rocframe.charts.groups import JOINT, free_name, metric_channels, read_groups
-from rocframe.charts.labels import ALL_DIGITS, json_numbers, json_rows, not_drawn, sentences
+from rocframe.charts.labels import ALL_DIGITS, json_numbers, json_rows
 from rocframe.charts.match_rows import CURVE_INDEX
 from rocframe.charts.overlays import (
     MARK,
@@ -132,13 +132,11 @@ def threshold_chart(
     groups.name(overlays)
     plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=overlays)
     rows = hover_layer(plot, row_tooltips(plot)).transform_filter("isValid(datum.tp)")
-    lines_and_names = zip(groups.names(len(records)), records, strict=True)
-    missing = not_drawn([name for name, record in lines_and_names if not record["x"]])
     title = f"{join_names([titles[0], *map(inside_sentence, titles[1:])])} against threshold"
     if is_y:
         title = f"{plane.y.title} against {inside_sentence(titles[0])}"
     prevalence = "" if curves.prevalence is None else f"prevalence {curves.prevalence:.4g}"
-    chart = groups.with_titles(
+    chart = plot.with_titles(
         plot.layered(
             [
                 line_layer(plot, **curve_stroke(plot)),
@@ -149,13 +147,11 @@ def threshold_chart(
         ),
         title=title,
         subtitle=JOINT.join(filter(None, (prevalence, unmarked_text(options, overlays)))),
-        description=sentences(
+        description=[
             f"Chart, {format_count(len(records), 'line')}: {inside_sentence(title)}",
-            plane.zoom_text,
             prevalence.capitalize(),
-            missing,
             *overlay_texts(curves, None, options, overlays),
-        ),
+        ],
     )
     return chart if narrowest is None else chart.resolve_scale(x="independent")
 

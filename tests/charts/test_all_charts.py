@@ -204,6 +204,45 @@ def test_every_table_has_a_chart_with_a_title_and_a_description(chart):
     assert chart.title.text
 
 
+@pytest.mark.parametrize(
+    ("name", "groups"),
+    [
+        ("cost curve", "a · v, b · v, c · v"),
+        ("hull", "a · v, b · v, c · v"),
+        ("common hull", "v"),
+        ("cost intervals", "v · a, v · b, v · c"),
+        ("band", "v"),
+        ("band both ways", "v"),
+        ("smooth", "v"),
+    ],
+)
+def test_groups_without_points_are_named(name, groups):
+    chart = TABLE_FUNCTIONS[name](PREDICTIONS, "g").roc.chart()
+    assert chart.title.subtitle.endswith(f"Not drawn: {groups}")
+    assert chart.description.endswith(f"Not drawn: {groups}.")
+
+
+@pytest.mark.parametrize("options", [{"kind": "pr"}, {"fixed": "fpr", "metrics": ["mcc"]}])
+def test_averages_without_points_are_named(options):
+    table = rf.curve(PREDICTIONS, "label", "score", by=["g", "m"])
+    chart = table.roc.average(over="m", grid=3, **options).roc.chart()
+    assert chart.title.subtitle == "Not drawn: v"
+    assert chart.description.endswith(" Not drawn: v.")
+
+
+def test_a_common_cost_curve_without_points_is_named_without_a_model():
+    table = rf.cost_curve(curves(PREDICTIONS, "g"), across="m")
+    assert table.roc.chart().title.subtitle == "Dashed: trivial classifiers. Not drawn: v"
+
+
+def test_the_description_states_the_range_of_a_domain(table):
+    if "x_domain" not in table_of(table.columns).type.chart_options:
+        return
+    chart = table.roc.chart(x_domain=(0.125, 0.25))
+    assert " from 0.125 to 0.25." in chart.description
+    assert "Shown: " not in table.roc.chart().description
+
+
 @pytest.mark.render
 def test_the_chart_of_an_empty_table_is_empty(table):
     chart = table.clear().roc.chart()

@@ -110,6 +110,7 @@ def test_infinite_thresholds_and_undefined_metrics_are_not_drawn():
     empty = rf.curve(rows.with_columns(label=0), "label", "score")
     chart = empty.roc.chart(x="threshold", y="recall")
     assert chart.description.endswith("Not drawn: all rows.")
+    assert chart.title.subtitle == "Not drawn: all rows"
     assert "role-axis" in svg(chart)
 
 
