@@ -19,12 +19,14 @@ from rocframe.charts.dot_plot import (
     is_near,
     row_records,
 )
-from rocframe.charts.groups import PANEL_SIDE, read_groups
+from rocframe.charts.groups import JOINT, PANEL_SIDE, read_groups
 from rocframe.charts.labels import (
+    MAX_IN_SUBTITLE,
     domain_of,
     finite,
     inline_data,
     json_values,
+    not_drawn,
     note_text,
     number_text,
     one_row,
@@ -64,7 +66,7 @@ def date_column(table: pl.DataFrame, by: Sequence[str], options: ChartOptions) -
         for name in _without_ends(by)
         if table.schema[name].base_type() in {pl.Date, pl.Datetime}
         and name not in {options.color, options.facet}
-        and table.get_column(name).n_unique() >= MIN_TIMES
+        and table.get_column(name).drop_nulls().n_unique() >= MIN_TIMES
     ]
     return times[0] if len(times) == 1 else None
 
@@ -149,7 +151,7 @@ class TimeRows:
     """The rows of a table in the order of time, with a record for each row.
 
     `time` is the column on the x axis, `others` are the other group columns, and `shown` are the
-    columns in tooltips. Rows without a time are left out.
+    columns in tooltips. Rows without a time are left out; `undrawn` are their names.
     """
 
     table: pl.DataFrame
@@ -158,6 +160,7 @@ class TimeRows:
     shown: tuple[str, ...]
     groups: Groups
     records: list[dict[str, Any]]
+    undrawn: tuple[str, ...]
 
     @classmethod
     def from_table(
@@ -165,6 +168,9 @@ class TimeRows:
     ) -> TimeRows:
         """Return the rows of a table with the group columns `by`."""
         others = [name for name in _without_ends(by) if name != time]
+        without = table.filter(column(time).is_null())
+        names = (format_values(without.get_column(name)) for name in others)
+        undrawn = zip(*names, [f"{short_name(time)} null"] * without.height, strict=True)
         table = table.filter(column(time).is_not_null()).sort(column(time), maintain_order=True)
         groups = read_groups(table.select(map(column, others)), others, table.columns, options)
         groups = _with_default_panels(groups, others, table.height, options)
@@ -199,6 +205,7 @@ class TimeRows:
             shown=tuple(shown),
             groups=groups,
             records=records,
+            undrawn=tuple(map(JOINT.join, undrawn)),
         )
 
     def color(self, mark: str) -> Any:
@@ -295,12 +302,13 @@ class TimeRows:
         return self.groups.with_titles(
             chart,
             title=title,
-            subtitle=subtitle,
+            subtitle=sentences(subtitle, not_drawn(self.undrawn, MAX_IN_SUBTITLE), end=""),
             description=sentences(
                 f"{title}, {format_count(len(self.records), 'row')}",
                 f"From {texts[0]} to {texts[-1]}" if texts else "",
                 self.groups.captions_text(),
                 description,
+                not_drawn(self.undrawn),
             ),
         )
 

@@ -122,6 +122,22 @@ def test_windows_can_be_numbers_and_names(weeks, cast, kind, first):
     assert [name for name in records(chart)[0] if name.startswith("f")] == ["f0", "f1"]
 
 
+@pytest.mark.parametrize("by", [["day"], ["segment", "day"]])
+def test_rows_without_a_date_are_named(log, by):
+    some = log.filter(pl.col("day") < MONDAY + timedelta(days=4)).with_columns(
+        day=pl.when(pl.col("day") > MONDAY).then("day")
+    )
+    table = rf.auc(some, "label", "score", by=by)
+    names = "app · day null, web · day null" if "segment" in by else "day null"
+    chart = table.roc.chart()
+    assert chart.title.text == "Area under the ROC curve over day"
+    assert chart.title.subtitle == f"95 % intervals (logit_delong). Not drawn: {names}"
+    assert chart.description.endswith(f" Not drawn: {names}.")
+    # Two dates have a dot plot, which also shows the rows without a date.
+    two = table.filter(pl.col("day").ne_missing(MONDAY + timedelta(days=3))).roc.chart()
+    assert two.title.text == "Area under the ROC curve"
+
+
 def test_areas_of_windows_with_ends_are_drawn_over_time(weeks):
     table = rf.auc(weeks, "label", "score", by=["segment", "window", "window_end"])
     assert spec(table.roc.chart())["title"]["text"] == "Area under the ROC curve over window"
