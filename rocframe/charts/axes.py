@@ -115,7 +115,7 @@ class PlotAxis:
             if self.excludes_zero:
                 highest_end = "below" if self.deviate else "not above"
                 ends = f"numbers above 0 and {highest_end} 1"
-            problem = f"expected {ends} on this axis ({self.title.lower()})"
+            problem = f"expected {ends} on this axis ({inside_sentence(self.title)})"
             raise OptionValueError.compose(argument, domain, problem, example)
         return replace(self, low=low, high=high, nice=False, zoomed=True)
 
@@ -175,7 +175,7 @@ class Plane:
     @property
     def axis_names(self) -> str:
         """The titles of both axes, for use in a sentence."""
-        return f"{self.y.title.lower()} against {self.x.title.lower()}"
+        return f"{inside_sentence(self.y.title)} against {inside_sentence(self.x.title)}"
 
     def title(self, name: str, default: str) -> str:
         """Return the title of a rate or a count: its entry in `titles`, or else `default`."""
@@ -206,7 +206,7 @@ class Plane:
     def zoom_text(self) -> str:
         """A sentence with the ranges of `x_domain` and `y_domain`; empty without these options."""
         ranges = [
-            f"{axis.title.lower()} from {axis.low:.4g} to {axis.high:.4g}"
+            f"{inside_sentence(axis.title)} from {axis.low:.4g} to {axis.high:.4g}"
             for axis in (self.x, self.y)
             if axis.zoomed
         ]
@@ -346,8 +346,9 @@ def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | Non
 
 
 def inside_sentence(title: str) -> str:
-    """Return the title of a metric as it is spelled inside a sentence."""
-    return title if title.startswith(PROPER_NAMES) else title[0].lower() + title[1:]
+    """Return a title as it is spelled inside a sentence: only the first letter can change."""
+    is_name = title.startswith(PROPER_NAMES) or title[1:2].isupper()  # such as AUC
+    return title if is_name else title[0].lower() + title[1:]
 
 
 def _metric(name: str) -> Rate:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.axes import count_ticks, linear_axis
+from rocframe.charts.axes import count_ticks, inside_sentence, linear_axis
 from rocframe.charts.groups import CHART_SIDE, JOINT, GroupColumn, Groups
 from rocframe.charts.labels import (
     MAX_IN_SUBTITLE,
@@ -91,7 +91,7 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
         subtitle=sentences(power, not_drawn(missing, MAX_IN_SUBTITLE), end=""),
         description=sentences(
             f"{TITLES[y]} chart, {format_count(len(texts), 'plan')}: "
-            f"{TITLES[y].lower()} against {TITLES[x].lower()}",
+            f"{inside_sentence(TITLES[y])} against {inside_sentence(TITLES[x])}",
             join_first(texts, separator="; "),
             not_drawn(missing),
         ),

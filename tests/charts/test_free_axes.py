@@ -64,6 +64,9 @@ def test_titles_and_description_name_both_metrics():
     assert titles(chart) == ["Alert rate", "Precision"]
     assert chart.title.text == "Precision against alert rate"
     assert chart.description.startswith("Chart, 2 curves: precision against alert rate. By model:")
+    names = CURVES.roc.chart(x="kappa", y="f1")
+    assert names.title.text == "F1 against Cohen's kappa"
+    assert names.description.startswith("Chart, 2 curves: F1 against Cohen's kappa.")
     assert CURVES.roc.chart(x="kappa", y="tnr").title.text.endswith(" against Cohen's kappa")
 
 

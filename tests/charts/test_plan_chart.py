@@ -64,6 +64,7 @@ def test_detectable_differences_have_a_line_for_each_power():
     assert axes(chart) == ("n_pos", "difference")
     assert lines(chart) == 2
     assert chart.title.subtitle == "Target power 0.8 and 0.9"
+    assert ": difference of AUC against positives. " in chart.description
     found = rf.detectable_difference(n_pos=[20, 50], n_neg=[40, 80], null=0.5).roc.chart()
     assert axes(found) == ("n_pos", "difference")
     assert encodings(found, "color")[0]["legend"]["title"] == "n_neg"

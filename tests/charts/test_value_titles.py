@@ -57,6 +57,17 @@ def test_one_unit_names_one_axis():
     assert titles(chart) == ["Share of cost (euros)", "True positive rate"]
 
 
+def test_units_have_the_same_case_in_sentences():
+    chart = CURVES.roc.chart(cost="EUR", x_domain=(0, 0.5))
+    assert "true positive rate against share of cost (EUR). " in chart.description
+    assert "Shown: share of cost (EUR) from 0 to 0.5." in chart.description
+    with pytest.raises(rf.OptionValueError) as caught:
+        CURVES.roc.chart(cost="EUR", x_domain=(0, 2))
+    assert str(caught.value).startswith(
+        "x_domain=(0, 2): expected numbers from 0 to 1 on this axis (share of cost (EUR))."
+    )
+
+
 def test_layers_of_points_and_means_have_the_same_titles():
     by_fold = rf.curve(PAYMENTS, "legitimate", "score", by="fold", **ROLES)
     tables = (by_fold.roc.average(), by_fold.roc.operating_point("youden"), by_fold)
