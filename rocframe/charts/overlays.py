@@ -85,6 +85,10 @@ LINE_KEYS = {
     EQUAL_COST: "thin: equal expected cost",
     LOWEST_COST: "ring: lowest cost",
 }
+LINE_TEXTS = {
+    HULL: "Thin dashed lines are convex hulls",
+    EQUAL_COST: "A thin line of equal expected cost touches each curve",
+}
 LIMIT_WIDTH = 1.5
 MARK_SIZE = 90  # square pixels
 TIE_OPACITY = 0.1
@@ -182,13 +186,8 @@ def overlay_texts(
     records: Sequence[Mapping[str, Any]],
 ) -> list[str]:
     """Describe the overlays in sentences, for readers who cannot see the chart."""
-    texts = []
-    if options.ties:
-        texts.append(_tie_text(curves, captioned))
-    if options.hull:
-        texts.append("Thin dashed lines are convex hulls")
-    if options.costs is not None or options.prevalence is not None:
-        texts.append("A thin line of equal expected cost touches each curve")
+    texts = [_tie_text(curves, captioned)] if options.ties else []
+    texts += _texts_of_drawn(LINE_TEXTS, records)
     marked = _marked_names(options, records)
     if marked:
         names = [name for name in marked if name is not None]
@@ -227,8 +226,13 @@ def unmarked_text(options: ChartOptions, records: Sequence[Mapping[str, Any]]) -
 
 def overlay_key(records: Sequence[Mapping[str, Any]]) -> str:
     """Return a text for the subtitle with the meaning of the lines and rings that are drawn."""
-    present = {record["part"] for record in records}
-    return ", ".join(text for part, text in LINE_KEYS.items() if part in present)
+    return ", ".join(_texts_of_drawn(LINE_KEYS, records))
+
+
+def _texts_of_drawn(texts: Mapping[str, str], records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the texts of the overlays that have records."""
+    drawn = {record["part"] for record in records}
+    return [text for part, text in texts.items() if part in drawn]
 
 
 def _limit_level(options: ChartOptions) -> str:

@@ -61,6 +61,16 @@ def test_the_subtitle_names_the_lines_and_rings_that_are_drawn(table):
     assert "subtitle" not in no_lines.to_dict()["title"]
 
 
+def test_the_description_mentions_only_lines_that_are_drawn(table):
+    drawn = rf.chart(table, hull=True, costs=COSTS).description
+    assert drawn.endswith(
+        " Thin dashed lines are convex hulls. A thin line of equal expected cost touches each "
+        "curve."
+    )
+    undefined = rf.chart(one((True, 2), (True, 1)), hull=True, costs=COSTS).description
+    assert undefined.endswith(" AUC undefined.")
+
+
 def test_the_subtitle_states_that_no_points_are_marked(table):
     none = rf.operating_point(table, "recall", subject_to={"precision": (0.99, 1)})
     assert none["note"].to_list() == ["no_solution"] * 2
