@@ -431,6 +431,12 @@ def axis_title(kind: Kind, name: str) -> str:
     return rate.label if name == rate.name else name.replace("_", " ").capitalize()
 
 
+def prevalence_text(prevalence: float | None, metrics: Sequence[str]) -> str:
+    """Return a text such as "prevalence 0.1"; empty if no metric is computed at the prevalence."""
+    is_used = any(_metric(name).depends_on_prevalence for name in metrics)
+    return "" if prevalence is None or not is_used else f"prevalence {prevalence:.4g}"
+
+
 def axis_rates(kind: Kind, points: LinePoints) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the x and the y value of each point; NaN if undefined.
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from rocframe.charts.area_limits import read_area_limits
-from rocframe.charts.axes import chart_kind, curve_plane, given_titles, zoom_plane
+from rocframe.charts.axes import (
+    chart_kind,
+    curve_plane,
+    given_titles,
+    prevalence_text,
+    zoom_plane,
+)
 from rocframe.charts.curve_data import (
     LEVEL_STEP,
     POINTS,
@@ -124,7 +130,7 @@ def curve_chart(
     # The subtitle shows the area if no legend, panel header or tooltip shows it.
     area = "" if groups.captioned_column else total_area(areas, kind, groups)
     area = " ".join(filter(None, (area, limits.texts.get(""))))
-    prevalence = _prevalence_text(curves, kind)
+    prevalence = prevalence_text(curves.prevalence, (kind.x, kind.y))
     unmarked = unmarked_text(options, overlays)
     keys = (chance_key(plane), overlay_key(overlays)) if options.legend else ()
     return groups.with_titles(
@@ -160,15 +166,6 @@ def curves_of(table: pl.DataFrame, by: Sequence[str]) -> Curves:
     narrow = table.select(column(name) for name in (*by, *CURVE_COLUMNS, *prevalence))
     columns = curve_layout(narrow.schema, by, ())
     return read_curves(narrow.select(columns.all_columns), columns)
-
-
-def _prevalence_text(curves: Curves, kind: Kind) -> str:
-    """Return a text such as "prevalence 0.1"; empty if no axis was computed at this prevalence."""
-    if curves.prevalence is None or not any(
-        kind.axis(name).depends_on_prevalence for name in kind.rates
-    ):
-        return ""
-    return f"prevalence {curves.prevalence:.4g}"
 
 
 def _add_chance_levels(records: list[dict[str, Any]], plane: Plane) -> None:

@@ -18,6 +18,7 @@ from rocframe.charts.axes import (
     axis_values,
     free_axis,
     inside_sentence,
+    prevalence_text,
     zoom_plane,
 )
 from rocframe.charts.curve_data import POINTS, points_of_counts, records_of, thinned_lines
@@ -135,7 +136,7 @@ def threshold_chart(
     title = f"{join_names([titles[0], *map(inside_sentence, titles[1:])])} against threshold"
     if is_y:
         title = f"{plane.y.title} against {inside_sentence(titles[0])}"
-    prevalence = "" if curves.prevalence is None else f"prevalence {curves.prevalence:.4g}"
+    prevalence = prevalence_text(curves.prevalence, metrics)
     chart = plot.with_titles(
         plot.layered(
             [

@@ -118,6 +118,7 @@ def test_rates_are_those_at_the_prevalence_of_the_table():
     table = rf.curve(VOTE, "label", "score", by="model", prevalence=0.1, metrics="precision")
     chart = table.roc.chart(x="threshold", y="precision")
     assert chart.title.subtitle == "prevalence 0.1"
+    assert "Prevalence" not in table.roc.chart(x="threshold", y="tpr").description
     for record in records(chart):
         rows = table.filter(model=record["f0"])
         expected = {
