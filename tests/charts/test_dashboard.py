@@ -275,6 +275,12 @@ def test_curves_of_one_class_are_named_and_not_drawn():
     assert "b (AUC undefined)" in texts(first_panel_and_numbers(strict(board)))
 
 
+def test_the_description_of_a_dashboard_without_curves_has_no_names():
+    rows = pl.DataFrame({"m": ["b"], "label": [1], "score": [0.5]})
+    board = rf.dashboard(rf.curve(rows, "label", "score", by="m"))
+    assert board.description.startswith("Dashboard of 0 curves. ROC,")
+
+
 @pytest.mark.parametrize("rows", [0, 1], ids=["no rows", "one class"])
 def test_a_table_with_nothing_to_draw_has_empty_axes(rows):
     table = pl.DataFrame({"m": ["a"], "label": [True], "score": [0.5]}).head(rows)

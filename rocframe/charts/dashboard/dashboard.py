@@ -274,7 +274,7 @@ def _subtitle(data: DashboardData) -> Any:
 def _description(data: DashboardData) -> str:
     """Return the text alternative for screen readers."""
     labels = [record["label"] for record in data.records]
-    names = ": " + ", ".join(labels) if data.groups.columns else ""
+    names = f": {', '.join(labels)}" if labels and data.groups.columns else ""
     return (
         f"Dashboard of {format_count(len(labels), 'curve')}{names}. ROC, precision-recall and gain "
         "curves, the distribution of scores, the event rate by score, the confusion matrix and "
