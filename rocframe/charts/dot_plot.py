@@ -245,9 +245,17 @@ def _mark_layer(plot: DotPlot, name: str) -> alt.Chart:
     return layer
 
 
+# Parts of column names that are not words, and their spelling in texts.
+SPELLINGS = {
+    **{name: name.upper() for name in ("auc", "ece", "fpr", "h", "ici", "ks", "pr", "tpr")},
+    "brier": "Brier score",
+    "log": "logarithmic",
+}
+
+
 def mark_name(name: str) -> str:
     """Return the name of a column in words, such as "mean AUC" for "mean_auc"."""
-    return " ".join("AUC" if word == "auc" else word for word in name.split("_"))
+    return " ".join(SPELLINGS.get(word, word) for word in name.split("_"))
 
 
 def mark_legend(names: Iterable[str]) -> alt.Legend:

@@ -45,16 +45,6 @@ if TYPE_CHECKING:
     from rocframe.charts.groups import Groups
     from rocframe.schemas.table_type import Table
 
-SHORT_NAMES = {
-    "auc": "AUC",
-    "partial_auc": "partial AUC",
-    "tpr": "TPR",
-    "fpr": "FPR",
-    "average_precision": "average precision",
-    "brier": "Brier score",
-    "log_loss": "logarithmic loss",
-}
-
 
 def interval_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
@@ -99,7 +89,7 @@ def comparison_chart(
     table, rule = _smallest_p_values(table)
     columns = documented_columns(table, layout.by)
     statistic = next((name for name in columns[2:] if name.endswith("_a")), "area")
-    name = SHORT_NAMES.get(statistic.removesuffix("_a"), statistic.removesuffix("_a"))
+    name = mark_name(statistic.removesuffix("_a"))
     models = model_texts(table).texts
     pairs = zip(models[: table.height], models[table.height :], strict=True)
     rows = read_rows(

@@ -171,6 +171,14 @@ def test_three_numbers_over_folds_have_three_marks(vote):
     assert all(f">{name}<" in shown for name in ("mean AUC", "pooled AUC", "AUC of mean"))
 
 
+def test_marks_have_the_names_of_their_statistics_in_words(vote):
+    chart = rf.summary(vote, "label", "score").roc.chart()
+    shown = svg(chart)
+    assert all(f">{name}<" in shown for name in ("AUC", "average precision", "KS", "H measure"))
+    row = rf.summary(vote, "label", "score").row(0, named=True)
+    assert f", KS {row['ks']:.3f}, H measure {row['h_measure']:.3f}." in chart.description
+
+
 def test_each_average_over_classes_has_a_line():
     table = pl.DataFrame(
         {"label": [*"pqr"] * 4, "p": range(12), "q": range(12, 0, -1), "r": [3, 1] * 6}
