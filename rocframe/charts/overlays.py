@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from json import dumps
-from math import inf, isnan
+from math import inf, isnan, nan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -34,7 +34,7 @@ from rocframe.charts.labels import (
     tooltip,
 )
 from rocframe.charts.match_rows import CURVE_INDEX, match_rows
-from rocframe.charts.point_limits import has_limits, points_with_limits
+from rocframe.charts.point_limits import has_limits, marked_values, points_with_limits
 from rocframe.charts.style import (
     BACKGROUND,
     MAX_SIZE_STEPS,
@@ -134,12 +134,16 @@ class OverlayInput:
 
         The record contains the numbers of positives and negatives for tooltips.
         """
+        names = {"x": self.plane.x.name, "y": self.plane.y.name}
         return {
             "curve": curve,
             "part": part,
             "pos": self.line_points.pos[curve].item(),
             "neg": self.line_points.neg[curve].item(),
-            **{name: json_numbers(points[name], None, digits_of(name)) for name in POINTS},
+            **{
+                field: json_numbers(points[field], None, digits_of(names.get(field, field)))
+                for field in POINTS
+            },
         }
 
 
@@ -155,9 +159,7 @@ def overlay_records(inputs: OverlayInput, options: ChartOptions) -> list[dict[st
     if options.costs is not None or options.prevalence is not None:
         settings = Settings(costs=options.costs, prevalence=options.prevalence)
         records += _equal_costs(inputs, settings)
-    for name, points in named_marks(options.mark).items():
-        records += [record | {MARK: name} for record in _mark_records(inputs, points)]
-    return records
+    return [*records, *mark_records(inputs, options)]
 
 
 def _check_overlay(option: str, value: object, inputs: OverlayInput) -> None:
@@ -193,7 +195,7 @@ def overlay_texts(
         names = [name for name in marked if name is not None]
         texts.append(f"Points are marked: {', '.join(names)}" if names else "Points are marked")
         level = _limit_level(options)
-        if level:
+        if level and any(record["part"] == LIMITS for record in records):
             texts.append(f"Bars are {level} confidence limits")
     unmarked = unmarked_text(options, records)
     return [*texts, unmarked[:1].upper() + unmarked[1:]]
@@ -240,7 +242,7 @@ def _limit_level(options: ChartOptions) -> str:
     levels = [
         points.get_column("ci_level")
         for points in named_marks(options.mark).values()
-        if isinstance(points, pl.DataFrame) and has_limits(points)
+        if has_limits(points)
     ]
     return level_text(pl.concat(levels)) if levels else ""
 
@@ -420,17 +422,26 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
     return {chart_text(str(name)): points for name, points in mark.items()}
 
 
-def _mark_records(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, Any]]:
+def mark_records(inputs: OverlayInput, options: ChartOptions) -> list[dict[str, Any]]:
+    """Return the records of all points in `mark`, and of the bars between their limits."""
+    return [
+        record | {MARK: name}
+        for name, points in named_marks(options.mark).items()
+        for record in (
+            _limited_marks(inputs, points) if has_limits(points) else _marks(inputs, points)
+        )
+    ]
+
+
+def _marks(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, Any]]:
     """Return a record for each curve with its marked points that lie inside the axes."""
-    if isinstance(points, pl.DataFrame) and has_limits(points):
-        return _limited_marks(inputs, points)
     table = marked_rows(inputs.curves, points).sort(CURVE_INDEX, maintain_order=True)
     curve = table.get_column(CURVE_INDEX).to_numpy()
     tp, fp = (table.get_column(name).cast(pl.Float64).to_numpy() for name in ("tp", "fp"))
-    marked = replace(
-        inputs.line_points, curve=curve, row=np.zeros(len(curve), np.int64), tp=tp, fp=fp
-    )
+    between = np.full(len(curve), BETWEEN)
+    marked = replace(inputs.line_points, curve=curve, row=between, tp=tp, fp=fp)
     plane = inputs.plane
+    threshold = table.get_column(THRESHOLD).fill_null(nan).to_numpy()
     values: dict[str, list[Any]] = {
         name: table.get_column(name).to_list() for name in (THRESHOLD, "tp", "fp")
     }
@@ -438,7 +449,7 @@ def _mark_records(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, 
         "between two rows" if value is None else value for value in values[THRESHOLD]
     ]
     for name, axis in (("x", plane.x), ("y", plane.y)):
-        values[name] = axis_values(marked, plane.kind, axis.name).tolist()
+        values[name] = marked_values(axis.name, plane.kind, marked, threshold).tolist()
     rows: dict[int, list[int]] = {}
     for row, (i, x, y) in enumerate(zip(curve.tolist(), values["x"], values["y"], strict=True)):
         if inputs.drawn[i] and plane.contains(x, y):
@@ -449,7 +460,7 @@ def _mark_records(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, 
     ]
 
 
-def _limited_marks(inputs: OverlayInput, points: pl.DataFrame) -> list[dict[str, Any]]:
+def _limited_marks(inputs: OverlayInput, points: Any) -> list[dict[str, Any]]:
     """Return records of the points in a table of `intervals`, and of bars between their limits.
 
     Points outside the axes are left out.

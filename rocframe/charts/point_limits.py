@@ -19,16 +19,21 @@ from rocframe.schemas.curves import METRIC_INTERVALS
 from rocframe.schemas.recognition import table_of
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
+    from numpy.typing import NDArray
+
     from rocframe.charts.axes import Plane
     from rocframe.curves.table import Curves
     from rocframe.curves.thinning import LinePoints
+    from rocframe.kinds import Kind
 
 RATE_TOLERANCE = 1e-9  # maximum difference of rates that count as equal
 CURVE_ROW = "row"
 LIMIT_COLUMNS = ("estimate", "lower", "upper")
 
 
-def has_limits(points: object) -> bool:
+def has_limits(points: object) -> TypeGuard[pl.DataFrame]:
     """Return whether points are a table of `intervals`."""
     return isinstance(points, pl.DataFrame) and table_of(points.columns).type is METRIC_INTERVALS
 
@@ -38,9 +43,11 @@ def points_with_limits(
 ) -> pl.DataFrame:
     """Return the points of a table of `intervals`, one row per curve and point.
 
-    The columns are the curve, its row, `threshold, tp, fp`, `x, x_lower, x_upper` and `y, y_lower,
-    y_upper`. Raise an error if the table has no metric of the axes, or if an estimate differs from
-    the metric of the curve.
+    The columns are the curve, its row, `at, value, threshold, tp, fp`, and `x` and `y` with the
+    columns `x_estimate, x_lower, x_upper` and `y_estimate, y_lower, y_upper`. Limits are null on an
+    axis whose metric is not in the table, and on an axis of thresholds. Raise an error if the table
+    has no metric of the axes and no axis shows the threshold, or if an estimate differs from the
+    metric of the curve.
     """
     sides = {}
     located = points.filter(pl.col("at").is_not_null() & pl.col("estimate").is_not_null())
@@ -50,10 +57,11 @@ def points_with_limits(
     matched = matched.with_columns(pl.Series(CURVE_INDEX, curve, pl.Int64))
     for side, axis in (("x", plane.x), ("y", plane.y)):
         names = [name for name, rate in NAMES.items() if rate is NAMES.get(axis.name)]
-        sides[side] = (
-            matched.filter(pl.col("metric").is_in(names))
-            .unique(on, keep="first", maintain_order=True)
-            .select(*on, *(pl.col(name).alias(f"{side}_{name}") for name in LIMIT_COLUMNS))
+        on_axis = matched.filter(pl.col("metric").is_in(names))
+        if axis.name == THRESHOLD:
+            on_axis = matched.with_columns(estimate=THRESHOLD, lower=None, upper=None)
+        sides[side] = on_axis.unique(on, keep="first", maintain_order=True).select(
+            *on, *(pl.col(name).alias(f"{side}_{name}") for name in LIMIT_COLUMNS)
         )
     if all(part.is_empty() for part in sides.values()):
         axes = f"{plane.x.name!r} and {plane.y.name!r}"
@@ -74,6 +82,13 @@ def points_with_limits(
     return _with_curve_values(plane, curves, line_points, result)
 
 
+def marked_values(
+    name: str, kind: Kind, points: LinePoints, threshold: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the values of an axis at marked points: their metric, or their threshold."""
+    return threshold if name == THRESHOLD else axis_values(points, kind, name)
+
+
 def _with_curve_values(
     plane: Plane, curves: Curves, line_points: LinePoints, points: pl.DataFrame
 ) -> pl.DataFrame:
@@ -85,8 +100,9 @@ def _with_curve_values(
     tp, fp = (curves.columns[name][row].astype(np.float64) for name in ("tp", "fp"))
     at_rows = replace(line_points, curve=curve, row=np.full(len(row), BETWEEN), tp=tp, fp=fp)
     columns: dict[str, Any] = {"tp": tp, "fp": fp}
+    threshold = points.get_column(THRESHOLD).to_numpy()
     for side, axis in (("x", plane.x), ("y", plane.y)):
-        columns[side] = value = axis_values(at_rows, plane.kind, axis.name)
+        columns[side] = value = marked_values(axis.name, plane.kind, at_rows, threshold)
         estimate = points.get_column(f"{side}_estimate").to_numpy()
         differs = np.flatnonzero(np.abs(estimate - value) > RATE_TOLERANCE)
         if len(differs):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -32,12 +32,9 @@ from rocframe.charts.curve_layers import (
     row_tooltips,
 )
 from rocframe.charts.groups import JOINT, free_name, metric_channels, read_groups
-from rocframe.charts.labels import ALL_DIGITS, json_numbers, json_rows
-from rocframe.charts.match_rows import CURVE_INDEX
 from rocframe.charts.overlays import (
-    MARK,
-    marked_rows,
-    named_marks,
+    OverlayInput,
+    mark_records,
     overlay_layers,
     overlay_texts,
     unmarked_text,
@@ -123,12 +120,16 @@ def threshold_chart(
         # Lines are simplified for the panel with the smallest range, in which errors are largest.
         thinning = replace(plane, x=replace(plane.x, high=plane.x.low + narrowest))
         plane = replace(plane, x=replace(plane.x, per_panel=True))
-    records = []
+    records, overlays = [], []
     for i, y in enumerate(values.values()):
         lines = _step_lines(thinning, points, threshold, y)
         part = records_of(lines, curves, plane.kind)
         records += [record | {"curve": record["curve"] + i * len(part)} for record in part]
-    overlays = _marks(curves, points, plane, metrics, options)
+        metric = replace(plane.x if is_y else plane.y, name=metrics[i])
+        axes = replace(plane, x=metric) if is_y else replace(plane, y=metric)
+        inputs = OverlayInput(plane=axes, curves=curves, line_points=points)
+        marks = mark_records(inputs, options)
+        overlays += [record | {"curve": record["curve"] + i * len(part)} for record in marks]
     groups.name(records)
     groups.name(overlays)
     plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=overlays)
@@ -193,41 +194,6 @@ def _narrowest_range(
     narrowest = np.min(widths, where=widths > 0, initial=np.inf).item()
     total = ranges.select(pl.col("high").max() - pl.col("low").min())
     return narrowest if narrowest < MIN_SHARE * (total.item() or 0.0) else None
-
-
-def _marks(
-    curves: Curves,
-    points: LinePoints,
-    plane: Plane,
-    metrics: Sequence[str],
-    options: ChartOptions,
-) -> list[dict[str, Any]]:
-    """Return a record for each marked point and metric that lies inside the axes."""
-    records = []
-    for mark, given in named_marks(options.mark).items():
-        table = marked_rows(curves, given).drop_nulls(THRESHOLD)
-        columns = {name: table.get_column(name).to_list() for name in (THRESHOLD, "tp", "fp")}
-        curve = table.get_column(CURVE_INDEX).to_numpy()
-        tp, fp = (np.array(columns[name], np.float64) for name in ("tp", "fp"))
-        marked = replace(points, curve=curve, row=np.full(len(curve), BETWEEN), tp=tp, fp=fp)
-        for i, name in enumerate(metrics):
-            x, y = columns[THRESHOLD], axis_values(marked, plane.kind, name).tolist()
-            if plane.kind.y == THRESHOLD:
-                x, y = y, x
-            rows = json_rows({**columns, "curve": curve.tolist(), "x": x, "y": y})
-            records += [
-                {
-                    **{field: json_numbers([row[field]], None, ALL_DIGITS) for field in POINTS},
-                    "curve": row["curve"] + i * len(curves.firsts),
-                    "pos": points.pos[row["curve"]].item(),
-                    "neg": points.neg[row["curve"]].item(),
-                    "part": MARK,
-                    MARK: mark,
-                }
-                for row in rows
-                if plane.contains(row["x"], row["y"])
-            ]
-    return records
 
 
 def _metric_names(y: str | Sequence[str] | None) -> list[str]:

@@ -158,6 +158,30 @@ def test_one_axis_with_limits_has_one_bar():
     assert all(bar["x"][0] == bar["x"][1] for bar in parts(chart, "limits"))
 
 
+@pytest.mark.parametrize("axes", [("threshold", "tpr"), ("tpr", "threshold")])
+def test_bars_of_one_metric_are_drawn_against_the_threshold(axes):
+    chart = CURVES.roc.chart(x=axes[0], y=axes[1], mark=RATES)
+    rows = RATES.filter(metric="tpr").sort("model")
+    sides = dict(zip(axes, "xy", strict=True))
+    points, bars = parts(chart, "mark"), parts(chart, "limits")
+    expected = rows.select(pl.col("estimate", "lower", "upper").round_sig_figs(7), "threshold")
+    for point, bar, row in zip(points, bars, expected.iter_rows(named=True), strict=True):
+        assert point[sides["tpr"]] == [row["estimate"]]
+        assert bar[sides["tpr"]] == [row["lower"], row["upper"]]
+        assert point[sides["threshold"]] == [row["threshold"]]
+        assert bar[sides["threshold"]] == [row["threshold"]] * 2
+    assert "Bars are 95 % confidence limits." in chart.description
+
+
+def test_metrics_without_limits_in_the_table_have_points_without_bars():
+    metrics = ["tpr", "precision"]
+    chart = CURVES.roc.chart(x="threshold", y=metrics, mark=RATES)
+    assert [bar["f0"] for bar in parts(chart, "limits")] == ["tpr"] * 4
+    assert [point["f0"] for point in parts(chart, "mark")] == ["tpr"] * 4 + ["precision"] * 4
+    none = CURVES.roc.chart(x="threshold", y="precision", mark=RATES)
+    assert none.description.endswith(" Points are marked.")
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
