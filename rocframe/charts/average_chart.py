@@ -14,11 +14,11 @@ import polars as pl
 from rocframe.areas.area import ROC_AREAS, area_of_mean
 from rocframe.charts.axes import (
     CALIBRATION_PLANE,
-    COUNT_TITLES,
-    EMPTY_HEIGHT,
     Plane,
     PlotAxis,
     choose_plane,
+    common_axis,
+    free_axis,
     zoom_plane,
 )
 from rocframe.charts.curve_layers import (
@@ -43,7 +43,6 @@ from rocframe.charts.labels import (
     digits_of,
     json_numbers,
     level_text,
-    short_name,
     tooltip,
 )
 from rocframe.charts.style import BAND_OPACITY, with_key
@@ -51,7 +50,6 @@ from rocframe.curves.thinning import corner_points
 from rocframe.frames import collect_frame, column
 from rocframe.kernel.groups import group_starts, groups_of_rows
 from rocframe.kinds import Kind, scale_of
-from rocframe.rates import NAMES
 from rocframe.schemas.averages import CurveAverage, curve_average_of, metric_average_of
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_count
@@ -81,19 +79,20 @@ def mean_chart(
     table: pl.DataFrame, _layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw averaged curves as bold lines, with bands or bars between their confidence limits."""
-    metrics: tuple[str, ...] = ()
+    metric_plane = None
     intervals = interval_caption(table)
     mean = curve_average_of(table.columns)
     if mean is None:
-        metric_average = cast("MetricAverage", metric_average_of(table.columns))
-        metrics = metric_average.averaged
-        table, mean = _one_mean_column(table, metric_average)
+        average = cast("MetricAverage", metric_average_of(table.columns))
+        long, mean = _one_mean_column(table, average)
         scale_of(mean.kind, options.scale)
-        options = metric_channels(options, mean.by, len(metrics))
+        metric_plane = zoom_plane(_metric_plane(table, average, mean.kind), options)
+        options = metric_channels(options, mean.by, len(average.averaged))
+        table = long
 
     def plane_of(points: Mapping[str, NDArray[np.float64]]) -> Plane:
-        if metrics:
-            return zoom_plane(_metric_plane(mean.kind, metrics, points), options)
+        if metric_plane is not None:
+            return metric_plane
         x, y, low, top = (points[name] for name in ("x", "y", "y_low", "y_high"))
         y = np.append(y, low) if mean.kind.y == "skill" else y
         plane = choose_plane(mean.kind, x, y, scale=options.scale, top=top)
@@ -361,30 +360,14 @@ def _one_mean_column(
     return long, CurveAverage(by=by, kind=kind, averaged=(y,), sides=False)
 
 
-def _metric_plane(
-    kind: Kind, metrics: tuple[str, ...], points: Mapping[str, NDArray[np.float64]]
-) -> Plane:
+def _metric_plane(table: pl.DataFrame, average: MetricAverage, kind: Kind) -> Plane:
     """Return the axes of averaged metrics: from 0 to 1 for rates, else the range of the values."""
     if (kind.x, kind.y) == (CALIBRATION_PLANE.x.name, CALIBRATION_PLANE.y.name):
         return CALIBRATION_PLANE
-    ends = np.concatenate([points["y"], points["y_low"], points["y_high"]])
-    x, y = _metric_axis(kind.x, (kind.x,), points["x"]), _metric_axis(kind.y, metrics, ends)
-    return Plane(kind=kind, x=x, y=y)
 
+    def axis(name: str, *ends: str) -> PlotAxis:
+        values = [table.get_column(one).fill_null(nan).to_numpy() for one in (name, *ends)]
+        return free_axis(name, np.concatenate(values))
 
-def _metric_axis(name: str, metrics: tuple[str, ...], values: NDArray[np.float64]) -> PlotAxis:
-    axis = PlotAxis(name=short_name(name), title=_metric_title(name))
-    if all(metric in NAMES and NAMES[metric].bounds == (0, 1) for metric in metrics):
-        return axis
-    low, high = (float(end(values)) if len(values) else 0.0 for end in (np.min, np.max))
-    return replace(axis, low=low, high=high if high > low else low + EMPTY_HEIGHT, nice=True)
-
-
-def _metric_title(name: str) -> str:
-    if name in {THRESHOLD, MEAN}:
-        return name.capitalize()
-    if name in COUNT_TITLES:
-        return COUNT_TITLES[name]
-    if name in NAMES and NAMES[name].name == name:
-        return NAMES[name].label
-    return short_name(name).replace("_", " ").capitalize() if name in NAMES else short_name(name)
+    axes = [axis(name, f"{name}_lower", f"{name}_upper") for name in average.averaged]
+    return Plane(kind=kind, x=axis(average.fixed), y=common_axis(MEAN, axes))

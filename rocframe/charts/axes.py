@@ -10,6 +10,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
+from rocframe.charts.labels import short_name
 from rocframe.charts.style import AXIS_STYLE
 from rocframe.curves.display import axis_positions, scale_values
 from rocframe.errors import OptionValueError
@@ -17,6 +18,7 @@ from rocframe.inference.confidence import STANDARD_NORMAL
 from rocframe.kinds import KINDS, SCALED_AXES, Kind, kind_of, scale_of
 from rocframe.options import check_choice, to_floats
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, TOTALS, CountRatio
+from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,13 +55,14 @@ AXIS_METRICS = tuple(
 # Titles that start with one of these words keep the upper-case letter inside a sentence.
 PROPER_NAMES = ("F1", "Cohen", "Matthews", "Youden")
 
-COUNT_TITLES = {
+AXIS_TITLES = {
+    THRESHOLD: "Threshold",
     "tp": "True positives",
     "fp": "False positives",
     "fn": "False negatives",
     "tn": "True negatives",
+    "ppv": "Positive predictive value",
 }
-AXIS_TITLES = {**COUNT_TITLES, "ppv": "Positive predictive value"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,7 +290,7 @@ def count_ticks(domain: Sequence[float]) -> int:
 def roc_plane(options: ChartOptions) -> Plane:
     """Return the axes of ROC curves, limited to the domains in the options."""
     kind = KINDS["roc"]
-    x, y = (PlotAxis(name=name, title=axis_title(kind, name)) for name in (kind.x, kind.y))
+    x, y = (PlotAxis(name=name, title=axis_title(name)) for name in (kind.x, kind.y))
     return zoom_plane(Plane(kind=kind, x=x, y=y), options)
 
 
@@ -341,7 +344,7 @@ def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | Non
     )
     free = Kind(name=FREE, title="", x=x, y=y, segments="straight" if straight else "hyperbolic")
     titles = value_titles(options.benefit, options.cost)
-    x_title, y_title = (titles.get(_metric(name).name, axis_title(free, name)) for name in (x, y))
+    x_title, y_title = (titles.get(_metric(name).name, axis_title(name)) for name in (x, y))
     return replace(free, title=f"{y_title} against {inside_sentence(x_title)}")
 
 
@@ -360,7 +363,7 @@ def given_titles(plane: Plane, options: ChartOptions) -> Plane:
     """Return the plane with the axes renamed to the options `x` and `y`, which may be aliases."""
     for side, name in (("x", options.x), ("y", options.y)):
         if isinstance(name, str):
-            axis = replace(getattr(plane, side), name=name, title=axis_title(plane.kind, name))
+            axis = replace(getattr(plane, side), name=name, title=axis_title(name))
             plane = replace(plane, **{side: axis})
     return plane
 
@@ -386,7 +389,7 @@ def choose_plane(
     """
     if kind.name == FREE:
         scale_of(kind, scale)
-        return Plane(kind=kind, x=free_axis(kind, kind.x, x), y=free_axis(kind, kind.y, top))
+        return Plane(kind=kind, x=free_axis(kind.x, x), y=free_axis(kind.y, top))
     scale_name = scale_of(kind, scale)
     scaled_sides = SCALED_AXES[scale_name][kind.name] if scale_name in SCALED_AXES else ()
     # The lower end of an axis that cannot show 0 is near the smallest error rate of the points. On
@@ -398,12 +401,12 @@ def choose_plane(
     low = axis_start(ends.round(12), LOG_STARTS if scale_name == "log" else DEVIATE_STARTS)
     axes = []
     for side, name in (("x", kind.x), ("y", kind.y)):
-        axis = PlotAxis(name=name, title=axis_title(kind, name))
+        axis = PlotAxis(name=name, title=axis_title(name))
         if side in scaled_sides:
             high = 1.0 if scale_name == "log" else 1 - low
             axis = replace(axis, low=low, high=high, scale=scale_name)
         elif name == "skill":
-            axis = free_axis(kind, name, y)
+            axis = free_axis(name, y)
         elif name in {"lift", *CONFUSION}:
             highest = float(np.nanmax(top, initial=0))
             axis = replace(axis, high=highest or EMPTY_HEIGHT, nice=True)
@@ -411,23 +414,49 @@ def choose_plane(
     return Plane(kind=kind, x=axes[0], y=axes[1])
 
 
-def free_axis(kind: Kind, name: str, values: NDArray[np.float64]) -> PlotAxis:
-    """Return the axis of a metric: from 0 to 1 for a rate, else the range of 0 and `values`."""
-    axis = PlotAxis(name=name, title=axis_title(kind, name))
-    lowest, highest = _metric(name).bounds
+def free_axis(name: str, values: NDArray[np.float64]) -> PlotAxis:
+    """Return the axis of a metric or of thresholds with these values.
+
+    The axis is from 0 to 1 for a rate, and the range of 0 and `values` for other metrics. For
+    thresholds and for metrics of the user, it is the range of `values`.
+    """
+    axis = PlotAxis(name=short_name(name), title=axis_title(name))
+    rate = COUNT_METRICS.get(name) or NAMES.get(name)
+    values = values[np.isfinite(values)]
+    if rate is None:
+        low, high = (float(end(values)) if len(values) else 0.0 for end in (np.min, np.max))
+        return replace(axis, low=low, high=high if high > low else low + EMPTY_HEIGHT, nice=True)
+    lowest, highest = rate.bounds
     if (lowest, highest) == (0, 1):
         return axis
-    values = values[np.isfinite(values)]
     low = float(np.min(values, initial=0))
     high = float(np.max(values, initial=0)) or EMPTY_HEIGHT
     return replace(axis, low=low, high=1.0 if highest == 1 else high, nice=True)
 
 
-def axis_title(kind: Kind, name: str) -> str:
-    """Return the title of an axis: the label of the metric, or its alias if `name` is an alias."""
+def common_axis(name: str, axes: Sequence[PlotAxis]) -> PlotAxis:
+    """Return the axis of several metrics; `name` is its name and title. One axis is unchanged."""
+    if len(axes) == 1:
+        return axes[0]
+    return PlotAxis(
+        name=name,
+        title=name.capitalize(),
+        low=min(axis.low for axis in axes),
+        high=max(axis.high for axis in axes),
+        nice=any(axis.nice for axis in axes),
+    )
+
+
+def axis_title(name: str) -> str:
+    """Return the title of an axis: the label of a metric, or its alias if `name` is an alias.
+
+    A metric of the user has its name as title.
+    """
     if name in AXIS_TITLES:
         return AXIS_TITLES[name]
-    rate = kind.axis(name)
+    if name not in NAMES:
+        return short_name(name)
+    rate = NAMES[name]
     return rate.label if name == rate.name else name.replace("_", " ").capitalize()
 
 

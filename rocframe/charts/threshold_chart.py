@@ -10,12 +10,11 @@ import polars as pl
 
 from rocframe.charts.axes import (
     AXIS_METRICS,
-    EMPTY_HEIGHT,
     FREE,
     Plane,
-    PlotAxis,
     axis_title,
     axis_values,
+    common_axis,
     free_axis,
     inside_sentence,
     prevalence_text,
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
     from rocframe.curves.thinning import LinePoints
 
 MIN_SHARE = 0.5  # if a panel has a smaller share of the range of thresholds, axes are separate
-METRIC_COLUMN, VALUE = "metric", "Value"
+METRIC_COLUMN, VALUE = "metric", "value"
 # Options of curve charts that need two metrics as axes.
 UNSUPPORTED = {"kind": None, "scale": None, "hull": False, "costs": None, "prevalence": None}
 UNSUPPORTED |= {"areas": None, "ties": False}
@@ -104,7 +103,7 @@ def threshold_chart(
     if is_y:
         plane = replace(plane, kind=replace(kind, x=kind.y, y=kind.x), x=plane.y, y=plane.x)
     plane = zoom_plane(plane, options)
-    titles = [plane.title(name, axis_title(kind, name)) for name in metrics]
+    titles = [plane.title(name, axis_title(name)) for name in metrics]
 
     keys = curves.keys
     if len(metrics) > 1:
@@ -215,21 +214,8 @@ def threshold_plane(
     """Return the axes: the range of thresholds at which a metric is defined, and of all metrics."""
     defined = np.any([np.isfinite(y) for y in values.values()], axis=0)
     ends = threshold[defined] if defined.any() else np.array([0.0, 1.0])
-    low, high = float(ends.min()), float(ends.max())
-    x = PlotAxis(name=THRESHOLD, title=THRESHOLD.capitalize(), nice=True, low=low, high=high)
-    if low == high:
-        x = replace(x, high=low + EMPTY_HEIGHT)
-    axes = [free_axis(kind, name, y) for name, y in values.items()]
-    y = axes[0]
-    if len(axes) > 1:
-        y = PlotAxis(
-            name=VALUE.lower(),
-            title=VALUE,
-            low=min(axis.low for axis in axes),
-            high=max(axis.high for axis in axes),
-            nice=any(axis.nice for axis in axes),
-        )
-    return Plane(kind=kind, x=x, y=y, diagonal=False)
+    y = common_axis(VALUE, [free_axis(name, y) for name, y in values.items()])
+    return Plane(kind=kind, x=free_axis(THRESHOLD, ends), y=y, diagonal=False)
 
 
 def _step_lines(

@@ -15,9 +15,7 @@ from rocframe.charts.dot_plot import (
     read_rows,
     row_records,
 )
-from rocframe.charts.labels import finite, note_text, number_text, sentences, short_name
-from rocframe.kinds import KINDS
-from rocframe.rates import NAMES
+from rocframe.charts.labels import finite, note_text, number_text, sentences
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
@@ -93,9 +91,7 @@ def transfer_chart(
 
 def _rule_title(rule: str) -> str:
     """Return the title of the axis of a rule: the name of the value that the rule optimizes."""
-    if rule in RULE_TITLES:
-        return RULE_TITLES[rule]
-    return axis_title(KINDS["roc"], rule) if rule in NAMES else short_name(rule)
+    return RULE_TITLES.get(rule) or axis_title(rule)
 
 
 def _transfer_text(record: Mapping[str, Any]) -> str:

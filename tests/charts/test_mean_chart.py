@@ -200,6 +200,18 @@ def test_one_metric_is_named_on_its_axis_and_groups_have_the_colors(curves):
     assert [record["f0"] for record in records(chart)] == ["a", "b"]
 
 
+def test_axes_of_averaged_metrics_are_those_of_curves(curves):
+    for name in ("ppv", "mcc", "tp", "sensitivity"):
+        mean = read(curves.roc.average(fixed="fpr", metrics=name, grid=11).roc.chart())
+        curve = read(curves.roc.chart(x="fpr", y=name, detail="fold"))
+        mean_y, curve_y = (chart["layer"][0]["encoding"]["y"] for chart in (mean, curve))
+        assert mean_y["title"] == curve_y["title"]
+        assert mean_y["scale"]["nice"] == curve_y["scale"]["nice"]
+        if name != "tp":
+            assert mean_y["scale"]["domain"][1] == curve_y["scale"]["domain"][1] == 1
+        assert mean_y["scale"]["domain"][0] <= 0
+
+
 def test_infinite_means_are_not_drawn(curves):
     odds = (1 / pl.col("fp")).alias("odds")
     table = curves.roc.average(metrics=[odds, "tpr"], grid=5)
