@@ -47,7 +47,7 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.style import BAND_OPACITY, with_key
 from rocframe.curves.thinning import corner_points
-from rocframe.frames import collect_frame, column
+from rocframe.frames import collect_frame, column, number_keys
 from rocframe.kernel.groups import group_starts, groups_of_rows
 from rocframe.kinds import Kind, scale_of
 from rocframe.schemas.averages import CurveAverage, curve_average_of, metric_average_of
@@ -55,7 +55,7 @@ from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -71,43 +71,33 @@ TOLERANCE = 1 / 500  # maximum error of a drawn line, as a share of an axis
 AXIS_STEPS = 400  # number of interpolated points along a logarithmic or normal-deviate axis
 BARS = 20  # number of bars of a curve with limits along both axes
 METRIC, MEAN = "metric", "mean"
-ENDS = ("x", "y", "x_low", "x_high", "y_low", "y_high")
-POINT_FIELDS = (*ENDS, THRESHOLD, "bar")
+LIMIT_FIELDS = ("x_low", "x_high", "y_low", "y_high")
+REFERENCE_FIELD = "reference"  # the field of a dashed line of each curve, such as treating all
 
 
 def mean_chart(
     table: pl.DataFrame, _layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw averaged curves as bold lines, with bands or bars between their confidence limits."""
-    metric_plane = None
     intervals = interval_caption(table)
     mean = curve_average_of(table.columns)
+    plane = None
     if mean is None:
         average = cast("MetricAverage", metric_average_of(table.columns))
         long, mean = _one_mean_column(table, average)
         scale_of(mean.kind, options.scale)
-        metric_plane = zoom_plane(_metric_plane(table, average, mean.kind), options)
+        plane = _metric_plane(table, average, mean.kind)
         options = metric_channels(options, mean.by, len(average.averaged))
         table = long
-
-    def plane_of(points: Mapping[str, NDArray[np.float64]]) -> Plane:
-        if metric_plane is not None:
-            return metric_plane
-        x, y, low, top = (points[name] for name in ("x", "y", "y_low", "y_high"))
-        y = np.append(y, low) if mean.kind.y == "skill" else y
-        plane = choose_plane(mean.kind, x, y, scale=options.scale, top=top)
-        return zoom_plane(plane, options)
-
     averaged = tuple(side for side in ("x", "y") if getattr(mean.kind, side) in mean.averaged)
     fields = _point_columns(mean)
     order = "threshold_mean" if mean.fixed is None else fields[mean.fixed]
-    ordered = table.sort(
-        *map(column, mean.by),
-        order,
-        *(["side"] if mean.sides else []),
-        descending=[*[False] * len(mean.by), mean.fixed is None, *[False] * mean.sides],
+    sides = ["side"] if mean.sides else []
+    ordered = table.sort(order, *sides, descending=[mean.fixed is None, *(False for _ in sides)])
+    plane = plane or _mean_plane(ordered, mean.kind, fields, options)
+    plot = plot_with_limits(
+        ordered, mean.by, fields, options, plane=zoom_plane(plane, options), averaged=averaged
     )
-    plot = plot_with_limits(ordered, mean.by, fields, options, plane_of=plane_of, averaged=averaged)
     areas = _areas(table, mean)
     column_with_areas = plot.groups.captioned_column
     captions = area_captions(column_with_areas, areas, mean.kind)
@@ -149,30 +139,31 @@ def plot_with_limits(
     fields: Mapping[str, str],
     options: ChartOptions,
     *,
-    plane_of: Callable[[Mapping[str, NDArray[np.float64]]], Plane],
-    averaged: tuple[str, ...],
+    plane: Plane,
+    averaged: tuple[str, ...] = (),
 ) -> CurvePlot:
     """Return the chart data of curves with confidence limits: one record per group.
 
-    `ordered` is the sorted table. `fields` maps the names of coordinates, limits and thresholds to
-    columns of this table. `plane_of` chooses the axes from the values of these columns. `averaged`
+    `ordered` is a table in which the rows of each group are in the order of the line. `fields` maps
+    the names of coordinates, limits, thresholds and references to columns of this table. `averaged`
     are the axes with limits: "x", "y" or both. Rows without coordinates are not drawn.
     """
-    keys = list(map(column, by))
-    number = pl.struct(keys).rle_id() if by else pl.lit(0, pl.UInt32)
-    # Without group columns there is one group.
-    groups = ordered.select(keys).unique(maintain_order=True) if by else pl.DataFrame(height=1)
+    groups, number = number_keys(ordered, by)
+    if averaged:  # The limits of an axis without limits are the coordinates.
+        ends = {f"{side}_{end}": fields[side] for side in "xy" for end in ("low", "high")}
+        fields = {"x": fields["x"], "y": fields["y"], **ends, **fields}
     rows = ordered.select(
-        number.cast(pl.Int64).alias("group"),
+        pl.Series("group", number),
         *(column(name).cast(pl.Float64).fill_null(nan).alias(f) for f, name in fields.items()),
-    ).filter(pl.col("x").is_not_nan() & pl.col("y").is_not_nan())
+    )
+    rows = rows.filter(pl.col("x").is_not_nan() & pl.col("y").is_not_nan())
+    rows = rows.sort("group", maintain_order=True)
     points = {name: rows.get_column(name).to_numpy(writable=True) for name in fields}
     points.setdefault(THRESHOLD, np.full(rows.height, nan))
-    for side in ("x", "y"):  # Replace a missing limit by the coordinate of its point.
-        for end in (f"{side}_low", f"{side}_high"):
-            points[end] = np.where(np.isnan(points[end]), points[side], points[end])
+    for name in LIMIT_FIELDS if averaged else ():
+        # The coordinate of a point replaces a missing limit.
+        points[name] = np.where(np.isnan(points[name]), points[name[0]], points[name])
     starts = group_starts(rows.get_column("group").to_numpy(), groups.height)
-    plane = plane_of(points)
     if plane.excludes_zero:
         points, starts = _interpolate_lines(plane, points, starts)
     needed = needed_points(plane, points, starts, both=len(averaged) == 2)
@@ -180,17 +171,19 @@ def plot_with_limits(
         {"curve": i}
         | {
             name: json_numbers(
-                points[name][start:end][needed[start:end]].tolist(),
+                values[start:end][needed[start:end]].tolist(),
                 None,
                 digits_of(fields.get(name, name)),
             )
-            for name in POINT_FIELDS
+            for name, values in points.items()
         }
         for i, (start, end) in enumerate(pairwise(starts))
     ]
     shown = read_groups(groups, by, ordered.columns, options)
     shown.name(records)
-    return CurvePlot(plane=plane, records=records, groups=shown, averaged=averaged)
+    return CurvePlot(
+        plane=plane, records=records, groups=shown, averaged=averaged, fields=tuple(points)
+    )
 
 
 def interval_caption(table: pl.DataFrame) -> str:
@@ -242,21 +235,32 @@ def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
 
 def chart_with_limits(plot: CurvePlot, layers: Sequence[alt.Chart]) -> alt.LayerChart:
     """Combine the layers of curves with confidence limits in one chart."""
-    transform = one_point_per_row(plot.plane, POINT_FIELDS, *ENDS[2:])
-    return plot.layered(layers, transform)
+    limits = [name for name in LIMIT_FIELDS if name in plot.fields]
+    return plot.layered(layers, one_point_per_row(plot.plane, plot.fields, *limits))
 
 
 def _point_columns(mean: CurveAverage) -> dict[str, str]:
-    """Map coordinates, limits and thresholds to columns of the table.
+    """Map coordinates, limits and thresholds to columns of the table."""
+    fields = {"x": mean.kind.x, "y": mean.kind.y, THRESHOLD: "threshold_mean"}
+    for side in ("x", "y"):
+        if fields[side] in mean.averaged:
+            fields[f"{side}_low"] = f"{fields[side]}_lower"
+            fields[f"{side}_high"] = f"{fields[side]}_upper"
+    return fields
 
-    An axis that was not averaged has no limits. Its coordinate is used instead.
-    """
-    fields = {"x": mean.kind.x, "y": mean.kind.y}
-    for side, axis in list(fields.items()):
-        has_limits = axis in mean.averaged
-        fields[f"{side}_low"] = f"{axis}_lower" if has_limits else axis
-        fields[f"{side}_high"] = f"{axis}_upper" if has_limits else axis
-    return fields | {THRESHOLD: "threshold_mean"}
+
+def _mean_plane(
+    table: pl.DataFrame, kind: Kind, fields: Mapping[str, str], options: ChartOptions
+) -> Plane:
+    """Return the axes of averaged curves, which contain the confidence limits."""
+    rows = table.drop_nulls([kind.x, kind.y])
+    x, y = (rows.get_column(name).cast(pl.Float64).to_numpy() for name in (kind.x, kind.y))
+    low, top = (
+        rows.get_column(fields.get(end, kind.y)).fill_null(rows.get_column(kind.y)).to_numpy()
+        for end in ("y_low", "y_high")
+    )
+    y = np.append(y, low) if kind.y == "skill" else y
+    return choose_plane(kind, x, y, scale=options.scale, top=top)
 
 
 def _interpolate_lines(
@@ -309,7 +313,10 @@ def needed_points(
     other rows of the table, and negative for interpolated points.
     """
     needed = np.zeros(len(points["x"]), bool)
-    for across, up in (("x", "y"), ("x_low", "y_low"), ("x_high", "y_high")):
+    lines = (("x", "y"), ("x_low", "y_low"), ("x_high", "y_high"), ("x", REFERENCE_FIELD))
+    for across, up in lines:
+        if up not in points:
+            continue
         positions = plane.x.position(points[across]), plane.y.position(points[up])
         needed |= corner_points(*positions, starts, TOLERANCE)
     bars = 0 - points.pop("between", np.zeros(len(needed)))

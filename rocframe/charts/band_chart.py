@@ -8,7 +8,6 @@ from rocframe.charts.average_chart import chart_with_limits, limit_layers, plot_
 from rocframe.charts.axes import roc_plane
 from rocframe.charts.curve_layers import chance_layers, chance_text, hover_layer, line_layer
 from rocframe.charts.labels import RATE_FORMAT, tooltip
-from rocframe.frames import column
 from rocframe.text import format_count, format_percent
 
 if TYPE_CHECKING:
@@ -37,9 +36,8 @@ def band_chart(
     plane = roc_plane(options)
     both = table.get_column("fpr_lower").null_count() < table.height
     averaged = ("x", "y") if both else ("y",)
-    ordered = table.sort(*map(column, layout.by), "fpr", "tpr")
     plot = plot_with_limits(
-        ordered, layout.by, POINT_COLUMNS, options, plane_of=lambda _: plane, averaged=averaged
+        table.sort("fpr", "tpr"), layout.by, POINT_COLUMNS, options, plane=plane, averaged=averaged
     )
     fields = [name for name in POINT_COLUMNS if both or name not in {"x_low", "x_high"}]
     rows = [tooltip(name, POINT_COLUMNS[name], RATE_FORMAT) for name in fields]

@@ -33,7 +33,7 @@ from rocframe.charts.style import BACKGROUND, BAND_OPACITY, MUTED, with_key
 from rocframe.curves.bins import score_bins
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.errors import OptionValueError
-from rocframe.frames import column
+from rocframe.frames import column, number_keys
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.schemas.curves import CURVE
 from rocframe.schemas.recognition import table_of
@@ -41,6 +41,8 @@ from rocframe.text import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.schemas.table_type import Table
@@ -84,20 +86,17 @@ def calibration_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw event rates against scores, and the distribution of the scores of both classes."""
-    keys = list(map(column, layout.by))
-    table = table.sort(*keys, "bin", maintain_order=True)
-    number = pl.struct(keys).rle_id() if keys else pl.lit(0, pl.UInt32)
-    # Without group columns there is one group.
-    first_rows = table.select(keys).unique(maintain_order=True) if keys else pl.DataFrame(height=1)
-    groups = read_groups(first_rows, layout.by, table.columns, options)
-    curves: list[dict[str, Any]] = [{"curve": i} for i in range(first_rows.height)]
+    table = table.sort(*map(column, layout.by), "bin", maintain_order=True)
+    keys, number = number_keys(table, layout.by)
+    groups = read_groups(keys, layout.by, table.columns, options)
+    curves: list[dict[str, Any]] = [{"curve": i} for i in range(keys.height)]
     groups.name(curves)
     plane = zoom_plane(CALIBRATION_PLANE, options)
     points = point_records(table, number)
     bars = (
         _bars_of_bins(points)
         if options.scores is None
-        else _bars_of_curves(options.scores, first_rows, layout.by)
+        else _bars_of_curves(options.scores, keys, layout.by)
     )
     n_lanes = groups.max_curves(curves, groups.panel)
     is_shown = 0 < n_lanes <= MAX_LANES and options.y_domain is None
@@ -124,8 +123,8 @@ def calibration_chart(
     )
 
 
-def point_records(table: pl.DataFrame, curve: pl.Expr) -> list[dict[str, Any]]:
-    """Return a record for each row with an event rate; `curve` is the number of its group.
+def point_records(table: pl.DataFrame, curve: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Return a record for each row with an event rate; `curve` are the numbers of the groups.
 
     The field `order` is the position of the point in the line of its group. A smooth curve has a
     gap at points without an event rate; the field `segment` is the number of gaps before the point.
@@ -138,7 +137,7 @@ def point_records(table: pl.DataFrame, curve: pl.Expr) -> list[dict[str, Any]]:
         if name in table.columns
     }
     rows = table.select(
-        curve.cast(pl.Int64).alias("curve"),
+        pl.Series("curve", curve),
         (pl.col(BIN_METHOD) if has_method else pl.lit(None)).alias(BIN_METHOD),
         (~known).cum_sum().alias("segment"),
         *(pl.col(name).alias(field) for field, name in fields.items()),

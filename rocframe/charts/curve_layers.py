@@ -58,7 +58,8 @@ class CurvePlot:
     """Data of a curve chart: its axes, a record for each curve or point, and the groups.
 
     `overlays` are records of hulls, ties, cost lines, marked points and notes. `averaged` are the
-    axes that have confidence limits: "x", "y" or both.
+    axes that have confidence limits: "x", "y" or both. `fields` are the fields of a record with a
+    value for each point, if the record contains points.
     """
 
     plane: Plane
@@ -66,6 +67,7 @@ class CurvePlot:
     groups: Groups
     overlays: list[dict[str, Any]] = field(default_factory=list)
     averaged: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
 
     def layered(self, layers: Sequence[alt.Chart], transform: alt.Chart) -> alt.LayerChart:
         """Return a chart of the layers; `transform` applies to the data of all layers."""

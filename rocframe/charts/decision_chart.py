@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
 
 from rocframe.charts.average_chart import (
+    REFERENCE_FIELD,
     chart_with_limits,
     interval_caption,
     limit_layers,
@@ -24,7 +25,7 @@ from rocframe.charts.curve_layers import (
     overlay,
 )
 from rocframe.charts.dot_plot import REASON, DotPlot, documented_columns, read_rows, row_records
-from rocframe.charts.groups import GroupColumn, field_name
+from rocframe.charts.groups import GroupColumn, field_name, free_name
 from rocframe.charts.labels import (
     RATE_FORMAT,
     distinct_labels,
@@ -38,7 +39,7 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.style import CHANCE_STROKE
 from rocframe.errors import OptionValueError
-from rocframe.frames import column
+from rocframe.frames import column, number_keys
 from rocframe.kinds import Kind
 from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas.columns import MODEL, THRESHOLD
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 MAX_TRIVIAL_COST = 0.5
 SECTION_WIDTH = 3
 MARGIN = 0.1  # the axis of net benefit extends below 0 by this share of its upper end
-LINES, TREAT_ALL = "lines", "treat all"
+LINES = "lines"  # the field `part` of the records of single thresholds
 SUPERIORITY_AXIS = "Relative cost of a false positive"
 BAR_HEIGHT, SHARED_OPACITY = 0.6, 0.35
 MAX_DESCRIBED_RANGES = 8
@@ -83,15 +84,8 @@ def cost_curve_chart(
         ),
         options,
     )
-    fields = {"x": x, "y": y, "x_low": x, "x_high": x, "y_low": y, "y_high": y}
-    plot = plot_with_limits(
-        ordered,
-        by,
-        {**fields, THRESHOLD: THRESHOLD},
-        options,
-        plane_of=lambda _: plane,
-        averaged=(),
-    )
+    fields = {"x": x, "y": y, THRESHOLD: THRESHOLD}
+    plot = plot_with_limits(ordered, by, fields, options, plane=plane)
     if options.lines:
         plot = replace(plot, overlays=_threshold_lines(ordered, by, layout.by, plot))
     if section is not None:
@@ -102,11 +96,9 @@ def cost_curve_chart(
                 plot.groups, columns={key: one for key, one in columns if one.title != section}
             ),
         )
-    curves = format_count(
-        table.select(map(column, layout.by)).n_unique() if layout.by else 1, "curve"
-    )
+    curves = format_count(number_keys(table, layout.by)[0].height, "curve")
     best = f", with a color for each best {short_name(across)}" if across is not None else ""
-    return _with_titles(
+    return _draw_curves(
         plot,
         [_trivial_layer()],
         tooltips=[tooltip("at", "threshold"), *plot.axis_tooltips()],
@@ -143,19 +135,18 @@ def _threshold_lines(
     drawn line in `plot`.
     """
     curve, group = (
-        pl.struct(list(map(column, names))).rle_id() if names else pl.lit(0, pl.UInt32)
-        for names in (by, groups)
+        pl.Series(name, number_keys(ordered, names)[1])
+        for name, names in (("curve", by), ("group", groups))
     )
-    rates = ordered.select(curve.alias("curve"), "fpr", "fnr", group.alias("group")).drop_nulls()
+    rates = ordered.select(curve, "fpr", "fnr", group).drop_nulls()
     # Two sections of an envelope have one point in common, so duplicates are removed.
     rates = rates.unique(["group", "fpr", "fnr"], keep="last", maintain_order=True)
     records = []
     numbers, *ends = (rates.get_column(name).to_list() for name in ("curve", "fpr", "fnr"))
     for line, (number, fpr, fnr) in enumerate(zip(numbers, *ends, strict=True)):
-        x, y = [0.0, 1.0], json_numbers([fpr, fnr])
-        sides = {"x": x, "x_low": x, "x_high": x, "y": y, "y_low": y, "y_high": y}
-        other = {"bar": [0, 0], THRESHOLD: [None, None]}
-        records.append({"curve": number, "part": LINES, "line": line} | sides | other)
+        known = {"x": [0, 1], "y": json_numbers([fpr, fnr])}
+        points = {name: known.get(name, [None, None]) for name in plot.fields}
+        records.append({"curve": number, "part": LINES, "line": line} | points)
     plot.groups.name(records)
     return records
 
@@ -169,9 +160,7 @@ def _best_curve_sections(
     first point of each section is repeated as the last point of the previous section, so that the
     line has no gaps.
     """
-    name = "section"
-    while name in ordered.columns:
-        name = f"({name})"
+    name = free_name("section", ordered.columns)
     keys = list(map(column, by))
     numbered = ordered.with_columns(pl.struct(*keys, column(across)).rle_id().alias(name))
     is_start = pl.struct(*keys, column(name)).rle_id().diff() > 0
@@ -242,30 +231,19 @@ def decision_curve_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw decision curves, and the net benefit of treating all and of treating none."""
     x, y = "probability_threshold", "net_benefit"
-    high = _highest(table, y, "treat_all", least=0.0) or EMPTY_HEIGHT
     plane = _plane(
         PlotAxis(name=x, title="Probability threshold"),
-        # Net benefit has no minimum, so the axis shows only a small range below 0.
-        PlotAxis(name=y, title="Net benefit", low=-MARGIN * high, high=high, nice=True),
+        _net_benefit_axis(table, y, "treat_all"),
         options,
     )
-    plane = replace(plane, y=replace(plane.y, nice=False, clipped=True))
-    # Decision curves have no confidence limits. The field of the lower limit is used for the net
-    # benefit of treating all.
-    fields = {"x": x, "y": y, "x_low": x, "x_high": x, "y_low": "treat_all", "y_high": y}
-    plot = plot_with_limits(
-        table.sort(*map(column, layout.by), x),
-        layout.by,
-        fields,
-        options,
-        plane_of=lambda _: plane,
-        averaged=(),
-    )
+    ordered = table.sort(x)
+    fields = {"x": x, "y": y, REFERENCE_FIELD: "treat_all"}
+    plot = plot_with_limits(ordered, layout.by, fields, options, plane=plane)
     curves = format_count(len(plot.records), "curve")
-    return _with_titles(
+    return _draw_curves(
         plot,
-        [_zero_layer(), _reference_layer(plane)],
-        tooltips=[*plot.axis_tooltips(), tooltip("y_low", "treat_all", RATE_FORMAT)],
+        [_zero_layer(), _reference_layer(plot)],
+        tooltips=[*plot.axis_tooltips(), tooltip(REFERENCE_FIELD, "treat_all", RATE_FORMAT)],
         title="Decision curve",
         subtitle="Dashed: treat all, treat none",
         description=[
@@ -275,15 +253,15 @@ def decision_curve_chart(
     )
 
 
-def _reference_layer(plane: Plane) -> alt.Chart:
-    """Draw a dashed line for each curve, through the points of the field `y_low`."""
-    across, _ = plane.channels()
+def _reference_layer(plot: CurvePlot) -> alt.Chart:
+    """Draw a dashed line for each curve, through the points of its reference."""
+    across, _ = plot.plane.channels()
     layer: alt.Chart = (
         alt.Chart()
         .mark_line(**CHANCE_STROKE)
         .encode(
             x=across,
-            y=alt.Y("y_low", **plane.y.channel()),
+            y=alt.Y(REFERENCE_FIELD, **plot.plane.y.channel()),
             detail=alt.Detail("curve:N"),
             order=alt.Order("step:Q"),
         )
@@ -291,7 +269,8 @@ def _reference_layer(plane: Plane) -> alt.Chart:
     return layer
 
 
-class MurphyPart(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class MurphyPart:
     """A drawn column of `murphy_curve`: its title, its dashed line, and what the dashed line shows.
 
     `dashed` is the column of the dashed line, or None for a chart without it.
@@ -320,34 +299,33 @@ def murphy_chart(
     check_choice("y", options.y, (None, *MURPHY_PARTS))
     x, y = "probability_threshold", str(options.y or "elementary_score")
     part = MURPHY_PARTS[y]
-    low = part.dashed or y
+    dashed = {REFERENCE_FIELD: part.dashed} if part.dashed else {}
     plane = _plane(
         PlotAxis(name=x, title="Probability threshold"),
         PlotAxis(
             name=y,
             title=part.title,
             low=-_highest(table.select(-pl.col(y)), y, least=0.0),
-            high=_highest(table, y, low, least=0.0) or EMPTY_HEIGHT,
+            high=_highest(table, y, *dashed.values(), least=0.0) or EMPTY_HEIGHT,
             nice=True,
         ),
         options,
     )
     sides = [name for name in table.columns[len(layout.by) :] if name == "side"]
     plot = plot_with_limits(
-        table.sort(*map(column, layout.by), x, *sides),
+        table.sort(x, *sides),
         layout.by,
-        {"x": x, "x_low": x, "x_high": x, "y": y, "y_low": low, "y_high": y},
+        {"x": x, "y": y, **dashed},
         options,
-        plane_of=lambda _: plane,
-        averaged=(),
+        plane=plane,
     )
     name = "Murphy diagram" + ("" if options.y is None else f": {part.title.lower()}")
-    return _with_titles(
+    return _draw_curves(
         plot,
-        [_reference_layer(plane)] if part.dashed else [],
+        [_reference_layer(plot)] if dashed else [],
         tooltips=[
             *plot.axis_tooltips(),
-            *([tooltip("y_low", part.dashed, RATE_FORMAT)] if part.dashed else []),
+            *(tooltip(field, name, RATE_FORMAT) for field, name in dashed.items()),
         ],
         title=name,
         subtitle=part.meaning,
@@ -371,24 +349,18 @@ def decision_intervals_chart(
         shown.axis,
         options,
     )
-    if not is_cost:
-        plane = replace(plane, y=replace(plane.y, nice=False, clipped=True))
-    ordered = shown.rows.sort(*map(column, layout.by), x)
     value, low, high = shown.columns
+    fields = {"x": x, "y": value, "y_low": low, "y_high": high}
+    if value == "net_benefit":
+        fields[REFERENCE_FIELD] = "treat_all"
     plot = plot_with_limits(
-        ordered,
-        layout.by,
-        {"x": x, "x_low": x, "x_high": x, "y": value, "y_low": low, "y_high": high},
-        options,
-        plane_of=lambda _: plane,
-        averaged=("y",),
+        shown.rows.sort(x), layout.by, fields, options, plane=plane, averaged=("y",)
     )
     if options.y == "difference":
         plot = replace(plot, groups=_colors_of_all_rows(plot.groups, table, layout.by))
     reference = [_trivial_layer() if value == "expected_cost" else _zero_layer()]
-    if value == "net_benefit":
-        plot = replace(plot, overlays=_treat_all_records(ordered, layout.by, plot))
-        reference.append(_overlay_layer(plot, TREAT_ALL, **CHANCE_STROKE))
+    if REFERENCE_FIELD in fields:
+        reference.append(_reference_layer(plot))
     caption = interval_caption(table)
     limits = limit_layers(plot, caption) if caption else []
     tooltips = [
@@ -415,7 +387,8 @@ def decision_intervals_chart(
     )
 
 
-class ShownIntervals(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ShownIntervals:
     """The content of a chart of `decision_intervals`: the drawn rows, the title and the y axis.
 
     `columns` are the columns of the values, of their lower limits and of their upper limits.
@@ -436,8 +409,7 @@ def _shown_curves(table: pl.DataFrame, y: str) -> ShownIntervals:
         high = _highest(table, y, "upper", least=MAX_TRIVIAL_COST)
         axis = PlotAxis(name=y, title="Normalized expected cost", high=high)
         return ShownIntervals(table, "Cost curve", axis, columns, "trivial classifiers")
-    high = _highest(table, y, "upper", "treat_all", least=0.0) or EMPTY_HEIGHT
-    axis = PlotAxis(name=y, title="Net benefit", low=-MARGIN * high, high=high, nice=True)
+    axis = _net_benefit_axis(table, y, "upper", "treat_all")
     return ShownIntervals(table, "Decision curve", axis, columns, "treat all, treat none")
 
 
@@ -461,7 +433,14 @@ def _shown_differences(table: pl.DataFrame, y: str) -> ShownIntervals:
         low, high = max(low, -largest), min(high, largest)
     high = high if high > low else low + EMPTY_HEIGHT
     is_cost = y == "expected_cost"
-    axis = PlotAxis(name="difference", title=f"Difference to {name}", low=low, high=high, nice=True)
+    axis = PlotAxis(
+        name="difference",
+        title=f"Difference to {name}",
+        low=low,
+        high=high,
+        nice=True,
+        clipped=not is_cost,
+    )
     title = "Difference of expected costs" if is_cost else "Difference of net benefits"
     sign = f"no difference; {'below' if is_cost else 'above'} 0: better than {name}"
     return ShownIntervals(rows, title, axis, (ends[0], ends[1], ends[2]), sign)
@@ -483,55 +462,53 @@ def _zero_layer() -> alt.Chart:
     return layer
 
 
-def _treat_all_records(
-    ordered: pl.DataFrame, by: Sequence[str], plot: CurvePlot
-) -> list[dict[str, Any]]:
-    """Return a record for each curve with its line of the net benefit of treating all."""
-    keys = list(map(column, by))
-    points = ordered.select(
-        (pl.struct(keys).rle_id() if by else pl.lit(0, pl.UInt32)).alias("curve"),
-        x="probability_threshold",
-        y="treat_all",
-    ).drop_nulls()
-    lines = points.group_by("curve", maintain_order=True).agg("x", "y").to_dict(as_series=False)
-    records = []
-    for curve, *ends in zip(*lines.values(), strict=True):
-        x, y = (json_numbers(values) for values in ends)
-        sides = {"x": x, "x_low": x, "x_high": x, "y": y, "y_low": y, "y_high": y}
-        other = {"bar": [0] * len(x), THRESHOLD: [None] * len(x)}
-        records.append({"curve": curve, "part": TREAT_ALL} | sides | other)
-    plot.groups.name(records)
-    return records
-
-
 def _highest(table: pl.DataFrame, *names: str, least: float) -> float:
     """Return the largest value of several columns, or `least` if it is larger."""
     values = table.select(pl.max_horizontal(pl.col(names).max(), pl.lit(least)))
     return float(values.item())
 
 
-def _plane(x: PlotAxis, y: PlotAxis, options: ChartOptions) -> Plane:
-    return zoom_plane(
-        Plane(kind=Kind(name=MEANS, title=y.title, x=x.name, y=y.name), x=x, y=y), options
+def _net_benefit_axis(table: pl.DataFrame, *names: str) -> PlotAxis:
+    """Return the axis of the net benefits in the columns `names`.
+
+    Net benefit has no minimum, so the axis shows only a small range below 0.
+    """
+    high = _highest(table, *names, least=0.0) or EMPTY_HEIGHT
+    return PlotAxis(
+        name="net_benefit",
+        title="Net benefit",
+        low=-MARGIN * high,
+        high=high,
+        nice=True,
+        clipped=True,
     )
 
 
-def _overlay_layer(plot: CurvePlot, part: str, **stroke: Any) -> alt.Chart:
-    """Draw the lines of the overlay `part`, clipped to the axes."""
+def _plane(x: PlotAxis, y: PlotAxis, options: ChartOptions) -> Plane:
+    """Return the axes with the domains of the options; the range of a clipped axis is not round."""
+    kind = Kind(name=MEANS, title=y.title, x=x.name, y=y.name)
+    plane = zoom_plane(Plane(kind=kind, x=x, y=y), options)
+    return replace(plane, y=replace(plane.y, nice=plane.y.nice and not y.clipped))
+
+
+def _thin_lines(plot: CurvePlot) -> alt.Chart:
+    """Draw the lines of single thresholds, clipped to the axes."""
     x, y = plot.plane.channels()
-    lines = overlay(part).mark_line(clip=True, **stroke)
-    channels = {"color": plot.groups.line_color()} if part == LINES else {}
-    layer: alt.Chart = lines.encode(
-        x=x,
-        y=y,
-        order=alt.Order("step:Q"),
-        detail=[alt.Detail("curve:N"), alt.Detail("line:N")],
-        **channels,
+    layer: alt.Chart = (
+        overlay(LINES)
+        .mark_line(clip=True, strokeWidth=0.7, opacity=0.4)
+        .encode(
+            x=x,
+            y=y,
+            order=alt.Order("step:Q"),
+            detail=[alt.Detail("curve:N"), alt.Detail("line:N")],
+            color=plot.groups.line_color(),
+        )
     )
     return layer
 
 
-def _with_titles(
+def _draw_curves(
     plot: CurvePlot,
     references: Sequence[alt.Chart],
     *,
@@ -547,10 +524,8 @@ def _with_titles(
     stroke = curve_stroke(plot) if stroke is None else stroke
     # A layer with channels for both axes comes first, because `.interactive()` applies to the first
     # layer.
-    thin: dict[str, Any] = {"strokeWidth": 0.7, "opacity": 0.4}
-    lines = [_overlay_layer(plot, LINES, **thin)] if plot.overlays else []
     layers = [
-        *lines,
+        *([_thin_lines(plot)] if plot.overlays else []),
         line_layer(plot, **stroke),
         *references,
         points.transform_calculate(at=THRESHOLD_TEXT),

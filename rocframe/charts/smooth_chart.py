@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from rocframe.charts.chart import ChartOptions
     from rocframe.schemas.table_type import Table
 
-# The column of each field of a point. Smooth curves have no limits, so the fields of the limits
-# contain the coordinate.
-SMOOTH_FIELDS = {
-    **dict.fromkeys(("x", "x_low", "x_high"), "fpr"),
-    **dict.fromkeys(("y", "y_low", "y_high"), "tpr"),
-}
-
 
 def smooth_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
@@ -41,9 +34,7 @@ def smooth_chart(
     plane = roc_plane(options)
     keys = list(map(column, layout.by))
     ordered = table.sort(*keys, "fpr", "tpr")
-    plot = plot_with_limits(
-        ordered, layout.by, SMOOTH_FIELDS, options, plane_of=lambda _: plane, averaged=()
-    )
+    plot = plot_with_limits(ordered, layout.by, {"x": "fpr", "y": "tpr"}, options, plane=plane)
     firsts = ordered.unique(keys, keep="first", maintain_order=True) if keys else ordered.head(1)
     areas = [nan if area is None else float(area) for area in firsts.get_column("auc").to_list()]
     by_color = plot.groups.captioned_column

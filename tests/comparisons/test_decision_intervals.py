@@ -257,8 +257,7 @@ def test_charts_draw_bands_differences_and_trivial_decisions():
             row = rows[one["f0"], x]
             limits = (row["net_benefit"] if row["lower"] is None else row["lower"], row["upper"])
             assert (low, high) == pytest.approx((limits[0], limits[1] or limits[0]), abs=1e-6)
-    lines = [one for one in records(table.roc.chart()) if one.get("part") == "treat all"]
-    assert [one["y"][0] for one in lines] == pytest.approx([0.4163, 0.4163], abs=1e-4)
+    assert [one["reference"][0] for one in curves] == pytest.approx([0.4163, 0.4163], abs=1e-4)
     differences = records(table.roc.chart(y="difference"))
     assert [one["f0"] for one in differences if "f0" in one] == ["decision_tree"]
     cost = intervals(kind="cost").roc.chart(y="difference", facet="model")

@@ -289,7 +289,8 @@ def test_the_chart_draws_a_column_and_the_uncertainty(grid, y):
     lines = records(chart)
     assert [record["f0"] for record in lines] == ["a", "b"]
     drawn = y or "elementary_score"
-    columns = {"y": drawn, "y_low": drawn if drawn == "miscalibration" else "uncertainty"}
+    columns = {"y": drawn} | ({} if drawn == "miscalibration" else {"reference": "uncertainty"})
+    assert ("reference" in lines[0]) == ("reference" in columns)
     plain = table.filter(model="a").select(
         x="probability_threshold", **{end: pl.col(name) for end, name in columns.items()}
     )

@@ -230,7 +230,7 @@ def _calibration_records(
         raise OptionValueError.compose("calibration", table, problem, hint)
     row, curve = match_rows("calibration", "event rates", table, keys, by)
     rows = table[row].sort(pl.Series(curve), "bin", maintain_order=True)
-    points = point_records(rows, pl.lit(pl.Series(np.sort(curve))))
+    points = point_records(rows, np.sort(curve))
     totals = _totals_of_curves(curves)
     return [
         totals[point["curve"]] | {"angle": point.get("left", point["x"])} | point
