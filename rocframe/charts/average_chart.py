@@ -22,8 +22,8 @@ from rocframe.charts.axes import (
     zoom_plane,
 )
 from rocframe.charts.curve_layers import (
-    MEANS,
     THRESHOLD_TEXT,
+    WITHOUT_CHANCE,
     CurvePlot,
     chance_layers,
     chance_text,
@@ -363,7 +363,7 @@ def _one_mean_column(
         pl.when(column(name).is_finite()).then(column(name)).alias(name)
         for name in (metric_average.fixed, y)
     )
-    kind = Kind(name=MEANS, title="Means", x=metric_average.fixed, y=y)
+    kind = Kind(name=WITHOUT_CHANCE, title="Means", x=metric_average.fixed, y=y)
     return long, CurveAverage(by=by, kind=kind, averaged=(y,), sides=False)
 
 

@@ -25,18 +25,16 @@ from rocframe.charts.curve_data import (
 )
 from rocframe.charts.curve_layers import (
     PREVALENCE_KINDS,
-    ROW_FIELDS,
     CurvePlot,
     chance_key,
     chance_layers,
     chance_text,
     curve_stroke,
-    hover_layer,
     line_layer,
     merge_levels,
     one_point_per_row,
     overlay,
-    row_tooltips,
+    row_layer,
 )
 from rocframe.charts.groups import (
     JOINT,
@@ -46,7 +44,7 @@ from rocframe.charts.groups import (
     read_groups,
     total_area,
 )
-from rocframe.charts.labels import sentences
+from rocframe.charts.labels import EMPTY_REASON, sentences
 from rocframe.charts.overlays import (
     TIE,
     OverlayInput,
@@ -75,7 +73,6 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind
     from rocframe.schemas.table_type import Table
 
-NOTE = "empty"  # the value of the field `part` of records with the reason for an empty panel
 OUTSIDE = "all curves lie outside the axes"
 
 
@@ -117,13 +114,11 @@ def curve_chart(
             record.setdefault("box", [])
     plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=overlays)
 
-    rows = hover_layer(plot, row_tooltips(plot))
-    rows = rows.transform_filter("isValid(datum.tp)").transform_calculate(**ROW_FIELDS)
     # .interactive() applies to the first layer, which therefore needs both axes.
     layers = [
         line_layer(plot, **curve_stroke(plot)),
         *chance_layers(plane, of_curves=True),
-        rows,
+        row_layer(plot),
         *overlay_layers(plot, options),
         *([_note_layer(groups.side)] if notes else []),
     ]
@@ -210,13 +205,13 @@ def _notes(
         text = area_text(known, kind) if all(map(isnan, known)) else OUTSIDE
         if panel is not None or text == OUTSIDE:
             nothing: dict[str, Any] = {name: [None] for name in POINTS}
-            notes.append(panel_records[0] | nothing | {"part": NOTE, "note": text})
+            notes.append(panel_records[0] | nothing | {"part": EMPTY_REASON, "note": text})
     return notes
 
 
 def _note_layer(side: int) -> alt.Chart:
     """Write the reason for an empty panel below its center, where no diagonal crosses it."""
     x, y = alt.XValue(side / 2), alt.YValue(side * 0.85)
-    text = overlay(NOTE).mark_text(color=MUTED, fontSize=12)
+    text = overlay(EMPTY_REASON).mark_text(color=MUTED, fontSize=12)
     layer: alt.Chart = text.encode(x=x, y=y, text=alt.Text("note:N"))
     return layer

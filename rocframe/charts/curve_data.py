@@ -26,7 +26,8 @@ from rocframe.kernel.threads import run_parallel
 from rocframe.rates import COUNT_METRICS, NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from numpy.typing import NDArray
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.kinds import Kind, Scale
 
+    # Counts, and the values at which rows are selected; see `rows_at_levels`.
+    Levels: TypeAlias = list[tuple[NDArray[Any], NDArray[np.float64]]]
 
 LEVEL_STEP = 1 / 4000  # length of a step in `drawn_points`, as a share of an axis
 MIN_RATE = 1e-6  # the smallest rate on axes that cannot show 0
@@ -58,13 +61,13 @@ def drawn_points(
     curve are in the same step of both axes, rows between the first and the last are left out. For
     curves with an undefined area, no rows are selected.
     """
-    last_points = _points_at(curves, [np.array([end - 1]) for end in curves.starts[1:]])
-    x, y = axis_rates(kind, last_points)
     drawn = np.isfinite(areas)
     if kind.name == FREE:
         points = points_of_counts(curves, drawn, step=step)
         x, y = axis_rates(kind, points)
         return points.select(np.isfinite(x) & np.isfinite(y))
+    last_points = _points_at(curves, [np.array([end - 1]) for end in curves.starts[1:]])
+    x, y = axis_rates(kind, last_points)
     drawn &= np.isfinite(x) & np.isfinite(y)
     counts = CurveCounts(
         tp=curves.columns["tp"],
@@ -87,20 +90,11 @@ def drawn_points(
         for scale in SIMPLIFIED_SCALES.get(kind.name, ("linear", "log"))
     ]
 
-    def rows(curve: int) -> NDArray[np.int64]:
-        start, end = curves.starts[curve : curve + 2]
-        if not drawn[curve]:
-            return np.zeros(0, np.int64)
-        tp, fp = counts.tp[start:end], counts.fp[start:end]
-        selected = rows_at_levels(
-            int(end - start),
-            lambda: [
-                levels for axes in axes_of_scales for levels in axes.levels(curve, tp, fp, step)
-            ],
-        )
-        return np.asarray(start + selected, np.int64)
+    def levels(curve: int, rows: slice) -> Levels:
+        tp, fp = counts.tp[rows], counts.fp[rows]
+        return [part for axes in axes_of_scales for part in axes.levels(curve, tp, fp, step)]
 
-    return _points_at(curves, run_parallel(rows, range(len(drawn))))
+    return _points_at_levels(curves, drawn, levels)
 
 
 def points_of_counts(
@@ -111,22 +105,33 @@ def points_of_counts(
     Each of tp, fp, fn and tn changes by at most the share `step`, or the two rows are neighbors.
     """
 
+    def levels(_curve: int, rows: slice) -> Levels:
+        pairs = []
+        for name in ("tp", "fp"):
+            counts = curves.columns[name][rows]
+            total = float(counts[-1])
+            shares = np.exp(-np.arange(0, np.log(max(total, 2)), np.log1p(step)))
+            both_ends = np.unique(np.concatenate([total * shares, total * (1 - shares)]))
+            pairs.append((counts, both_ends))
+        return pairs
+
+    return _points_at_levels(curves, drawn, levels)
+
+
+def _points_at_levels(
+    curves: Curves, drawn: NDArray[np.bool_], levels: Callable[[int, slice], Levels]
+) -> LinePoints:
+    """Return the rows of the drawn curves at levels; see `rows_at_levels`.
+
+    `levels` returns the counts and levels of a curve, which has the rows of the given slice.
+    """
+
     def rows(curve: int) -> NDArray[np.int64]:
         start, end = curves.starts[curve : curve + 2]
         if not drawn[curve]:
             return np.zeros(0, np.int64)
-
-        def levels() -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
-            pairs = []
-            for name in ("tp", "fp"):
-                counts = curves.columns[name][start:end]
-                total = float(counts[-1])
-                shares = np.exp(-np.arange(0, np.log(max(total, 2)), np.log1p(step)))
-                both_ends = np.unique(np.concatenate([total * shares, total * (1 - shares)]))
-                pairs.append((counts, both_ends))
-            return pairs
-
-        return np.asarray(start + rows_at_levels(int(end - start), levels), np.int64)
+        selected = rows_at_levels(int(end - start), lambda: levels(curve, slice(start, end)))
+        return np.asarray(start + selected, np.int64)
 
     return _points_at(curves, run_parallel(rows, range(len(drawn))))
 

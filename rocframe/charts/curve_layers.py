@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.axes import FREE
+from rocframe.charts.axes import CALIBRATION_PLANE, FREE
 from rocframe.charts.labels import (
     COUNT_FORMAT,
     MAX_IN_SUBTITLE,
     RATE_FORMAT,
     inline_data,
     not_drawn,
-    one_row,
     sentences,
     tooltip,
 )
 from rocframe.charts.layer_chart import LayerChart
-from rocframe.charts.style import CHANCE_STROKE, PERFECT_STROKE
+from rocframe.charts.style import CHANCE_STROKE, PERFECT_STROKE, dashed_rule
 from rocframe.rates import CONFUSION
 from rocframe.schemas.columns import THRESHOLD
 
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
 MANY_CURVES = 20  # a panel with more curves has thin lines
 NEAR_LEVELS = 1 / 100  # share of an axis; closer lines of chance are merged
 LOG_STEPS = 48  # segments of a line of chance on logarithmic axes
-MEANS = "means"  # name of the kind of charts without lines of chance, such as means of metrics
-CALIBRATED = "calibration"  # name of the kind of charts of calibration curves
+WITHOUT_CHANCE = "means"  # name of the kind of charts without lines of chance, such as means
 PERFECT_CALIBRATION = "The dashed line shows perfect calibration"
 ONE_LINE = "The dashed line shows chance"
 ONE_PER_PREVALENCE = "Each dashed line shows chance at one prevalence"
@@ -192,6 +190,16 @@ def hover_layer(plot: CurvePlot, tooltips: list[alt.Tooltip]) -> alt.Chart:
     return layer
 
 
+def row_layer(plot: CurvePlot) -> alt.Chart:
+    """Draw invisible points at the rows of a curve table on the lines, with tooltips of all counts.
+
+    Interpolated points have no counts, and no tooltip.
+    """
+    rows = hover_layer(plot, row_tooltips(plot)).transform_filter("isValid(datum.tp)")
+    layer: alt.Chart = rows.transform_calculate(**ROW_FIELDS)
+    return layer
+
+
 def row_tooltips(plot: CurvePlot) -> list[alt.Tooltip]:
     """Return the tooltip lines of a row of a curve table: groups, threshold, rates and counts."""
     return [
@@ -207,14 +215,14 @@ def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
 
     `of_curves` is True for charts of curve tables, which contain the prevalence.
     """
-    if plane.kind.name in {MEANS, FREE} or not plane.diagonal:
+    if plane.kind.name in {WITHOUT_CHANCE, FREE} or not plane.diagonal:
         return ""
     if plane.kind.name in {*PREVALENCE_KINDS, "lift_chart"}:
         perfect = f". {PERFECT}" if plane.kind.name == "lift_chart" else ""
         return f"{ONE_PER_PREVALENCE}{perfect}" if of_curves else ""
     if plane.kind.name in REFERENCES:
         return REFERENCES[plane.kind.name][1]
-    return PERFECT_CALIBRATION if plane.kind.name == CALIBRATED else ONE_LINE
+    return PERFECT_CALIBRATION if plane.kind is CALIBRATION_PLANE.kind else ONE_LINE
 
 
 def chance_key(plane: Plane) -> str:
@@ -266,13 +274,7 @@ def merge_levels(levels: Sequence[float | None], high: float) -> list[float | No
 
 def _straight(plane: Plane, start: tuple[float, float], end: tuple[float, float]) -> alt.Chart:
     (x, y), (x2, y2) = ((plane.x.coordinate(x), plane.y.coordinate(y)) for x, y in (start, end))
-    # The line has its own data. With the data of the curves, each point would draw the line again.
-    line: alt.Chart = (
-        one_row()
-        .mark_rule(**CHANCE_STROKE)
-        .encode(x=alt.XDatum(x), y=alt.YDatum(y), x2=alt.X2Datum(x2), y2=alt.Y2Datum(y2))
-    )
-    return line
+    return dashed_rule(x=x, y=y, x2=x2, y2=y2)
 
 
 def _curved(axis: PlotAxis, *, falls: bool) -> alt.Chart:

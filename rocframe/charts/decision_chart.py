@@ -17,8 +17,8 @@ from rocframe.charts.average_chart import (
 )
 from rocframe.charts.axes import EMPTY_HEIGHT, Plane, PlotAxis, linear_axis, zoom_plane
 from rocframe.charts.curve_layers import (
-    MEANS,
     THRESHOLD_TEXT,
+    WITHOUT_CHANCE,
     curve_stroke,
     hover_layer,
     line_layer,
@@ -32,12 +32,11 @@ from rocframe.charts.labels import (
     inline_data,
     json_numbers,
     note_text,
-    one_row,
     sentences,
     short_name,
     tooltip,
 )
-from rocframe.charts.style import CHANCE_STROKE
+from rocframe.charts.style import CHANCE_STROKE, dashed_rule
 from rocframe.errors import OptionValueError
 from rocframe.frames import column, number_keys
 from rocframe.kinds import Kind
@@ -242,7 +241,7 @@ def decision_curve_chart(
     curves = format_count(len(plot.records), "curve")
     return _draw_curves(
         plot,
-        [_zero_layer(), _reference_layer(plot)],
+        [dashed_rule(y=0), _reference_layer(plot)],
         tooltips=[*plot.axis_tooltips(), tooltip(REFERENCE_FIELD, "treat_all", RATE_FORMAT)],
         title="Decision curve",
         subtitle="Dashed: treat all, treat none",
@@ -358,7 +357,7 @@ def decision_intervals_chart(
     )
     if options.y == "difference":
         plot = replace(plot, groups=_colors_of_all_rows(plot.groups, table, layout.by))
-    reference = [_trivial_layer() if value == "expected_cost" else _zero_layer()]
+    reference = [_trivial_layer() if value == "expected_cost" else dashed_rule(y=0)]
     if REFERENCE_FIELD in fields:
         reference.append(_reference_layer(plot))
     caption = interval_caption(table)
@@ -457,11 +456,6 @@ def _colors_of_all_rows(groups: Groups, table: pl.DataFrame, by: Sequence[str]) 
     return replace(groups, columns={**groups.columns, color: colored})
 
 
-def _zero_layer() -> alt.Chart:
-    layer: alt.Chart = one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(0))
-    return layer
-
-
 def _highest(table: pl.DataFrame, *names: str, least: float) -> float:
     """Return the largest value of several columns, or `least` if it is larger."""
     values = table.select(pl.max_horizontal(pl.col(names).max(), pl.lit(least)))
@@ -486,7 +480,7 @@ def _net_benefit_axis(table: pl.DataFrame, *names: str) -> PlotAxis:
 
 def _plane(x: PlotAxis, y: PlotAxis, options: ChartOptions) -> Plane:
     """Return the axes with the domains of the options; the range of a clipped axis is not round."""
-    kind = Kind(name=MEANS, title=y.title, x=x.name, y=y.name)
+    kind = Kind(name=WITHOUT_CHANCE, title=y.title, x=x.name, y=y.name)
     plane = zoom_plane(Plane(kind=kind, x=x, y=y), options)
     return replace(plane, y=replace(plane.y, nice=plane.y.nice and not y.clipped))
 

@@ -37,6 +37,7 @@ from rocframe.charts.style import (
     MUTED,
     SYMBOLS,
     TIE_KEY,
+    dashed_rule,
     with_key,
 )
 from rocframe.options import NOT_GIVEN, NotGiven
@@ -266,11 +267,7 @@ def mark_legend(names: Iterable[str]) -> alt.Legend:
 
 def _references(plot: DotPlot) -> list[alt.Chart]:
     """Draw a dashed line at each reference value, such as chance."""
-    # Each line has its own data. With the data of the table, each row would draw the line again.
-    lines = [
-        one_row().mark_rule(**CHANCE_STROKE).encode(x=alt.XDatum(value))
-        for value in plot.references
-    ]
+    lines = [dashed_rule(x=value) for value in plot.references]
     if plot.reference is not None:
         each = alt.Chart().mark_rule(**CHANCE_STROKE)
         each = each.transform_aggregate(groupby=[plot.reference])
@@ -414,6 +411,15 @@ def add_limits(record: dict[str, Any]) -> None:
     """Add the drawn limits of a row to its record; both are None if one limit is infinite."""
     low, high = record.get("lower"), record.get("upper")
     record[LOW], record[HIGH] = (low, high) if len(finite([low, high])) == 2 else (None, None)
+
+
+def add_reason(record: dict[str, Any], reason: str | None, groups: Groups, *, dodged: bool) -> None:
+    """Add the reason for a missing dot to the record of its row; None if there is a dot.
+
+    All reasons have the same color. If a line has slots for several groups (`dodged`), the text
+    starts with the name of the group.
+    """
+    record[REASON] = f"{record[str(groups.color)]}: {reason}" if reason and dodged else reason
 
 
 def is_near(value: float, records: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> bool:

@@ -13,6 +13,7 @@ from rocframe.charts.dot_plot import (
     RIGHT_TEXT,
     DotPlot,
     add_limits,
+    add_reason,
     documented_columns,
     dot_layers,
     interval_text,
@@ -157,9 +158,7 @@ def _draw(
         add_limits(record)
         value = record[style.marks[0]]
         reason = None if finite([value]) else note_text(value or record.get("note"))
-        # All reasons have the same color. If a line has slots for several groups, the text starts
-        # with the name of the group.
-        record[REASON] = f"{record[str(groups.color)]}: {reason}" if reason and dodged else reason
+        add_reason(record, reason, groups, dodged=dodged)
         if style.has_p_values:
             record[RIGHT_TEXT] = format_p_value(record["p_adjusted"], 3) or ""
     inner = style.box

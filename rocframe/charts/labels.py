@@ -23,6 +23,7 @@ MAX_IN_SUBTITLE = 3  # items listed in a subtitle
 CHART_DIGITS = 7  # of numbers in charts
 ALL_DIGITS = 17  # sufficient for every Float64
 MIN_EXACT = 1e7  # larger floats, such as sums of costs, are not rounded to CHART_DIGITS
+EMPTY_REASON = "empty"  # marks the records with the reason for an empty panel
 RATE_FORMAT, COUNT_FORMAT = ".4~g", ",.2~f"
 
 # The members of every JavaScript object, and the Vega keyword `if`. Vega does not draw a chart with

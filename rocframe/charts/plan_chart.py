@@ -18,12 +18,11 @@ from rocframe.charts.labels import (
     json_values,
     not_drawn,
     number_text,
-    one_row,
     sentences,
     tooltip,
 )
 from rocframe.charts.layer_chart import LayerChart
-from rocframe.charts.style import CHANCE_STROKE
+from rocframe.charts.style import dashed_rule
 from rocframe.schemas.areas import PLAN
 from rocframe.text import format_count, format_values, join_first
 
@@ -74,7 +73,7 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
     targets = sorted({record["target"] for record in records} - {None})
     layers = [line, dots.encode(**channels, tooltip=list(map(tooltip, PLAN.columns())))]
     if y == "power":
-        layers += [one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(t)) for t in targets]
+        layers += [dashed_rule(y=target) for target in targets]
     chart = LayerChart(layer=layers, data=inline_data(records), width=CHART_SIDE, height=CHART_SIDE)
     missing, texts = [], []
     for record, label in zip(records, labels, strict=True):

@@ -22,13 +22,11 @@ from rocframe.charts.axes import (
 )
 from rocframe.charts.curve_data import POINTS, points_of_counts, records_of, thinned_lines
 from rocframe.charts.curve_layers import (
-    ROW_FIELDS,
     CurvePlot,
     curve_stroke,
-    hover_layer,
     line_layer,
     one_point_per_row,
-    row_tooltips,
+    row_layer,
 )
 from rocframe.charts.groups import JOINT, free_name, metric_channels, read_groups
 from rocframe.charts.overlays import (
@@ -132,7 +130,6 @@ def threshold_chart(
     groups.name(records)
     groups.name(overlays)
     plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=overlays)
-    rows = hover_layer(plot, row_tooltips(plot)).transform_filter("isValid(datum.tp)")
     title = f"{join_names([titles[0], *map(inside_sentence, titles[1:])])} against threshold"
     if is_y:
         title = f"{plane.y.title} against {inside_sentence(titles[0])}"
@@ -141,7 +138,7 @@ def threshold_chart(
         plot.layered(
             [
                 line_layer(plot, **curve_stroke(plot)),
-                rows.transform_calculate(**ROW_FIELDS),
+                row_layer(plot),
                 *overlay_layers(plot, options),
             ],
             one_point_per_row(plane, POINTS),

@@ -21,6 +21,7 @@ from rocframe.charts.dot_plot import (
 )
 from rocframe.charts.groups import JOINT, PANEL_SIDE, read_groups
 from rocframe.charts.labels import (
+    EMPTY_REASON,
     MAX_IN_SUBTITLE,
     domain_of,
     finite,
@@ -29,13 +30,12 @@ from rocframe.charts.labels import (
     not_drawn,
     note_text,
     number_text,
-    one_row,
     sentences,
     short_name,
     tooltip,
 )
 from rocframe.charts.layer_chart import LayerChart
-from rocframe.charts.style import BAND_OPACITY, CHANCE_STROKE, MUTED
+from rocframe.charts.style import BAND_OPACITY, CHANCE_STROKE, MUTED, dashed_rule
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import column
 from rocframe.options import parse_names
@@ -52,11 +52,10 @@ if TYPE_CHECKING:
 MIN_TIMES = 3  # minimum number of times of a time axis; fewer times are lines of a dot plot
 MAX_TICKS, MAX_TICKS_IN_PANEL = 8, 3  # of an axis of windows
 LABEL_WIDTH = 80  # of a date in pixels, with a margin
-EMPTY = "empty"  # the field of the reason why a panel has no values
 TIME, TIME_WIDTH, TIME_HEIGHT = "time", 560, 260
 TIME_TEXT, END_TEXT, RING, HAS_LINE = "date", "end", "ring", "line"
 REFERENCE = "reference_auc"
-REFERENCE_LOW, REFERENCE_HIGH = REFERENCE_LIMITS = ("reference_lower", "reference_upper")
+REFERENCE_LIMITS = REFERENCE_LOW, _ = ("reference_lower", "reference_upper")
 
 
 def date_column(table: pl.DataFrame, by: Sequence[str], options: ChartOptions) -> str | None:
@@ -76,15 +75,17 @@ def time_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw areas over time: for each group, a line through dots with intervals."""
     rows = TimeRows.from_table(table, by, time, options)
-    chance = style.chance is not None and is_near(style.chance, rows.records, style.marks[:1])
-    layers = rows.area_layers(style, [style.chance] if chance else [])
-    if chance:
-        layers.append(one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(style.chance)))
+    chance = style.chance
+    if chance is not None and not is_near(chance, rows.records, style.marks[:1]):
+        chance = None
+    layers = rows.area_layers(style, [] if chance is None else [chance])
+    if chance is not None:
+        layers.append(dashed_rule(y=chance))
     return rows.layered(
         layers,
         title=style.title,
         subtitle=interval_text(rows.table),
-        description=f"The dashed line is at {style.chance:.4g}" if chance else "",
+        description="" if chance is None else f"The dashed line is at {chance:.4g}",
     )
 
 
@@ -273,11 +274,11 @@ class TimeRows:
         ]
         for records in empty:
             notes = dict.fromkeys(note_text(record.get("note")) for record in records)
-            records[0][EMPTY] = ", ".join(notes)
-        text: Any = alt.Chart().transform_filter(f"isValid(datum.{EMPTY})")
+            records[0][EMPTY_REASON] = ", ".join(notes)
+        text: Any = alt.Chart().transform_filter(f"isValid(datum.{EMPTY_REASON})")
         text = text.mark_text(fontStyle="italic", color=MUTED)
         middle = {"x": alt.XValue(self._width / 2), "y": alt.YValue(self._height / 2)}
-        return [text.encode(**middle, text=alt.Text(f"{EMPTY}:N"))] if empty else []
+        return [text.encode(**middle, text=alt.Text(f"{EMPTY_REASON}:N"))] if empty else []
 
     @property
     def _width(self) -> int:

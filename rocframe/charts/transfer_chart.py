@@ -10,6 +10,7 @@ from rocframe.charts.dot_plot import (
     LOW,
     REASON,
     DotPlot,
+    add_reason,
     documented_columns,
     dot_layers,
     read_rows,
@@ -59,9 +60,7 @@ def transfer_chart(
         ends = [record[REALISED], record[CHOSEN]]
         record[LOW], record[HIGH] = ends if len(finite(ends)) == 2 else (None, None)
         reason = None if finite(ends[:1]) else note_text(record["note"])
-        # All reasons have the same color. If a line has slots for several groups, the text starts
-        # with the name of the group.
-        record[REASON] = f"{record[str(groups.color)]}: {reason}" if reason and dodged else reason
+        add_reason(record, reason, groups, dodged=dodged)
     axis = _rule_title(rules[0]) if len(set(rules)) == 1 else "Value"
     plot = DotPlot(
         groups=groups,
