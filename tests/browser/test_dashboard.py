@@ -121,7 +121,7 @@ def test_the_pointer_on_a_curve_changes_every_number_and_the_slider(page, curves
 
 def test_the_pointer_on_a_bin_sets_its_left_edge(page, curves):
     slide(page, "rf_threshold_angle", "1.2")
-    box = page.locator("g[class*='spread_bins'] path").nth(5).bounding_box()
+    box = page.locator("g[class*='scores_bins'] path").nth(5).bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 40)
     page.wait_for_function(f"{VALUE} !== 1.2")
     assert page.evaluate(VALUE) == pytest.approx(round(page.evaluate(VALUE), 1))

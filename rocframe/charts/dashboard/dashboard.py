@@ -213,7 +213,7 @@ def _assemble(
         data,
         initial,
         near=[name for name in views if "points_" in name and not name.startswith("events")],
-        over=[name for name in views if name.startswith(("spread_bins", "events_points"))],
+        over=[name for name in views if name.startswith(("scores_bins", "events_points"))],
         legend=[name for name in views if name.startswith("roc_lines")],
     )
     return chart
@@ -246,7 +246,11 @@ def _transform(data: DashboardData, initial: InitialValues) -> list[Any]:
     """Return the transform of the records to one row per point, with rates and texts."""
     next_row = [
         {"op": "lead", "field": field, "as": name}
-        for field, name in (("hi", "lo"), ("tp", "tp_next"), ("fp", "fp_next"))
+        for field, name in (
+            ("row_threshold", "next_threshold"),
+            ("tp", "tp_next"),
+            ("fp", "fp_next"),
+        )
     ]
     return [
         {"flatten": ["threshold", "tp", "fp"]},

@@ -45,12 +45,16 @@ MATRIX_CELLS = {
 POSITIVE_BARS = {"color": FOREGROUND, "opacity": 0.85}
 NEGATIVE_BARS = {"color": MUTED, "opacity": 0.6}
 
-# `hi` is the threshold of a row, and `lo` the threshold of the next row. The row that is shown has
-# hi >= t > lo, where t is the threshold of the slider.
-AT_THRESHOLD = f"datum.hi >= {SIGNAL} && datum.lo < {SIGNAL}"
-# The threshold of a row with few digits, for narrow columns; tooltips show more digits.
-SHORT_THRESHOLD = "datum.hi == MAX_VALUE ? 'inf' : format(datum.hi, '.4~g')"
-IS_ROW = "datum.lo < datum.hi"  # excludes interpolated points and repeated thresholds
+# The prevalence of the slider or, if the slider is at 0, of the curve.
+PREVALENCE_OF_CURVE = (
+    f"{SET_PREVALENCE} > 0 ? {SET_PREVALENCE} : datum.pos / (datum.pos + datum.neg)"
+)
+# The row that is shown has row_threshold >= t > next_threshold, where t is the threshold of the
+# slider.
+AT_THRESHOLD = f"datum.row_threshold >= {SIGNAL} && datum.next_threshold < {SIGNAL}"
+# Excludes interpolated points and repeated thresholds.
+IS_ROW = "datum.next_threshold < datum.row_threshold"
+SHORT_DIGITS, LONG_DIGITS = 4, 7  # of thresholds in narrow columns, and in tooltips
 # The threshold of the slider, limited to the range of the score axis.
 CLAMPED = f"clamp({SIGNAL}, datum.first, datum.last)"
 
@@ -58,7 +62,7 @@ CLAMPED = f"clamp({SIGNAL}, datum.first, datum.last)"
 def row_thresholds(slider: Slider) -> dict[str, str]:
     """Return Vega expressions of the threshold of a row, as a number and as a slider value."""
     return {
-        "hi": "isValid(datum.threshold) ? datum.threshold : MAX_VALUE",
+        "row_threshold": "isValid(datum.threshold) ? datum.threshold : MAX_VALUE",
         ANGLE: f"isValid(datum.threshold) ? datum.threshold : {slider.top!r}",
     }
 
@@ -73,12 +77,12 @@ def row_rates(initial: InitialValues) -> dict[str, str]:
         "(datum.pi * datum.tp_next / datum.pos + (1 - datum.pi) * datum.fp_next / datum.neg)"
     )
     return {
-        "lo": "isValid(datum.lo) ? datum.lo : -MAX_VALUE",
+        "next_threshold": "isValid(datum.next_threshold) ? datum.next_threshold : -MAX_VALUE",
         "fn": "datum.pos - datum.tp",
         "tn": "datum.neg - datum.fp",
         "tpr": "datum.tp / datum.pos",
         "fpr": "datum.fp / datum.neg",
-        "pi": f"{SET_PREVALENCE} > 0 ? {SET_PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
+        "pi": PREVALENCE_OF_CURVE,
         "alert_rate": "datum.pi * datum.tpr + (1 - datum.pi) * datum.fpr",
         "precision": _ratio_expression("datum.pi * datum.tpr", "datum.alert_rate"),
         "line_precision": "datum.alert_rate > 0 ? datum.precision : "
@@ -95,11 +99,17 @@ def _ratio_expression(numerator: str, denominator: str) -> str:
     return f"({denominator} > 0 ? {numerator} / {denominator} : null)"
 
 
+def _threshold_text(digits: int) -> str:
+    """Return a Vega expression of the threshold of a row with this number of digits."""
+    number = f"format(datum.row_threshold, '.{digits}~g')"
+    return f"datum.row_threshold == MAX_VALUE ? 'inf' : {number}"
+
+
 def number_texts(data: DashboardData) -> dict[str, str]:
     """Return Vega expressions that format the numbers of a row as text."""
     number = "isValid(datum.{0}) ? format(datum.{0}, '{1}') : '" + UNDEFINED + "'"
     return {
-        "threshold_text": "datum.hi == MAX_VALUE ? 'inf' : format(datum.hi, '.7~g')",
+        "threshold_text": _threshold_text(LONG_DIGITS),
         "description": "datum.label + ': threshold ' + datum.threshold_text",
         **{f"{name}_text": f"format(datum.{name}, '{_count_format(data)}')" for name in CONFUSION},
         **{f"{name}_text": number.format(name, ".3f") for name in PANEL_RATES},
@@ -110,7 +120,8 @@ def number_texts(data: DashboardData) -> dict[str, str]:
 # False positives are weighted by the odds of the threshold of the slider, not of the row, so that
 # the weight is the same for all curves. Scores that are not probabilities have no odds.
 NET_BENEFIT = {
-    "net_benefit": f"!datum.unit ? null : datum.hi == MAX_VALUE ? 0 : {SIGNAL} >= 0 && {SIGNAL} < 1"
+    "net_benefit": "!datum.unit ? null : datum.row_threshold == MAX_VALUE ? 0"
+    f" : {SIGNAL} >= 0 && {SIGNAL} < 1"
     f" ? datum.pi * datum.tpr - (1 - datum.pi) * datum.fpr * {SIGNAL} / (1 - {SIGNAL}) : null",
     "net_benefit_text": "isValid(datum.net_benefit) ? format(datum.net_benefit, '.4~g') : '"
     + UNDEFINED
@@ -273,7 +284,7 @@ def _lowest_cost_layers(data: DashboardData, x: alt.X, y: alt.Y) -> list[Any]:
             right="1",
             at_left="datum.tpr - datum.slope * datum.fpr",
             at_right="datum.tpr + datum.slope * (1 - datum.fpr)",
-            lowest_text=f"['Lowest cost:', {name}'score ≥ ' + ({SHORT_THRESHOLD})]",
+            lowest_text=f"['Lowest cost:', {name}'score ≥ ' + ({_threshold_text(SHORT_DIGITS)})]",
             lowest_label="'lowest cost of ' + datum.label + ' at ' + datum.threshold_text",
         )
     )
@@ -324,7 +335,7 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
         .encode(
             x=x, x2=alt.X2("right:Q"), y=alt.Y(f"{field}:Q", **y), y2=alt.Y2Datum(0), tooltip=rows
         )
-        .properties(name=f"spread_{side}")
+        .properties(name=f"scores_{side}")
         for field, side, color in (
             ("up", "positives", POSITIVE_BARS),
             ("down", "negatives", NEGATIVE_BARS),
@@ -337,7 +348,7 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
     # The bars below the cover get no pointer events, so invisible bars above it show the tooltips.
     hover_bins = _first_curve(alt.Chart(), data).mark_rect(opacity=0)
     hover_bins = hover_bins.encode(x=x, x2=alt.X2("right:Q"), tooltip=rows).properties(
-        name="spread_bins"
+        name="scores_bins"
     )
     layers = [*bars, cover, rule, hover_bins]
     if len(data.records) > 1:
@@ -354,11 +365,10 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
 
 def event_panel(data: DashboardData) -> alt.LayerChart:
     """Draw the share of positives in each bin, at the prevalence of the slider."""
-    up, down = "datum.pi * datum.bin_pos / datum.pos", "(1 - datum.pi) * datum.bin_neg / datum.neg"
     bins = _event_curves(alt.Chart(), data).transform_calculate(
-        pi=f"{SET_PREVALENCE} > 0 ? {SET_PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
+        pi=PREVALENCE_OF_CURVE,
         middle="(datum.left + datum.right) / 2",
-        event_rate=f"{up} + {down} > 0 ? {up} / ({up} + {down}) : null",
+        event_rate=_rate_at_prevalence("datum.bin_pos", "datum.bin_neg"),
     )
     scale = alt.Scale(domain=[0, 1]) if data.unit_scores else alt.Scale(nice=False, zero=False)
     axis = alt.Axis(tickCount=5, grid=False)
@@ -400,9 +410,9 @@ CONVERTED = {"rate": "y", "rate_low": "y_low", "rate_high": "y_high"}
 def calibration_panel(data: DashboardData) -> alt.LayerChart:
     """Draw the event rates of the table of `calibration`, at the prevalence of the slider."""
     points = filter_selected(alt.Chart(), data).transform_calculate(
-        pi=f"{SET_PREVALENCE} > 0 ? {SET_PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
+        pi=PREVALENCE_OF_CURVE,
         # Vega would convert a rate again if the result had the same name.
-        **{name: _rate_at_prevalence(f"datum.{source}") for name, source in CONVERTED.items()},
+        **{name: _converted_rate(f"datum.{source}") for name, source in CONVERTED.items()},
     )
     axis = alt.Axis(tickCount=5, grid=False)
     across: dict[str, Any] = {"title": "Score", "scale": alt.Scale(domain=[0, 1]), "axis": axis}
@@ -442,11 +452,18 @@ def calibration_panel(data: DashboardData) -> alt.LayerChart:
     )
 
 
-def _rate_at_prevalence(rate: str) -> str:
-    """Return a Vega expression of an event rate at the prevalence of the slider."""
-    up = f"datum.pi * {rate} / datum.pos"
-    down = f"(1 - datum.pi) * (1 - {rate}) / datum.neg"
-    return f"isValid({rate}) ? {up} / ({up} + {down}) : null"
+def _rate_at_prevalence(pos: str, neg: str) -> str:
+    """Return a Vega expression of the event rate at the prevalence of the slider.
+
+    `pos` and `neg` are expressions of the numbers, or of the shares, of positives and negatives.
+    """
+    up, down = f"datum.pi * {pos} / datum.pos", f"(1 - datum.pi) * {neg} / datum.neg"
+    return f"{up} + {down} > 0 ? {up} / ({up} + {down}) : null"
+
+
+def _converted_rate(rate: str) -> str:
+    """Return a Vega expression of a rate at the prevalence of the slider; null if it is null."""
+    return f"isValid({rate}) ? ({_rate_at_prevalence(rate, f'(1 - {rate})')}) : null"
 
 
 def _calibration_tooltips() -> list[alt.Tooltip]:
@@ -491,8 +508,8 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
     """Draw the confusion matrix of the first curve; darker cells are larger shares of a class."""
     first = _first_curve(alt.Chart().transform_filter(AT_THRESHOLD), data)
     cells: Any = first.transform_fold(list(CONFUSION), as_=["cell", "count"]).transform_calculate(
-        truth=_cell_property(0),
-        called=_cell_property(1),
+        true_class=_cell_property(0),
+        prediction=_cell_property(1),
         class_total=f"datum[{_cell_property(3)}]",
         share="datum.count / datum.class_total",
         count_text="datum[datum.cell + '_text']",
@@ -501,13 +518,13 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
     )
     plain: dict[str, Any] = {"domain": False, "ticks": False}
     x = alt.X(
-        "called:N",
+        "prediction:N",
         title=None,
         sort=["Predicted positive", "Predicted negative"],
         axis=alt.Axis(labelAngle=0, labelFontSize=10, **plain),
     )
     y = alt.Y(
-        "truth:N",
+        "true_class:N",
         title="Label",
         sort=["Positive", "Negative"],
         axis=alt.Axis(labelAngle=-90, labelAlign="center", **plain),
@@ -545,7 +562,7 @@ def _cell_property(position: int) -> str:
 def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart:
     """Draw a row of numbers for each curve, at the threshold."""
     rows = alt.Chart().transform_filter(AT_THRESHOLD)
-    rows = rows.transform_calculate(threshold_text=SHORT_THRESHOLD)
+    rows = rows.transform_calculate(threshold_text=_threshold_text(SHORT_DIGITS))
     numbers = list(NUMBERS)
     if any(record["unit"] for record in data.records):
         numbers.append("net_benefit")
