@@ -87,7 +87,7 @@ class PlotAxis:
     ticks: tuple[float, ...] = ()
 
     @property
-    def deviate(self) -> bool:
+    def is_normal_deviate(self) -> bool:
         """Whether the axis shows normal deviates of rates."""
         return self.scale == "normal_deviate"
 
@@ -112,11 +112,11 @@ class PlotAxis:
         lowest, highest = (-inf, inf) if self.nice else (0.0, 1.0)
         outside = not (lowest <= low and high <= highest and isfinite(high - low))
         outside |= self.excludes_zero and low <= 0
-        outside |= self.deviate and high >= 1
+        outside |= self.is_normal_deviate and high >= 1
         if outside:
             ends = "finite numbers" if self.nice else "numbers from 0 to 1"
             if self.excludes_zero:
-                highest_end = "below" if self.deviate else "not above"
+                highest_end = "below" if self.is_normal_deviate else "not above"
                 ends = f"numbers above 0 and {highest_end} 1"
             problem = f"expected {ends} on this axis ({inside_sentence(self.title)})"
             raise OptionValueError.compose(argument, domain, problem, example)
@@ -129,7 +129,7 @@ class PlotAxis:
 
     def coordinate(self, rate: float) -> float:
         """Return a rate in the units of the axis: its normal deviate, or the rate itself."""
-        return round(STANDARD_NORMAL.inv_cdf(rate), 6) if self.deviate else rate
+        return round(STANDARD_NORMAL.inv_cdf(rate), 6) if self.is_normal_deviate else rate
 
     def channel(self) -> dict[str, Any]:
         """Return the arguments of an Altair position channel: title, scale and ticks."""
@@ -146,7 +146,7 @@ class PlotAxis:
             axis = linear_axis(count_ticks(ends) if self.name in CONFUSION else TICKS)
             if self.ticks and not self.zoomed:
                 axis = alt.Axis(values=list(self.ticks), **AXIS_STYLE)
-        if self.deviate:
+        if self.is_normal_deviate:
             rates = [*DEVIATE_TICKS, 0.5, *(1 - tick for tick in reversed(DEVIATE_TICKS))]
             values = [self.coordinate(rate) for rate in rates if self.low <= rate <= self.high]
             values = values if len(values) > 1 else domain
@@ -246,7 +246,7 @@ class Plane:
 
     def fields(self) -> tuple[str, str]:
         """Return the names of the drawn fields: rates x and y, or their normal deviates u and v."""
-        return ("u", "v") if self.x.deviate else ("x", "y")
+        return ("u", "v") if self.x.is_normal_deviate else ("x", "y")
 
     def channels(self) -> tuple[alt.X, alt.Y]:
         """Return the two position channels, x and y."""
@@ -259,7 +259,7 @@ class Plane:
         The fields u and v are the deviates of x and y. The deviates of fields in `more` replace the
         values of these fields.
         """
-        if not self.x.deviate:
+        if not self.x.is_normal_deviate:
             return {}
         fields = {"u": "x", "v": "y"} | {name: name for name in more}
         return {field: f"quantileNormal(datum.{name})" for field, name in fields.items()}
