@@ -59,10 +59,10 @@ def chart(
     Curve tables become one line per group. If the area of a group is undefined, the group has no
     line, and the legend, the subtitle or the panel states this. Lines are simplified: a line
     differs from the full curve by less than 1/500 of an axis, and has the same end points. Dashed
-    lines show chance. In precision-recall charts, each prevalence has a dashed line; prevalences
-    that differ by less than 1/200 have the same line. In lift charts, dotted lines show perfect
-    scores, which rank all positives above all negatives. If the table was computed with
-    `prevalence=`, the chart shows the rates at this prevalence.
+    lines show chance. In precision-recall charts, each prevalence has a dashed line. Prevalences
+    that differ by at most 1/100 can share a line, in the middle of their range. In lift charts,
+    dotted lines show perfect scores, which rank all positives above all negatives. If the table was
+    computed with `prevalence=`, the chart shows the rates at this prevalence.
 
     Tables of `average` become a bold line per group with a band between the pointwise limits, or
     with bars in both directions if both axes were averaged. A legend below the chart states the
@@ -71,10 +71,16 @@ def chart(
     metric has a color, or a panel if other groups have colors. In `color` and `facet`, the name of
     the metrics is `"metric"`.
 
-    Tables of `band` become a line with a band per group. Tables of `at` become points, with a shape
-    for each condition, such as a value of `fpr=`. Both can be layered over curves. If several
-    points of a group coincide, their marks have different sizes, so that all marks are visible.
-    With more than eight groups, all marks have the same size.
+    Tables of `band` become a line with a band per group, and tables of `smooth` become a line per
+    group. Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points, with a
+    shape for each condition, such as a value of `fpr=`, or for each rule. Tables of `hull` become
+    points and the lines between them. These charts can be layered over curves. If several points of
+    a group coincide, their marks have different sizes, so that all marks are visible. With more
+    than eight groups, all marks have the same size.
+
+    Tables of `cost_curve`, `decision_curve`, `murphy_curve` and `decision_intervals` become a line
+    per group. The subtitle states the meaning of the dashed lines, such as treating all. Except in
+    charts of curves, the subtitle names the groups and points that are not drawn.
 
     Tables of `calibration` become event rates against scores, and a dashed line of perfect
     calibration:
@@ -95,8 +101,12 @@ def chart(
     possible points, the expected point of independent decisions, and the measured point. Tables of
     `chain` become a line through the stages of each chain.
 
-    Other tables become dot plots with a line per row, in the order of the table. If a result is
-    undefined, its line states the reason. The dot plots show:
+    Tables of `drift` become lines over time, with a dashed line for the reference. Tables of
+    `relative_superiority` become bars: the costs for which a model has the lowest cost.
+
+    Most other tables become dot plots with a line per row, in the order of the table. If a result
+    is undefined, its line states the reason. If a group column has three or more dates or times,
+    areas are lines over time instead. The dot plots show:
 
     - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the range from
       `auc_pessimistic` to `auc_optimistic`, if the table has these columns. A dashed line shows
@@ -114,9 +124,12 @@ def chart(
 
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Tables of
     `power`, `sample_size` and `detectable_difference` become lines. The y axis shows the power or,
-    if a target power was given, the detectable difference. The x axis shows the number of
-    positives. If no target power was given and this number does not vary, the x axis shows the
-    number of negatives or the difference. Tables of `contrast` have no chart.
+    if a target power was given and the differences vary, the difference. The x axis shows the
+    number of positives. If no target power was given and this number does not vary, the x axis
+    shows the number of negatives or the difference.
+
+    Tables of `concavities`, `contrast`, `fit_calibration`, `gate`, `iso_lines`, `tie_bounds` and
+    `ties` have no chart. The error names a chart of another table.
 
     Parameters
     ----------
@@ -179,8 +192,9 @@ def chart(
     x_domain : sequence of float, default None
         Lowest and highest value of the x axis, such as `(0, 0.2)`, to zoom in. By default, the axis
         shows all values. Only for charts of curves, averages, bands, operating points and
-        calibration. All layers of a chart need the same domains. The areas are still the areas of
-        the complete curves.
+        calibration, for cost, decision and Murphy curves, and for tables of `smooth`,
+        `decision_intervals`, `combine` and `chain`. All layers of a chart need the same domains.
+        The areas are still the areas of the complete curves.
     y_domain : sequence of float, default None
         Lowest and highest value of the y axis.
     hull : bool, default False
@@ -203,6 +217,7 @@ def chart(
         - One or several thresholds, which select the same rows as in `at`.
         - A table from `at` or `intervals`. Its group columns determine the curves. If a table from
           `intervals` has the metrics of the axes, bars show the confidence limits of these metrics.
+          On an axis of thresholds, points have no bars.
         - A mapping from names to thresholds or tables, with at most six names. Each name has a
           shape.
     areas : DataFrame, default None
@@ -235,7 +250,8 @@ def chart(
         positive rate".
     diagonal : bool, default True
         Draw the lines of chance, of perfect scores and of perfect calibration. Only for charts of
-        curves, averages, bands, operating points and calibration.
+        curves, averages, bands, operating points and calibration, and for tables of `combine` and
+        `chain`.
     legend : bool, default True
         Draw the legends. Only for the same charts as `diagonal`. Without the legends, the areas are
         still in the text description of the chart.
