@@ -55,7 +55,8 @@ LABEL_WIDTH = 80  # of a date in pixels, with a margin
 TIME, TIME_WIDTH, TIME_HEIGHT = "time", 560, 260
 TIME_TEXT, END_TEXT, RING, HAS_LINE = "date", "end", "ring", "line"
 REFERENCE = "reference_auc"
-REFERENCE_LIMITS = REFERENCE_LOW, _ = ("reference_lower", "reference_upper")
+REFERENCE_LOW = "reference_lower"
+REFERENCE_LIMITS = (REFERENCE_LOW, "reference_upper")
 
 
 def date_column(table: pl.DataFrame, by: Sequence[str], options: ChartOptions) -> str | None:
