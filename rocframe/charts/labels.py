@@ -138,7 +138,7 @@ def json_number(
         return infinity if value == inf else "-inf"
     if abs(value) >= MIN_EXACT:
         return value
-    rounded = float(f"{value:.{digits}g}")
+    rounded = value if digits == ALL_DIGITS else float(f"{value:.{digits}g}")
     return int(rounded) if rounded.is_integer() else rounded
 
 
