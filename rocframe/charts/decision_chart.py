@@ -282,7 +282,7 @@ class MurphyPart:
 
 MURPHY_PARTS = {
     "elementary_score": MurphyPart(
-        "Mean elementary score", "uncertainty", "Dashed: all rows have the base rate as score"
+        "Mean elementary score", "uncertainty", "Dashed: all rows have the prevalence as score"
     ),
     "miscalibration": MurphyPart("Miscalibration", None, "Calibrated scores have the value 0"),
     "discrimination": MurphyPart(
