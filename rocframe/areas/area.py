@@ -300,11 +300,9 @@ def area_per_positive(curves: Curves, values: NDArray[np.float64]) -> NDArray[np
     if not len(curves.firsts):
         return np.zeros(0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        area: NDArray[np.float64] = np.add.reduceat(values, curves.firsts) / curves.total(
-            "tp", "fn"
-        )
+        area: NDArray[np.float64] = np.add.reduceat(values, curves.firsts) / curves.pos
     if curves.prevalence is not None:
-        area[curves.total("fp", "tn") == 0] = np.nan
+        area[curves.neg == 0] = np.nan
     return area
 
 

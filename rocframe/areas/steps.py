@@ -53,7 +53,7 @@ class Steps(NamedTuple):
         tp, fp = curves.columns["tp"], curves.columns["fp"]
         tp0, fp0 = (np.append(count[:1] * 0, count[:-1]) for count in (tp, fp))
         tp0[curves.firsts] = fp0[curves.firsts] = 0
-        pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
+        pos, neg = curves.pos, curves.neg
         return cls(tp0, fp0, tp, fp, pos, neg, curves.starts)
 
     def as_floats(self) -> Steps:

@@ -464,7 +464,7 @@ def pooled_metrics(curves: Curves, plan: AveragePlan) -> pl.DataFrame:
         curves=pooled,
         curve=np.arange(groups),
         starts=np.arange(groups + 1),
-        usable=(pooled.total("tp", "fn") > 0) & (pooled.total("fp", "tn") > 0),
+        usable=(pooled.pos > 0) & (pooled.neg > 0),
         weight=np.ones(groups),
         note_keys=[
             [members.note_keys[i][0] for i in range(start, end) if lacks_rows[i]]

@@ -159,7 +159,7 @@ def _rank_scores(curves: Curves) -> Curves:
     positions = tp + fp
     before = np.append(positions[:1] * 0, positions[:-1])
     sizes = np.diff(curves.starts)
-    total = np.repeat(curves.total("tp", "fn") + curves.total("fp", "tn"), sizes)
+    total = np.repeat(curves.pos + curves.neg, sizes)
     doubled = 2 * total - positions - before
     rank = np.divide(doubled, 2 * total, out=np.zeros(len(tp)), where=total > 0)
     rank[curves.firsts] = np.inf

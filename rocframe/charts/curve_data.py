@@ -144,8 +144,8 @@ def _points_at(curves: Curves, rows: list[NDArray[np.int64]]) -> LinePoints:
         row=row,
         tp=curves.columns["tp"][row].astype(np.float64),
         fp=curves.columns["fp"][row].astype(np.float64),
-        pos=curves.total("tp", "fn").astype(np.float64),
-        neg=curves.total("fp", "tn").astype(np.float64),
+        pos=curves.pos.astype(np.float64),
+        neg=curves.neg.astype(np.float64),
         prevalence=curves.prevalence,
     )
 
@@ -176,9 +176,7 @@ def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]
         side: json_numbers(values.tolist(), digits=digits_of(name))
         for side, values, name in (("x", lines.x, kind.x), ("y", lines.y, kind.y))
     }
-    pos, neg = (
-        json_numbers(curves.total(*names).tolist()) for names in (("tp", "fn"), ("fp", "tn"))
-    )
+    pos, neg = (json_numbers(size.tolist()) for size in (curves.pos, curves.neg))
     prevalence = json_numbers(axis_values(points, kind, "prevalence").tolist())
     return [
         {

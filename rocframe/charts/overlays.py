@@ -513,8 +513,8 @@ def marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
 def _check_totals(curves: Curves, points: pl.DataFrame, columns: Sequence[str]) -> None:
     """Raise an error if a point has other numbers of positives or negatives than its curve."""
     curve = points.get_column(CURVE_INDEX).to_numpy()
-    for one, other in (("tp", "fn"), ("fp", "tn")):
-        total = curves.total(one, other)[curve]
+    for one, other, size in (("tp", "fn", curves.pos), ("fp", "tn", curves.neg)):
+        total = size[curve]
         point_total = (points.get_column(one) + points.get_column(other)).to_numpy()
         differs = np.flatnonzero(np.abs(point_total - total) > TOTAL_ROUNDING * total)
         if len(differs):

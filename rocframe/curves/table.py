@@ -150,15 +150,15 @@ class Curves:
     @property
     def pos(self) -> NDArray[Any]:
         """The number of positives of each curve, or the sum of their weights."""
-        return self.total("tp", "fn")
+        return self._first_row_sum("tp", "fn")
 
     @property
     def neg(self) -> NDArray[Any]:
         """The number of negatives of each curve, or the sum of their weights."""
-        return self.total("fp", "tn")
+        return self._first_row_sum("fp", "tn")
 
-    def total(self, *names: str) -> NDArray[Any]:
-        """Return the sum of two counts in the first row of each group, such as tp + fn."""
+    def _first_row_sum(self, *names: str) -> NDArray[Any]:
+        """Return the sum of two counts in the first row of each curve."""
         first, second = (self.columns.at(name, self.firsts) for name in names)
         total: NDArray[Any] = first + second
         return total

@@ -25,7 +25,6 @@ from rocframe.inference.notes import class_notes
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
 from rocframe.options import grid_values, parse_fraction, parse_grid, public
-from rocframe.rates import TOTALS
 from rocframe.schemas.calibration import murphy_columns
 from rocframe.schemas.columns import THRESHOLD
 
@@ -233,7 +232,7 @@ def murphy_table(
     best = costs.of_rows(levels.best_rows(curve, threshold), curve, threshold)
     lowest = np.minimum.reduce([best, score, *trivial])
     uncertainty = costs.of_prevalence(curve, threshold)
-    pos, neg = (curves.total(*names) for names in TOTALS[:2])
+    pos, neg = curves.pos, curves.neg
     return build_table(
         curves.keys,
         {
@@ -270,7 +269,7 @@ class ExpectedCosts(NamedTuple):
     @classmethod
     def of_curves(cls, curves: Curves, prevalence: float | None) -> ExpectedCosts:
         """Return the costs at a prevalence, or by default at that of the table or of each curve."""
-        pos, neg = (curves.total(*names) for names in TOTALS[:2])
+        pos, neg = curves.pos, curves.neg
         given = curves.prevalence if prevalence is None else prevalence
         share, pos_total, neg_total = class_totals(pos, neg, given)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -135,7 +135,7 @@ def dashboard_data(
     captions = area_captions(groups.captioned_column, areas, roc)
     groups = replace(groups, columns=columns, captions=captions)
     labels = groups.names(n_curves)
-    defined = np.flatnonzero((curves.total("tp", "fn") > 0) & (curves.total("fp", "tn") > 0))
+    defined = np.flatnonzero((curves.pos > 0) & (curves.neg > 0))
     selected = [_dashboard_rows(curves, int(curve), ROWS // len(defined)) for curve in defined]
     records = [
         {"curve": curve, "label": labels[curve], "name": shorten(labels[curve], MAX_LABEL_LENGTH)}
@@ -198,8 +198,8 @@ def _point_record(curves: Curves, curve: int, selected: NDArray[np.int64]) -> di
     scores = curves.columns["threshold"][curves.starts[curve] + 1 : curves.starts[curve + 1]]
     return {
         "unit": bool(((scores >= 0) & (scores <= 1)).all()),
-        "pos": curves.total("tp", "fn")[curve].item(),
-        "neg": curves.total("fp", "tn")[curve].item(),
+        "pos": curves.pos[curve].item(),
+        "neg": curves.neg[curve].item(),
         "threshold": [None if value == inf else max(value, -MAX_FLOAT) for value in thresholds],
         **{name: json_numbers(values.tolist()) for name, values in counts.items()},
     }
@@ -278,7 +278,7 @@ def _dashboard_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     if end - start <= most:
         return np.arange(start, end)
     tp, fp = (curves.columns[name][start:end] for name in ("tp", "fp"))
-    pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
+    pos, neg = float(curves.pos[curve]), float(curves.neg[curve])
     rows = rows_at_levels(len(tp), lambda: [(tp, pos * LEVELS), (fp, neg * LEVELS)])
     up, across = tp[rows] / pos, fp[rows] / neg
     ends = np.array([0, len(rows)])
@@ -302,7 +302,7 @@ def _dashboard_points(
     Some points are interpolated between two of the given `rows`; their positions are fractional.
     The precision-recall line needs these points, because precision is not linear between two rows.
     """
-    pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
+    pos, neg = float(curves.pos[curve]), float(curves.neg[curve])
     tp, fp = (curves.columns[name][rows].astype(np.float64) for name in ("tp", "fp"))
     up, across = np.diff(tp) / pos, np.diff(fp) / neg
     bend = np.minimum(up, across)
