@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.frames import column
+from rocframe.frames import column, find_keys, number_keys, select_keys
 from rocframe.reports.report_tables import group_columns
 from rocframe.reports.text_tables import (
     MAX_TABLE_ROWS,
@@ -63,9 +63,13 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
     keys = group_columns(areas, first)
     if MODEL not in keys or areas.get_column(MODEL).n_unique() < 2:
         return None
-    ranked_by = first if tables.folds is None or tables.comparison is None else "pooled_auc"
-    ranks = _ranked_models(areas, [key for key in keys if key != MODEL], ranked_by)
-    ranks = _with_differences(ranks, tables.comparison)
+    groups, group = number_keys(areas, [key for key in keys if key != MODEL])
+    comparison = tables.comparison
+    if comparison is not None and group_columns(comparison, "model_a") != groups.columns:
+        comparison = None  # it compares the models of other groups
+    ranked_by = first if tables.folds is None or comparison is None else "pooled_auc"
+    ranks = _ranked_models(areas, pl.Series("group", group), ranked_by)
+    ranks = _with_differences(ranks, comparison, groups)
     top = ranks.head(MAX_TABLE_ROWS)
     top_areas = areas[top.get_column("row")]
     alpha = 1 - options.level
@@ -76,7 +80,7 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
         intervals = [replace(part, title=f"{part.title} of the {title}") for part in intervals]
     main = [number_column(title, top_areas[first]), *intervals]
     columns = [
-        *name_columns(top_areas, [*(key for key in keys if key != MODEL), MODEL]),
+        *name_columns(top_areas, [*groups.columns, MODEL]),
         *([number_column("AUC of all rows", top["area"])] if ranked_by == "pooled_auc" else []),
         *([] if ranked_by == "pooled_auc" else main),
         number_column("below the best", top.select(below).to_series()),
@@ -88,7 +92,7 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
             ],
             kind="word",
         ),
-        *([] if tables.comparison is None else [_difference_limits(top, tables.comparison)]),
+        *([] if comparison is None else [_difference_limits(top, comparison)]),
         *(main if ranked_by == "pooled_auc" else []),
     ]
     n_omitted = ranks.height - top.height
@@ -98,23 +102,23 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
             ranks,
             alpha,
             ranked_by=_ranking(ranked_by, options.averaged),
-            tested=tables.comparison is not None,
+            tested=comparison is not None,
         ),
         table=TextTable(columns=columns, omitted=omitted),
-        remarks=[] if tables.comparison is None else _remarks(ranks),
+        remarks=[] if comparison is None else _remarks(ranks),
     )
 
 
-def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl.DataFrame:
+def _ranked_models(areas: pl.DataFrame, group: pl.Series, ranked_by: str) -> pl.DataFrame:
     """Return the models of each group, sorted by the column `ranked_by` of `areas`.
 
-    The columns are the row in `areas`, the number of the group, the model, its area and rank, the
-    best model of the group, and the difference of the areas of the best model and this model.
+    `group` is the number of the group of each row of `areas`. The columns are the row in `areas`,
+    the number of the group, the model, its area and rank, the best model of the group, and the
+    difference of the areas of the best model and this model.
     """
-    number = pl.struct(map(column, groups)).rank("dense") if groups else pl.lit(1)
     ranks = areas.select(
         pl.int_range(pl.len()).alias("row"),
-        number.cast(pl.Int64).alias("group"),
+        group,
         column(MODEL).alias("model"),
         pl.col(ranked_by).alias("area"),
     ).sort("group", "area", "row", descending=[False, True, False], nulls_last=True)
@@ -125,21 +129,22 @@ def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl
     )
 
 
-def _with_differences(ranks: pl.DataFrame, comparison: pl.DataFrame | None) -> pl.DataFrame:
+def _with_differences(
+    ranks: pl.DataFrame, comparison: pl.DataFrame | None, groups: pl.DataFrame
+) -> pl.DataFrame:
     """Return `ranks` with the limits and p-values of the differences from the best model.
 
-    The differences are those of the comparison, if there is one. `unmatched` is true if the
-    comparison leaves out rows that only one of the two models has.
+    The differences are those of the comparison, if there is one. `groups` has a row for each group
+    number in `ranks`. `unmatched` is true if the comparison leaves out rows that only one of the
+    two models has.
     """
     if comparison is None:
         names = ["lower", "upper", "p"]
         unknown = (pl.lit(None, pl.Float64).alias(name) for name in names)
         return ranks.with_columns(*unknown, unmatched=False)
-    groups = group_columns(comparison, "model_a")
-    number = pl.struct(map(column, groups)).rank("dense") if groups else pl.lit(1)
     limits = ("difference", "lower", "upper")
     pairs = comparison.select(
-        number.cast(pl.Int64).alias("group"),
+        find_keys(select_keys(comparison, groups.columns), groups).alias("group"),
         pl.col("model_a").alias("best"),
         pl.col("model_b").alias("model"),
         *limits,
