@@ -15,6 +15,7 @@ from rocframe.comparisons.pairing import Unmatched
 from rocframe.decisions.costs import cost_rule
 from rocframe.errors import MissingColumnError, OptionValueError, StorageError
 from rocframe.frames import column, lazy_plan
+from rocframe.inputs.score_cells import SCORE_WIDTH
 from rocframe.io.files import check_target, collect_query, local_path, write_text
 from rocframe.io.tables import check_nesting
 from rocframe.kinds import kind_named
@@ -365,10 +366,10 @@ class ReportOptions:
         roles = [role for role in roles if role is not None]
         if all(isinstance(role, str) for role in roles):
             available = plan.collect_schema()
-            # A column named "count" is included, so that `auc` raises an error if the table has
-            # this column and `count` is not set.
             required = dict.fromkeys([*self.keys, *cast("list[str]", roles)])
-            optional = {"count": None} if self.count is NOT_GIVEN else {}
+            # Functions of predictions also read these columns, if they exist. `auc` raises an error
+            # if the table has a column "count" and `count` is not set.
+            optional = dict.fromkeys([SCORE_WIDTH, *(["count"] if self.count is NOT_GIVEN else [])])
             if not set(required) <= set(available):
                 return plan.head(0)  # `auc` raises the error for a missing column
             plan = plan.select(column(name) for name in required | optional if name in available)
