@@ -87,7 +87,7 @@ class LogOptions:
     def _report_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
         return {
             "label": self.label,
-            "score": self.score if len(self.score) > 1 else self.score[0],
+            "score": {name: name for name in self.score} if len(self.score) > 1 else self.score[0],
             "by": self.by,
             "positive": parse_positive(self.positive, label_dtype),
             "weight": self.weight,

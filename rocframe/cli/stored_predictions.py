@@ -141,7 +141,7 @@ def read_store(
     report_options = replace(
         options.report_options(pl.Boolean()),
         label=LABEL,
-        score=list(scores) if len(scores) > 1 else scores[0],
+        score={name: name for name in scores} if len(scores) > 1 else scores[0],
         positive=None,
         weight=None if stored.weight is None else WEIGHT,
         count=COUNT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,7 +27,7 @@ from rocframe.io.tables import check_table_path, write
 from rocframe.reports.offline_script import load_vl_convert
 from rocframe.reports.page import report_page
 from rocframe.reports.report import check_page_path
-from rocframe.reports.report_tables import areas_and_curves, group_columns, report_tables
+from rocframe.reports.report_tables import areas_and_curves, report_tables
 from rocframe.schemas.columns import MODEL
 from rocframe.text import format_count
 
@@ -467,7 +468,7 @@ def _subject(files: Sequence[str]) -> str:
 
 def _missing_rows(areas: pl.DataFrame, options: ReportOptions) -> int | dict[str, int]:
     """Return the number of rows with missing values; for several score columns, of each model."""
-    if MODEL not in group_columns(areas) or MODEL in options.keys:
+    if not isinstance(options.score, Mapping):
         return int(areas["n_missing"].sum())
     counts = areas.group_by(MODEL).agg(pl.col("n_missing").sum()).sort(MODEL)
     return dict(zip(counts[MODEL], counts["n_missing"], strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -15,6 +15,7 @@ from rocframe.comparisons.pairing import Unmatched
 from rocframe.decisions.costs import cost_rule
 from rocframe.errors import MissingColumnError, OptionValueError, StorageError
 from rocframe.frames import column, lazy_plan
+from rocframe.inputs.roles import column_expression, parse_scores
 from rocframe.inputs.score_cells import SCORE_WIDTH
 from rocframe.io.files import check_target, collect_query, local_path, write_text
 from rocframe.io.tables import check_nesting
@@ -208,13 +209,15 @@ def report(
     check_flag("progress", progress)
     entries = _check_about(about)
     check_page_path(path)
+    plan = lazy_plan("predictions", predictions)
+    options = options.with_models(plan)
     with Progress(quiet=not progress, delay=0) as steps:
         steps.step("Reading the predictions")
         steps.expect(options.n_steps + 1)  # the last step writes the file
-        rows = collect_query(path, options.select_columns(predictions))
+        rows = collect_query(path, options.select_columns(plan))
         areas, curves = areas_and_curves(rows, options, steps.step)
         tables = report_tables(rows, options, areas, curves, steps.step)
-        unused = options.unused_keys(lazy_plan("predictions", predictions).collect_schema())
+        unused = options.unused_keys(plan.collect_schema())
         provenance = {**options.provenance(rows), "about": entries, "unused_keys": unused}
         page = report_page(tables, options, title=title, provenance=provenance, on_step=steps.step)
         steps.step("Writing the page")
@@ -261,7 +264,8 @@ def _check_about(about: Mapping[str, object] | None) -> dict[str, str]:
 class ReportOptions:
     """The options of a report.
 
-    The arguments are those of `report`. Three attributes are computed from the arguments: `keys`
+    The arguments are those of `report`, but several scores are a mapping from model names to
+    columns, which `with_models` returns. Three attributes are computed from the arguments: `keys`
     are the group columns, `kinds` are the kinds of curves, and `averaged` is the group column over
     which curves are averaged, or None.
     """
@@ -315,6 +319,15 @@ class ReportOptions:
         object.__setattr__(self, "kinds", tuple(names))
         object.__setattr__(self, "averaged", averaged)
 
+    def with_models(self, plan: pl.LazyFrame) -> ReportOptions:
+        """Return the options with several scores as a mapping from model names to columns."""
+        roles = (self.label, self.weight, self.count)
+        used = {*self.keys, *(role for role in roles if isinstance(role, str))}
+        scores, models = parse_scores(plan, plan.collect_schema(), self.score, used)
+        if models is None:
+            return self
+        return replace(self, score=dict(zip(models, scores, strict=True)))
+
     @property
     def roles(self) -> dict[str, Any]:
         """The arguments of this report that all functions of predictions have, by name."""
@@ -322,13 +335,27 @@ class ReportOptions:
         return {name: getattr(self, name) for name in names}
 
     @property
+    def scores(self) -> dict[str, Column]:
+        """The score column of each model; the name of a single score is that of its column."""
+        if isinstance(self.score, Mapping):
+            return dict(self.score)
+        score = cast("Column", self.score)
+        return {_column_name(score): score}
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns of predictions that the options use, without the group columns."""
+        optional = [self.weight, None if self.count is NOT_GIVEN else self.count]
+        given = [role for role in optional if role is not None]
+        return [self.label, *self.scores.values(), *given, *_as_list(self.id)]
+
+    @property
     def n_steps(self) -> int:
         """The number of steps that the functions of a report announce by `on_step`.
 
         The number is too large by one if the page has no calibration charts.
         """
-        several = isinstance(self.score, Mapping) or len(_as_list(self.score)) > 1
-        optional = [self.averaged is not None, self.id is not None or several]
+        optional = [self.averaged is not None, self.id is not None or len(self.scores) > 1]
         return 6 + sum(optional) + len(self.kinds)
 
     @property
@@ -345,50 +372,41 @@ class ReportOptions:
 
         `available` are the columns of the predictions. The rows of these groups are pooled.
         """
-        several = isinstance(self.score, Mapping) or len(_as_list(self.score)) > 1
-        count = [] if self.count is NOT_GIVEN else [self.count]
-        roles = [self.label, self.weight, *count, *_as_list(self.id), *_as_list(self.score)]
-        used = {*self.keys, *([MODEL] if several else [])}
-        for role in roles:
-            used |= {role} if isinstance(role, str) else set()
-            used |= set(role.meta.root_names()) if isinstance(role, pl.Expr) else set()
+        used = {*self.keys, *([MODEL] if isinstance(self.score, Mapping) else [])}
+        for role in self.columns:
+            used |= {role} if isinstance(role, str) else set(role.meta.root_names())
         names = set(available)
         return [name for name in USUAL_KEYS if name in names and name not in used]
 
-    def select_columns(self, predictions: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame:
+    def select_columns(self, plan: pl.LazyFrame) -> pl.LazyFrame:
         """Return the predictions with the columns that the options use.
 
         If an option is an expression, all columns are returned.
         """
-        plan = lazy_plan("predictions", predictions)
-        count = [] if self.count is NOT_GIVEN else [self.count]
-        roles = [self.label, self.weight, *count, *_as_list(self.id), *_as_list(self.score)]
-        roles = [role for role in roles if role is not None]
-        if all(isinstance(role, str) for role in roles):
-            available = plan.collect_schema()
-            required = dict.fromkeys([*self.keys, *cast("list[str]", roles)])
-            # Functions of predictions also read these columns, if they exist. `auc` raises an error
-            # if the table has a column "count" and `count` is not set.
-            optional = dict.fromkeys([SCORE_WIDTH, *(["count"] if self.count is NOT_GIVEN else [])])
-            if not set(required) <= set(available):
-                return plan.head(0)  # `auc` raises the error for a missing column
-            plan = plan.select(column(name) for name in required | optional if name in available)
-        return plan
+        if not all(isinstance(role, str) for role in self.columns):
+            return plan
+        available = plan.collect_schema()
+        required = dict.fromkeys([*self.keys, *cast("list[str]", self.columns)])
+        # Functions of predictions also read these columns, if they exist. `auc` raises an error if
+        # the table has a column "count" and `count` is not set.
+        optional = dict.fromkeys([SCORE_WIDTH, *(["count"] if self.count is NOT_GIVEN else [])])
+        if not set(required) <= set(available):
+            return plan.head(0)  # `auc` raises the error for a missing column
+        return plan.select(column(name) for name in required | optional if name in available)
 
     def provenance(self, rows: pl.DataFrame) -> dict[str, Any]:
         """Return names of columns, the positive class, `missing` and the number of rows."""
         positive = self.positive
         if positive is None:
-            label = column(self.label) if isinstance(self.label, str) else self.label
+            label = column_expression("label", self.label)
             boolean = rows.lazy().select(label).collect_schema().dtypes() == [pl.Boolean]
             positive = True if boolean else 1
         if not isinstance(positive, bool | int | float | str):
             positive = str(positive)
         count = None if self.count is NOT_GIVEN else self.count
-        scores = list(self.score) if isinstance(self.score, Mapping) else _as_list(self.score)
         return {
             "label": _column_name(self.label),
-            "score": [_column_name(score) for score in scores],
+            "score": list(self.scores),
             "positive": positive,
             "weight": None if self.weight is None else _column_name(self.weight),
             "count": None if count is None else _column_name(count),
@@ -404,10 +422,9 @@ def _column_name(column: Column) -> str:
     return str(column) if name is None else name
 
 
-def _as_list(value: Any) -> list[Any]:
-    """Return one or several values as a list; for a mapping, the list of its values."""
-    if value is None:
+def _as_list(columns: Any) -> list[Any]:
+    """Return no, one or several columns as a list."""
+    if columns is None:
         return []
-    if isinstance(value, str | pl.Expr):
-        return [value]
-    return list(value.values()) if hasattr(value, "values") else list(value)
+    is_one = isinstance(columns, str | pl.Expr) or not hasattr(columns, "__iter__")
+    return [columns] if is_one else list(columns)

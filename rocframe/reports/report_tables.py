@@ -16,6 +16,7 @@ from rocframe.comparisons.compare import compare
 from rocframe.curves.curve import curve
 from rocframe.errors import OptionValueError, RocframeError
 from rocframe.frames import column, private_names
+from rocframe.inputs.roles import column_expression
 from rocframe.kinds import kind_named
 from rocframe.metrics.intervals import intervals
 from rocframe.options import NOT_GIVEN
@@ -23,9 +24,8 @@ from rocframe.probabilities.calibration import calibration
 from rocframe.schemas.columns import MODEL, THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from rocframe.inputs.roles import Column, Scores
     from rocframe.kinds import KindName
     from rocframe.reports.report import ReportOptions
 
@@ -123,11 +123,10 @@ def report_tables(
         for kind in options.kinds:
             mean = attempt("Mean curves", _mean_curves, curves, options, kind)
             averages |= {} if mean is None else {kind: mean}
-    side_by_side = MODEL in group_columns(areas) and MODEL not in options.keys
     if options.id is not None:
         on_step("Comparing the models")
         comparison = _comparison(predictions, options)
-    elif side_by_side and areas.get_column(MODEL).n_unique() > 1:
+    elif len(options.scores) > 1:
         on_step("Comparing the models")
         comparison = attempt("Comparison", _comparison, predictions, options)
     on_step("Computing the metrics")
@@ -171,8 +170,8 @@ def _mean_curves(curves: pl.DataFrame, options: ReportOptions, kind: KindName) -
 
 
 def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
-    one_score = isinstance(options.score, str | pl.Expr)
-    if options.id is not None and one_score and MODEL not in options.keys:
+    is_long = not isinstance(options.score, Mapping)
+    if is_long and MODEL not in options.keys:
         raise OptionValueError.compose(
             "id",
             options.id,
@@ -202,15 +201,15 @@ def _calibrations(
     models = _models_with_probabilities(curves)
     if models is None or not models.height:
         return None
-    if MODEL in models.columns and MODEL in options.keys:
-        if models.height < _models(curves).height:
-            rows = rows.join(models, on=MODEL, how="semi", nulls_equal=True)
-    elif MODEL in models.columns:
-        names = models.get_column(MODEL).to_list()
-        scores = _score_columns(predictions, options.score)
-        private = private_names(names, predictions.columns)
-        rows = rows.with_columns(scores[name].alias(own) for name, own in private.items())
+    if isinstance(options.score, Mapping):
+        private = private_names(models.get_column(MODEL), predictions.columns)
+        rows = rows.with_columns(
+            column_expression("score", options.score[name]).alias(own)
+            for name, own in private.items()
+        )
         score = private
+    elif MODEL in models.columns and models.height < _models(curves).height:
+        rows = rows.join(models, on=MODEL, how="semi", nulls_equal=True)
     return calibration(
         rows,
         **options.roles
@@ -241,20 +240,6 @@ def _models(curves: pl.DataFrame) -> pl.DataFrame:
     """Return the distinct values of the group column `model`, which is in the table."""
     first_rows = curves.filter(pl.col(THRESHOLD) == inf)
     return first_rows.select(MODEL).unique(maintain_order=True)
-
-
-def _score_columns(predictions: pl.DataFrame, score: Scores) -> dict[str, pl.Series]:
-    """Return the scores of each model of several score columns."""
-    if isinstance(score, Mapping):
-        named: Iterable[tuple[str | None, Column]] = score.items()
-    else:
-        parts = [score] if isinstance(score, str | pl.Expr) else list(score)
-        named = [(None, part) for part in parts]
-    result: dict[str, pl.Series] = {}
-    for name, part in named:
-        columns = predictions.select(column(part) if isinstance(part, str) else part)
-        result |= {name or values.name: values for values in columns}
-    return result
 
 
 def _curve_metrics(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:

@@ -41,7 +41,7 @@ def evaluate(predictions=None, by="model", **entries):
     names = ("kind", "id", "over", "score", "missing", "unmatched", "ci", "costs")
     options = {name: entries.pop(name) for name in names if name in entries}
     options = {"label": "label", "score": "score", "by": by, "missing": "drop", **options}
-    options = ReportOptions(**options)
+    options = ReportOptions(**options).with_models(predictions.lazy())
     tables = report_tables(predictions, options, *areas_and_curves(predictions, options))
     return tables, options, {**ABOUT, **entries}
 

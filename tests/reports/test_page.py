@@ -175,7 +175,8 @@ def test_usual_group_columns_are_unused_unless_an_option_names_them():
     assert unused(score=pl.col("score")) == ["model", "fold"]
     assert unused(by=["model", "fold"]) == []
     assert unused(id=pl.col("fold") + 1, by="model") == []
-    assert unused(score=["score", "other"]) == ["fold"]  # several score columns are models
+    models = {"a": "score", "b": "other"}
+    assert unused(score=models) == ["fold"]  # several score columns are models
 
 
 def test_the_page_lists_what_was_left_out_and_the_reasons():

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import polars as pl
+import polars.selectors as cs
 import pytest
 
 import rocframe as rf
 
 pytest.importorskip("vl_convert")
+
+from rocframe.reports.report import ReportOptions
+from rocframe.reports.report_tables import areas_and_curves, report_tables
+from tests.reports.pages import Reader
 
 LOG = pl.DataFrame(
     {
@@ -17,6 +22,12 @@ LOG = pl.DataFrame(
         "score": [0.9, 0.4, 0.3, 0.2, 0.8, 0.6, 0.7, 0.1],
     }
 )
+WIDE = LOG.pivot("model", index=["id", "label"], values="score")
+
+
+def page(path, rows, *args, **options):
+    """Write a page, and return its content."""
+    return Reader(rf.report(rows, *args, path=path / "page.html", **options).read_text("utf-8"))
 
 
 def test_scores_of_different_resolutions_raise_the_error_of_auc(tmp_path):
@@ -29,3 +40,75 @@ def test_scores_of_different_resolutions_raise_the_error_of_auc(tmp_path):
     with pytest.raises(rf.ScoreError) as caught:
         rf.report(rows, "label", "score", path=tmp_path / "page.html", count="count")
     assert str(caught.value) == str(expected.value)
+
+
+def test_all_ways_to_pass_several_scores_give_the_same_page(tmp_path):
+    pages = [
+        rf.report(WIDE, "label", scores, path=tmp_path / f"{i}.html").read_bytes()
+        for i, scores in enumerate(
+            [
+                ["a", "b"],
+                [pl.col("a"), cs.by_name("b")],
+                {"a": "a", "b": pl.col("b")},
+                cs.by_name("a", "b"),
+                pl.col("a", "b"),
+            ]
+        )
+    ]
+    assert pages == pages[:1] * len(pages)
+    assert "Scores: a and b." in pages[0].decode()
+
+
+def test_the_name_of_a_model_may_be_empty(tmp_path):
+    read = page(tmp_path, WIDE, "label", {"": "a", "x": "b"}, kind="roc")
+    assert "Scores: '' and x." in read.text[2]
+    assert "Calibration chart, 2 curves" in read.calibration()[0]["description"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"score": 5},
+            (
+                "score=5: expected a column name or an expression.\n"
+                "Pass a column name, an expression, or several: a list, a selector, {name: column}."
+            ),
+        ),
+        (
+            {"id": 5},
+            (
+                "id=5: expected a column name or an expression.\n"
+                "Use, for example, id='a' or id=pl.col('a')."
+            ),
+        ),
+        (
+            {"score": cs.by_name("score"), "by": None, "id": "id"},
+            "id='id': several score columns are already paired by row.\nOmit id=.",
+        ),
+        (
+            {"by": None, "id": "id"},
+            (
+                "id='id': models are compared only if by= contains a column named \"model\".\n"
+                "Rename the column of the models, for example with "
+                '.rename({"classifier": "model"}), and include it in by=; or leave out id=.'
+            ),
+        ),
+    ],
+)
+def test_unsuitable_scores_and_identifiers_raise_an_error(tmp_path, arguments, message):
+    arguments = {"label": "label", "score": "score", "by": "model", **arguments}
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.report(LOG, path=tmp_path / "page.html", **arguments)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "scores", ["a", ["a"], ["a", "b"], cs.by_name("a", "b"), {"a": "a"}, {"a": "a", "b": "b"}]
+)
+def test_the_number_of_announced_steps_is_that_of_the_report(scores):
+    options = ReportOptions(label="label", score=scores).with_models(WIDE.lazy())
+    steps = []
+    report_tables(WIDE, options, *areas_and_curves(WIDE, options, steps.append), steps.append)
+    drawing = [*options.kinds, "calibration", "dashboard"]
+    assert options.n_steps == len(steps) + len(drawing)
