@@ -212,10 +212,10 @@ def fill_nulls(column: pl.Series, value: float) -> pl.Series:
 
 def private_names(roles: Iterable[str], by: Sequence[str]) -> dict[str, str]:
     """Return a column name for each role; the names differ from those of all group columns."""
-    names = {}
-    for role in roles:
+    names: dict[str, str] = {}
+    for role in dict.fromkeys(roles):
         name = f"({role})"
-        while name in by:
+        while name in by or name in names.values():
             name = f"({name})"
         names[role] = name
     return names

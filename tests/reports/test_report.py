@@ -112,3 +112,12 @@ def test_the_number_of_announced_steps_is_that_of_the_report(scores):
     report_tables(WIDE, options, *areas_and_curves(WIDE, options, steps.append), steps.append)
     drawing = [*options.kinds, "calibration", "dashboard"]
     assert options.n_steps == len(steps) + len(drawing)
+
+
+def test_names_may_differ_by_parentheses_only(tmp_path):
+    names = {"b": "(a)"}
+    read = page(tmp_path, WIDE.rename(names), "label", ["a", "(a)"], kind="roc")
+    assert "Calibration chart, 2 curves" in read.calibration()[0]["description"]
+    rows = LOG.with_columns(pl.lit("x").alias("a"), pl.lit("y").alias("(a)"))
+    read = page(tmp_path, rows, "label", "score", by=["a", "(a)", "model"], kind="roc")
+    assert read.after("negatives", 4) == ["note", "x", "y", "a"]
