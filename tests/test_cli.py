@@ -191,6 +191,7 @@ def test_weights_and_counts(capsys):
     LOG.with_columns(w=2.0, count=pl.lit(3)).write_parquet("log.parquet")
     evaluate(capsys, *BASIC, "--weight", "w", "--count", "count")
     assert rf.read("out/auc.parquet")["n_pos"].item() == 9
+    assert rf.about("out/auc.parquet")["rows"] == 18
     evaluate(capsys, *BASIC, "--no-count")
     assert rf.read("out/auc.parquet")["n_pos"].item() == 3
 

@@ -156,7 +156,6 @@ def read_store(
             "positive": True if stored.positive is None else stored.positive,
             "weight": stored.weight,
             "count": stored.count,
-            "rows": int(predictions[COUNT].sum()),
             "files": sorted({part.source for part in window}),
             "files_skipped": update.skipped,
             "store": str(folder),

@@ -395,7 +395,10 @@ class ReportOptions:
         return plan.select(column(name) for name in required | optional if name in available)
 
     def provenance(self, rows: pl.DataFrame) -> dict[str, Any]:
-        """Return names of columns, the positive class, `missing` and the number of rows."""
+        """Return names of columns, the positive class, `missing` and the number of rows.
+
+        Each row with a count is that number of rows.
+        """
         positive = self.positive
         if positive is None:
             label = column_expression("label", self.label)
@@ -404,6 +407,10 @@ class ReportOptions:
         if not isinstance(positive, bool | int | float | str):
             positive = str(positive)
         count = None if self.count is NOT_GIVEN else self.count
+        n_rows = rows.height
+        if count is not None:
+            counts = column_expression("count", count).cast(pl.Int64)
+            n_rows = rows.select(counts.sum()).item()
         return {
             "label": _column_name(self.label),
             "score": list(self.scores),
@@ -411,7 +418,7 @@ class ReportOptions:
             "weight": None if self.weight is None else _column_name(self.weight),
             "count": None if count is None else _column_name(count),
             "missing": self.missing,
-            "rows": rows.height,
+            "rows": n_rows,
         }
 
 

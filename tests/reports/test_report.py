@@ -121,3 +121,20 @@ def test_names_may_differ_by_parentheses_only(tmp_path):
     rows = LOG.with_columns(pl.lit("x").alias("a"), pl.lit("y").alias("(a)"))
     read = page(tmp_path, rows, "label", "score", by=["a", "(a)", "model"], kind="roc")
     assert read.after("negatives", 4) == ["note", "x", "y", "a"]
+
+
+def test_a_row_with_a_count_is_counted_as_that_number_of_predictions(tmp_path):
+    counts = pl.DataFrame(
+        {
+            "label": [1, 0, 1, 0, None],
+            "score": [0.9, 0.4, 0.3, 0.2, 0.5],
+            "n": [100, 200, 50, 500, 7],
+        }
+    ).with_columns(pl.col("n").cast(pl.UInt16))
+    read = page(tmp_path, counts, "label", "score", count="n", missing="drop", kind="roc")
+    assert "857 predictions. Score: score. Positive class: label = 1." in read.text
+    assert "7 predictions with a missing label, score or weight were left out." in read.text
+    assert read.after("Rows", 1) == ["857"]
+    more = counts.with_columns(pl.col("n") * 2)
+    read = page(tmp_path, more, "label", "score", count=pl.col("n"), missing="drop", kind="roc")
+    assert read.after("Rows", 1) == ["1,714"]
