@@ -15,12 +15,13 @@ from rocframe.averages.fold_auc import FoldIntervalMethod, fold_auc
 from rocframe.comparisons.compare import compare
 from rocframe.curves.curve import curve
 from rocframe.errors import OptionValueError, RocframeError
-from rocframe.frames import column, private_names
+from rocframe.frames import column, key_starts, private_names, select_keys
 from rocframe.inputs.roles import column_expression
 from rocframe.kinds import kind_named
 from rocframe.metrics.intervals import intervals
 from rocframe.options import NOT_GIVEN
 from rocframe.probabilities.calibration import calibration
+from rocframe.rates import RATES, Settings
 from rocframe.schemas.columns import MODEL, THRESHOLD
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class ReportTables:
     curves
         Curve of each group.
     metrics
-        Average precision and KS, in the row order of `areas`.
+        Average precision, KS and prevalence, in the row order of `areas`.
     pooled
         Curves of the pooled rows of all values of the averaged group column, or None.
     folds
@@ -130,7 +131,7 @@ def report_tables(
         on_step("Comparing the models")
         comparison = attempt("Comparison", _comparison, predictions, options)
     on_step("Computing the metrics")
-    metrics = _curve_metrics(predictions, options)
+    metrics = _curve_metrics(predictions, options, curves)
     on_step("Computing the calibration")
     rates = attempt(
         "Calibration", _calibrations, predictions, options, curves if pooled is None else pooled
@@ -242,8 +243,10 @@ def _models(curves: pl.DataFrame) -> pl.DataFrame:
     return first_rows.select(MODEL).unique(maintain_order=True)
 
 
-def _curve_metrics(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
-    """Return a table with a column for each metric in CURVE_METRICS, in the row order of `auc`."""
+def _curve_metrics(
+    predictions: pl.DataFrame, options: ReportOptions, curves: pl.DataFrame
+) -> pl.DataFrame:
+    """Return the metrics in CURVE_METRICS and the prevalence, in the row order of `auc`."""
     # Group columns are renamed, because `intervals` does not allow names of columns of its result.
     private = private_names(options.keys, predictions.columns)
     rows = predictions.with_columns(column(name).alias(own) for name, own in private.items())
@@ -254,9 +257,12 @@ def _curve_metrics(predictions: pl.DataFrame, options: ReportOptions) -> pl.Data
         metrics=list(CURVE_METRICS),
         ci=None,
     )
-    # Both tables are sorted by the group columns, so their rows have the same order.
-    return pl.DataFrame(
-        {name: result.filter(metric=name).get_column("estimate") for name in CURVE_METRICS}
+    keys = select_keys(curves, group_columns(curves, THRESHOLD))
+    first_rows = curves[key_starts(keys, curves.height)]
+    # All tables are sorted by the group columns, so their rows have the same order.
+    return first_rows.select(
+        *(result.filter(metric=name)["estimate"].alias(name) for name in CURVE_METRICS),
+        RATES["prevalence"].expr(Settings()).alias("prevalence"),
     )
 
 

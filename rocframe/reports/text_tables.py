@@ -70,7 +70,6 @@ def areas_text(tables: ReportTables, file: str | None) -> TextTable:
     """
     areas, top = tables.areas, tables.areas.head(MAX_TABLE_ROWS)
     metrics = tables.metrics.head(MAX_TABLE_ROWS)
-    n_rows = top["n_pos"] + top["n_neg"]
     columns = [
         *name_columns(top, group_columns(areas)),
         number_column("AUC", top["auc"]),
@@ -80,7 +79,7 @@ def areas_text(tables: ReportTables, file: str | None) -> TextTable:
             for name, title in CURVE_METRICS.items()
             if metrics[name].null_count() < top.height
         ),
-        number_column("prevalence", (top["n_pos"] / n_rows).fill_nan(None)),
+        number_column("prevalence", metrics["prevalence"]),
         count_column("positives", top["n_pos"]),
         count_column("negatives", top["n_neg"]),
         *([count_column("missing", top["n_missing"])] if areas["n_missing"].sum() else []),

@@ -138,3 +138,13 @@ def test_a_row_with_a_count_is_counted_as_that_number_of_predictions(tmp_path):
     more = counts.with_columns(pl.col("n") * 2)
     read = page(tmp_path, more, "label", "score", count=pl.col("n"), missing="drop", kind="roc")
     assert read.after("Rows", 1) == ["1,714"]
+
+
+def test_the_prevalence_is_that_of_the_weighted_rows(tmp_path):
+    rows = LOG.with_columns(w=pl.col("label") * 4 + 1)
+    read = page(tmp_path, rows, "label", "score", by="model", weight="w", kind="roc")
+    expected = rf.summary(rows, "label", "score", by="model", weight="w")["prevalence"]
+    assert expected.to_list() == [10 / 12, 10 / 12]
+    titles = read.after("average precision", 5)
+    assert titles == ["KS", "prevalence", "positives", "negatives", "note"]
+    assert read.after("note", 6)[-1] == "0.8333"
