@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isinf
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -135,7 +135,8 @@ def _recommendation(effect: Mapping[str, Any]) -> str:
         _format_amount, (effect["expected_cost"], effect["never"], effect["always"])
     )
     costs = f"expected cost {cost} per row (never alerting: {never}, always alerting: {always})."
-    if isinf(threshold) and threshold > 0:
+    # A score can be infinite, but only the first row of a curve has no true positives.
+    if threshold == inf and not effect["tp"]:
         return f"never predict positive; no threshold has a lower cost. Effect: {costs}"
     precision = "undefined" if effect["precision"] is None else _format_rate(effect["precision"])
     return (

@@ -227,9 +227,9 @@ def _models_with_probabilities(curves: pl.DataFrame) -> pl.DataFrame | None:
     Without this column, return a table with one row and no columns if all scores are in [0, 1].
     """
     keys = [MODEL] if MODEL in group_columns(curves, THRESHOLD) else []
-    # The first row of a curve has the threshold `inf`, which is not a score.
-    is_score = pl.col(THRESHOLD).is_finite() | (pl.col(THRESHOLD) < 0)
-    outside = curves.filter(is_score & ~pl.col(THRESHOLD).is_between(0, 1))
+    # The threshold of the first row of each curve is not a score.
+    n_outside = pl.len().over(pl.lit(0), *map(column, group_columns(curves, THRESHOLD)))
+    outside = curves.filter(~pl.col(THRESHOLD).is_between(0, 1)).filter(n_outside > 1)
     if not keys:
         return pl.DataFrame(height=1) if outside.is_empty() else None
     return _models(curves).join(

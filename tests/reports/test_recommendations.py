@@ -110,6 +110,18 @@ def test_it_can_be_best_never_to_alert():
     )
 
 
+def test_an_infinite_score_is_a_threshold():
+    log = pl.DataFrame({"label": [1, 0, 1, 0], "score": [float("inf"), 0.4, 0.3, 0.2]})
+    assert recommended(log, costs={"fp": 10, "fn": 1}).groups[0][1] == (
+        "predict positive if score ≥ ∞. Of 100 rows, 25 are alerts; recall 0.50, precision 1.00; "
+        "expected cost 0.25 per row (never alerting: 0.5, always alerting: 5)."
+    )
+    # A negative without a score is a false positive at every threshold.
+    missing = pl.DataFrame({"label": [1, 0, 0, 0], "score": [0.1, 0.4, 0.3, None]})
+    result = recommended(missing, costs={"fp": 10, "fn": 1}, missing="worst")
+    assert result.groups[0][1].startswith("never predict positive; ")
+
+
 def test_groups_without_a_class_have_no_recommendation():
     log = LOG.with_columns(label=pl.when(pl.col("model") == "b").then(0).otherwise("label"))
     result = recommended(log, by="model", costs={"fn": 5, "fp": 1})

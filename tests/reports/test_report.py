@@ -148,3 +148,11 @@ def test_the_prevalence_is_that_of_the_weighted_rows(tmp_path):
     titles = read.after("average precision", 5)
     assert titles == ["KS", "prevalence", "positives", "negatives", "note"]
     assert read.after("note", 6)[-1] == "0.8333"
+
+
+def test_an_infinite_score_of_a_model_does_not_affect_the_calibration_of_other_models(tmp_path):
+    infinite = pl.when(pl.col("score") == 0.9).then(float("inf")).otherwise("score")
+    rows = LOG.with_columns(score=infinite, segment=pl.col("id") // 2)
+    for by in ("model", ["model", "segment"]):
+        (chart, *_) = page(tmp_path, rows, "label", "score", by=by, kind="roc").calibration()
+        assert "Calibration chart, 1 curve" in chart["description"]
