@@ -67,7 +67,8 @@ def key_starts(keys: pl.DataFrame, height: int) -> pl.Series:
     if not keys.width:
         return pl.Series([0][:height], dtype=pl.Int64)
     changes = pl.any_horizontal(pl.all().ne_missing(pl.all().shift()))
-    return keys.select(changes | (pl.int_range(pl.len()) == 0)).to_series().arg_true()
+    is_start = changes | (pl.int_range(pl.len()) == 0)
+    return keys.select(is_start.alias("is_start")).to_series().arg_true()
 
 
 def number_distinct_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:

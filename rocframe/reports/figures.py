@@ -13,11 +13,11 @@ from rocframe.charts.dashboard.dashboard import dashboard
 from rocframe.charts.dashboard.data import MAX_CURVES
 from rocframe.charts.labels import distinct_labels, short_name
 from rocframe.charts.style import CHANCE_STROKE
-from rocframe.frames import column, key_starts
+from rocframe.frames import column, find_keys, key_starts, number_keys, select_keys, take_rows
 from rocframe.rates import CONFUSION
 from rocframe.reports.colors import with_page_colors
 from rocframe.reports.export import chart_spec, text_alternative
-from rocframe.reports.report_tables import group_columns
+from rocframe.reports.report_tables import first_rows, group_columns
 from rocframe.reports.text_tables import interval_title
 from rocframe.schemas.averages import curve_average_of
 from rocframe.schemas.columns import MODEL, THRESHOLD
@@ -111,14 +111,14 @@ def curve_figures(
             continue
         if averages is None:
             mark = None if points is None else rows_of_groups(points, groups)
-            lines = chart(rows_of_groups(curves, groups), kind=kind, color=color, mark=mark)
+            lines = chart(curves.of_groups(groups), kind=kind, color=color, mark=mark)
             figures.append(_curve_figure(_package_spec(lines), name, selection))
             continue
         if groups.height > 1:
             means = chart(_without_limits(rows_of_groups(averages, groups)), color=color)
             spec = _package_spec(means)
             if kind == "precision_recall":
-                spec["layer"] += _chance_lines(rows_of_groups(curves, groups), groups)
+                spec["layer"] += _chance_lines(curves.of_groups(groups), groups)
             figures.append(_curve_figure(spec, name or ALL_MEANS, selection))
         if groups.height == 1 or selection.panel is None:
             figures += _mean_figures(curves, averages, kind, selection, groups)
@@ -155,7 +155,7 @@ def calibration_figures(
         rows = _calibration_of_groups(calibration, groups)
         if not rows.get_column("event_rate").count():
             continue
-        lines = chart(rows, color=selection.color, scores=rows_of_groups(curves, groups))
+        lines = chart(rows, color=selection.color, scores=curves.of_groups(groups))
         figures.append(_curve_figure(_package_spec(lines), name, selection))
     return figures
 
@@ -179,10 +179,10 @@ def _chance_lines(curves: pl.DataFrame, groups: pl.DataFrame) -> list[dict[str, 
     Nearly equal shares have one line. The share is that of the rows of all averaged curves of the
     group. Curves without positives or without negatives are left out, because means exclude them.
     """
-    first_rows = curves.unique(group_columns(curves, THRESHOLD), keep="first", maintain_order=True)
     defined = (pl.col("tp") + pl.col("fn") > 0) & (pl.col("fp") + pl.col("tn") > 0)
     totals = (
-        first_rows.filter(defined)
+        first_rows(curves)
+        .filter(defined)
         .group_by(map(column, group_columns(groups)), maintain_order=True)
         .agg(
             pl.sum_horizontal(pl.col("tp", "fn").sum()).alias("pos"),
@@ -212,7 +212,7 @@ def _mean_figures(
     texts = [distinct_labels(groups.get_column(key)) for key in keys]
     color, detail = selection.color, [str(selection.averaged)]
     for i, group in enumerate(groups.head(MAX_PANELS).iter_slices(1)):
-        thin = chart(rows_of_groups(curves, group), kind=kind, color=color, detail=detail)
+        thin = chart(curves.of_groups(group), kind=kind, color=color, detail=detail)
         bold = chart(rows_of_groups(averages, group), color=color)
         spec = _layered(_package_spec(thin), _package_spec(bold))
         values = zip(keys, texts, strict=True)
@@ -269,38 +269,34 @@ class GroupedCurves:
     @classmethod
     def from_table(cls, table: pl.DataFrame) -> GroupedCurves:
         """Return the curves of a table that `curve` returned."""
-        names = [column(key) for key in group_columns(table, THRESHOLD)]
-        if not names:
-            return cls(table=table, keys=pl.DataFrame(height=1), starts=[0, table.height])
-        keys = table.select(names)
+        keys = select_keys(table, group_columns(table, THRESHOLD))
         starts = key_starts(keys, table.height)
-        return cls(table=table, keys=keys[starts], starts=[*starts, table.height])
+        return cls(table=table, keys=take_rows(keys, starts), starts=[*starts, table.height])
 
     def of_groups(self, groups: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of the groups in `groups`, which may have fewer group columns."""
-        on = [column(key) for key in group_columns(groups)]
-        if not on:
+        numbers = _is_in_groups(self.keys, groups).arg_true()
+        if len(numbers) == self.keys.height:
             return self.table
-        position = pl.int_range(pl.len()).alias("position")
-        numbers = rows_of_groups(self.keys.hstack(self.keys.select(position)), groups)
         parts = [
-            self.table.slice(self.starts[i], self.starts[i + 1] - self.starts[i])
-            for i in numbers.to_series(-1)
+            self.table.slice(self.starts[i], self.starts[i + 1] - self.starts[i]) for i in numbers
         ]
         return pl.concat(parts, rechunk=True) if parts else self.table.clear()
 
 
-def rows_of_groups(table: pl.DataFrame | GroupedCurves, groups: pl.DataFrame) -> pl.DataFrame:
+def rows_of_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of a table that belong to one of the groups in `groups`.
 
     `groups` may have fewer group columns than the table.
     """
-    if isinstance(table, GroupedCurves):
-        return table.of_groups(groups)
-    on = [column(key) for key in group_columns(groups)]
-    if not on:
-        return table
-    return table.join(groups.select(on), on=on, how="semi", nulls_equal=True, maintain_order="left")
+    return table.filter(_is_in_groups(table, groups))
+
+
+def _is_in_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.Series:
+    """Return whether each row of a table belongs to one of the groups in `groups`."""
+    names = group_columns(groups)
+    keys, _ = number_keys(groups, names)
+    return find_keys(select_keys(table, names), keys).is_not_null()
 
 
 def _without_limits(averages: pl.DataFrame) -> pl.DataFrame:
@@ -363,8 +359,8 @@ class CurveSelection:
         """The values of the group column `color` in all panels, as text."""
         if self.color is None or not self.panels:
             return []
-        values = [groups.get_column(self.color) for _, groups in self.panels]
-        return distinct_labels(pl.concat(values).unique().sort())
+        values, _ = number_keys(pl.concat([groups for _, groups in self.panels]), [self.color])
+        return distinct_labels(values.get_column(self.color))
 
     def note(self, file: str | None) -> str:
         """Return sentences about curves that are not drawn, or an empty text.
@@ -488,13 +484,12 @@ def _panels(units: pl.DataFrame, panel: str) -> list[tuple[str | None, pl.DataFr
 
     Values for which all areas are undefined have no panel.
     """
-    values = units.filter(pl.col("auc").is_not_null()).get_column(panel).unique().sort()
-    groups = (
-        units.filter(column(panel).eq_missing(pl.lit(value)))
-        for value in (values.slice(i, 1) for i in range(len(values)))
-    )
-    names = (f"{short_name(panel)} = {value}" for value in distinct_labels(values))
-    return list(zip(names, groups, strict=True))
+    values, _ = number_keys(units.filter(pl.col("auc").is_not_null()), [panel])
+    number = find_keys(select_keys(units, [panel]), values)
+    texts = distinct_labels(values.get_column(panel))
+    return [
+        (f"{short_name(panel)} = {text}", units.filter(number == i)) for i, text in enumerate(texts)
+    ]
 
 
 def _largest_areas(groups: pl.DataFrame, color: str | None) -> pl.DataFrame:
@@ -532,7 +527,7 @@ def dashboard_section(
     groups, note = _dashboard_groups(selection)
     if groups.is_empty():
         return DashboardSection(figure=None, text=EMPTY_DASHBOARD)
-    rows = rows_of_groups(curves, groups)
+    rows = curves.of_groups(groups)
     rates = None if calibration is None else _calibration_of_groups(calibration, groups)
     spec = _package_spec(dashboard(rows, color=selection.color, calibration=rates))
     spec = with_page_colors(spec, selection.color_values)

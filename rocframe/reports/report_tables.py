@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 import polars as pl
@@ -239,8 +238,7 @@ def _models_with_probabilities(curves: pl.DataFrame) -> pl.DataFrame | None:
 
 def _models(curves: pl.DataFrame) -> pl.DataFrame:
     """Return the distinct values of the group column `model`, which is in the table."""
-    first_rows = curves.filter(pl.col(THRESHOLD) == inf)
-    return first_rows.select(MODEL).unique(maintain_order=True)
+    return first_rows(curves).select(MODEL).unique(maintain_order=True)
 
 
 def _curve_metrics(
@@ -257,13 +255,17 @@ def _curve_metrics(
         metrics=list(CURVE_METRICS),
         ci=None,
     )
-    keys = select_keys(curves, group_columns(curves, THRESHOLD))
-    first_rows = curves[key_starts(keys, curves.height)]
     # All tables are sorted by the group columns, so their rows have the same order.
-    return first_rows.select(
+    return first_rows(curves).select(
         *(result.filter(metric=name)["estimate"].alias(name) for name in CURVE_METRICS),
         RATES["prevalence"].expr(Settings()).alias("prevalence"),
     )
+
+
+def first_rows(curves: pl.DataFrame) -> pl.DataFrame:
+    """Return the first row of each curve; its counts add up to those of all rows of the group."""
+    keys = select_keys(curves, group_columns(curves, THRESHOLD))
+    return curves[key_starts(keys, curves.height)]
 
 
 def group_columns(areas: pl.DataFrame, first: str = "auc") -> list[str]:

@@ -156,3 +156,27 @@ def test_an_infinite_score_of_a_model_does_not_affect_the_calibration_of_other_m
     for by in ("model", ["model", "segment"]):
         (chart, *_) = page(tmp_path, rows, "label", "score", by=by, kind="roc").calibration()
         assert "Calibration chart, 1 curve" in chart["description"]
+
+
+@pytest.mark.parametrize("name", ["^s.*$", "*", "", "position"])
+def test_a_group_column_may_have_any_name(tmp_path, name):
+    rows = LOG.with_columns(segment=pl.col("id") // 2)
+    for by in (["segment"], ["model", "segment"]):
+        expected = page(tmp_path, rows, "label", "score", by=by, kind="roc")
+        keys = [name if key == "segment" else key for key in by]
+        renamed = rows.rename({"segment": name})
+        read = page(tmp_path, renamed, "label", "score", by=keys, kind="roc")
+        assert len(read.curves()) == len(expected.curves())
+        panels = [text for text in read.text if text.endswith((" = 0", " = 1"))]
+        assert len(panels) == 4 * (len(by) - 1)  # ROC curves and calibration
+
+
+@pytest.mark.parametrize("name", ["^s.*$", "*", ""])
+def test_the_chance_line_of_means_is_the_share_of_positives_for_any_name(tmp_path, name):
+    rows = LOG.with_columns(segment=pl.col("id") // 2)
+    more = rows.filter(pl.col("id") < 2, label=1).with_columns(score=0.5)
+    rows = pl.concat([rows, more]).rename({"segment": name})
+    options = {"by": ["model", name], "over": name, "kind": "precision_recall"}
+    means = page(tmp_path, rows, "label", "score", **options).curves()[0]
+    data = [layer.get("encoding", {}).get("y", {}) for layer in means["layer"]]
+    assert [axis["datum"] for axis in data if "datum" in axis] == [0.6]

@@ -126,7 +126,7 @@ def test_the_rows_of_groups_of_sorted_curves_are_those_of_the_table():
     for rows in ([0], [3], [1, 2, 5], [5, 0], []):
         one, both = areas(a=keys["a"])[rows], areas(**keys)[rows]
         for groups in (one, both):
-            assert_frame_equal(rows_of_groups(grouped, groups), rows_of_groups(curves, groups))
+            assert_frame_equal(grouped.of_groups(groups), rows_of_groups(curves, groups))
     without = curves.drop("a", "b")
     all_rows = GroupedCurves.from_table(without).of_groups(areas(x=[1]).drop("x"))
     assert_frame_equal(all_rows, without)
