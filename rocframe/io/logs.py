@@ -100,10 +100,8 @@ def open_logs(
         except LogError as error:
             unreadable[file] = error
             continue
-        key = (part.format, frozenset(part.schema.items()), part.hive_keys)
-        if key in parts:
-            part = replace(parts[key], files=(*parts[key].files, file))
-        parts[key] = part
+        others = parts[part.layout].files if part.layout in parts else ()
+        parts[part.layout] = replace(part, files=(*others, file))
     if unreadable and not skip_unreadable:
         raise unreadable_logs(unreadable)
     skipped = {file: log_problem(file, error) for file, error in unreadable.items()}
@@ -184,7 +182,7 @@ def _checked_logs(parts: Sequence[LogPart], skipped: Mapping[str, str]) -> Logs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPart:
-    """Files with the same format, schema and hive keys, which one scan can read.
+    """Files with the same layout, which one scan can read.
 
     Hive keys are the keys in the names of folders such as key=value, which polars adds as columns.
     """
@@ -193,6 +191,16 @@ class LogPart:
     schema: Mapping[str, pl.DataType]
     hive_keys: tuple[str, ...]
     files: tuple[str, ...]
+
+    @property
+    def layout(self) -> tuple[object, ...]:
+        """The format, the columns and the hive keys; the order of columns counts in CSV files only.
+
+        polars reads the columns of several CSV files by their positions.
+        """
+        columns = self.schema.items()
+        ordered = tuple(columns) if self.format == "CSV" else frozenset(columns)
+        return (self.format, ordered, self.hive_keys)
 
     def scan(self, columns: Iterable[str], text: Collection[str] = ()) -> pl.LazyFrame:
         """Return a LazyFrame of the files, with the columns of folders named key=value.
@@ -339,9 +347,7 @@ class Logs:
                 except READ_ERRORS as error:
                     damaged[file] = _read_problem(error)
                 else:
-                    # The columns of a CSV file are read by their positions.
-                    shape = list if part.format == "CSV" else dict
-                    if shape(schema.items()) != shape(part.schema.items()):
+                    if replace(part, schema=schema).layout != part.layout:
                         damaged[file] = "its columns changed during the read"
         return damaged
 

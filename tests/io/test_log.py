@@ -64,6 +64,15 @@ def test_files_may_have_different_formats_column_orders_and_dtypes():
     assert len(logs.files) == 6
 
 
+def test_csv_files_may_have_different_column_orders():
+    save("1.csv")
+    save("2.csv", LOG.select("score", "note", "label"))
+    save("3.csv")
+    table, logs = read(".")
+    assert_frame_equal(table, pl.concat([LOG.select("label", "score")] * 3))
+    assert logs.files == ["1.csv", "2.csv", "3.csv"]
+
+
 def test_folders_named_key_value_are_columns():
     save("logs/day=2024-01-01/fold=01/a.parquet")
     save("logs/day=2024-01-02/fold=02/a.parquet")
