@@ -239,14 +239,15 @@ def locked_store(folder: Path, on_step: Callable[[str], None]) -> Iterator[None]
 def read_parts(folder: Path) -> list[Part]:
     """Return all parts of a store; raise an error for damaged files and files of other programs."""
     parts = [Part.read(path) for path in parquet_files(folder)]
+    parent = folder.absolute().parent
     for part in parts:
-        expected = part_path(folder, part.source, part.options.partition_by, part.value)
-        if part.path == part_path(
-            folder.parent, part.source, part.options.partition_by, part.value
-        ):
-            problem = f"the folder is one {part.options.partition_by} of a store"
-            raise StorageError.compose(folder, problem, f"Did you mean --store {folder.parent}?")
+        key = part.options.partition_by
+        expected = part_path(folder, part.source, key, part.value)
         if part.path != expected:
+            if part.path.absolute() == part_path(parent, part.source, key, part.value):
+                problem = f"the folder is one {key} of a store"
+                hint = f"Did you mean --store {folder.parent if folder.name else parent}?"
+                raise StorageError.compose(folder, problem, hint)
             hint = f"Delete this file, or rename it to {str(expected.relative_to(folder))!r}."
             raise StorageError.compose(part.path, "the part was copied or renamed", hint)
         if part.options != parts[0].options:

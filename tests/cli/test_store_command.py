@@ -447,6 +447,22 @@ def test_a_folder_of_a_store_is_not_a_store(capsys):
     )
 
 
+def test_the_current_folder_can_be_the_store(capsys, monkeypatch):
+    Path("store").mkdir()
+    monkeypatch.chdir("store")
+    options = ["--store", ".", "--out", "../out"]
+    for changes in ("3 added", "3 unchanged"):
+        lines, _ = evaluate(capsys, "../logs", *CREATE[1:], *options)
+        assert lines == [".: 3 logs, day 2026-11-01 to 2026-11-03", changes]
+    monkeypatch.chdir("..")
+    evaluate(capsys, *STORE, "--by", "model")
+    assert_areas()
+    monkeypatch.chdir("store/day=2026-11-02")
+    assert error_of(capsys, *OPTIONS, "--store", ".", "--out", "../../out") == (
+        f".: the folder is one day of a store.\nDid you mean --store {Path.cwd().parent}?"
+    )
+
+
 @pytest.mark.slow
 def test_the_store_can_be_in_the_folder_of_the_logs(capsys):
     for _ in range(2):
