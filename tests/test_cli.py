@@ -282,7 +282,13 @@ def test_skip_unreadable_skips_files_that_cannot_be_read(capsys):
                 "Pass --cost fp=1 --cost fn=5 as well, or do not set a prevalence."
             ),
         ),
-        ([*BASIC, "--max-error", "2"], "--max-error 2.0: expected a number above 0 and below 1."),
+        (
+            [*BASIC, "--max-error", "2"],
+            (
+                "--max-error 2.0: expected a number above 0 and below 1.\n"
+                "Use, for example, --max-error 0.002."
+            ),
+        ),
         (["--label", "label", "--score", "other"], 'Command "evaluate" parameter LOG requires'),
         (["log.parquet", "--label", "label"], 'Command "evaluate" parameter --score requires'),
     ],
@@ -290,6 +296,17 @@ def test_skip_unreadable_skips_files_that_cannot_be_read(capsys):
 def test_a_user_error_is_one_short_message(capsys, arguments, text):
     assert error_of(capsys, *arguments).startswith(text)
     assert not Path("out/auc.parquet").exists()
+
+
+@pytest.mark.skipif(find_spec("vl_convert") is None, reason="the extra is not installed")
+def test_an_identifier_in_an_error_is_an_option(capsys):
+    code, _, err = run(capsys, "report", *BASIC, "--id", "model", "--out", "page.html")
+    assert code == 2
+    assert err == (
+        'rocframe: --id model: models are compared only if --by contains a column named "model".\n'
+        "Rename the column of the models, for example with "
+        '.rename({"classifier": "model"}), and include it in --by; or leave out --id.\n'
+    )
 
 
 def test_a_group_column_with_the_name_of_a_result_column_raises_an_error(capsys):
@@ -326,6 +343,12 @@ def test_a_failure_does_not_change_the_tables_of_an_earlier_run(capsys):
         ("level=95.0: it", "--level 95.0: it"),
         ("path='out/auc.parquet': it", "out/auc.parquet: it"),
         ("day=1/a.parquet: it", "day=1/a.parquet: it"),
+        ("by='x': as by= or label=.", "--by x: as --by or --label."),
+        ("id=['a b', 'c']: it", "--id 'a b' --id c: it"),
+        ("subject_to['tpr']=(inf, None): it", "--subject-to tpr=inf:: it"),
+        ("label=1/a.parquet: it", "label=1/a.parquet: it"),
+        ("logs/label=1.5/a.parquet: it", "logs/label=1.5/a.parquet: it"),
+        ("C:\\label=1\\a.parquet: it", "C:\\label=1\\a.parquet: it"),
     ],
 )
 def test_arguments_in_messages_become_options(message, text):

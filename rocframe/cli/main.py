@@ -90,54 +90,76 @@ ARGUMENTS = (
     "margin|metric|method|adjust|min_rows|unmatched|cluster|seed|"
     "resolution|max_envelope|partition_by|last"
 )
-# An argument with a value in the message of an error, such as by="x" or level=0.9.
-ASSIGNMENT = re.compile(rf"""(?<![\w.\-'"])({ARGUMENTS})=(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?))""")
+# An argument with a value: by="x", by=['x'] or level=0.9, but not a folder such as label=1/.
+ASSIGNMENT = re.compile(
+    rf"""(?<![\w.\-'"/\\])({ARGUMENTS})="""
+    r"""(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?)(?![\w/\\]|\.\d)|(\[[^\[\]]*\]))"""
+)
 
 
 # Arguments whose values are dicts, and the option that is repeated for each item of the dict.
 DICT_OPTIONS = {"costs": "cost", "benefits": "benefit", "subject_to": "subject-to"}
-# A dict, such as costs={"fp": 1}; an item of a dict, such as costs['fp']=; and an argument without
-# a value, such as costs=.
+# A dict, such as costs={"fp": 1}.
 DICT = re.compile(rf"(?:({'|'.join(DICT_OPTIONS)})=|(?<=example, ))(\{{[^{{}}]*\}})")
+# An item of a dict, such as costs['fp']= or subject_to['tpr']=(0.5, None).
 ITEM = re.compile(rf"({'|'.join(DICT_OPTIONS)})\[(['\"])(.*?)\2\]=(\([^()]*\))?")
-BARE_ARGUMENT = re.compile(
-    rf"(?<![\w.\-'\"])({'|'.join(DICT_OPTIONS)}|minimize|by|id)=(?![\w'\"(\[{{-])"
-)
+# An argument without a value, such as costs=.
+BARE_ARGUMENT = re.compile(rf"(?<![\w.\-'\"/\\])({ARGUMENTS})=(?![\w'\"(\[{{…-])")
 
 
 def with_options(message: str) -> str:
     """Replace the arguments in a message with options of the command, `by="x"` with `--by x`."""
+    message = ITEM.sub(_item_option, DICT.sub(_dict_options, message))
+    message = ASSIGNMENT.sub(_assigned_option, message)
+    return BARE_ARGUMENT.sub(lambda match: _option_name(match[1]), message)
 
-    def option(match: re.Match[str]) -> str:
-        name, quoted, bare = match[1], match[3], match[4]
-        if bare == "None":
-            return "--no-count" if name == "count" else f"no --{name}"
-        value = bare if quoted is None else quoted
-        if name == "path":
-            return value
-        if name == "minimize":
-            return {"True": "--minimize", "False": "--maximize"}.get(value, match[0])
-        name = DICT_OPTIONS.get(name, name)
-        return f"--{name.replace('_', '-')} {repr(value) if ' ' in value or not value else value}"
 
-    message = ASSIGNMENT.sub(option, ITEM.sub(_item_option, DICT.sub(_dict_options, message)))
-    return BARE_ARGUMENT.sub(lambda match: f"--{DICT_OPTIONS.get(match[1], match[1])}", message)
+def _option_name(argument: str) -> str:
+    return f"--{DICT_OPTIONS.get(argument, argument).replace('_', '-')}"
+
+
+def _assigned_option(match: re.Match[str]) -> str:
+    """Return the option for an argument with a value: `--by x` for `by="x"`."""
+    name, _, quoted, bare, listed = match.groups()
+    if bare == "None":
+        return "--no-count" if name == "count" else f"no --{name}"
+    if listed is not None:
+        values = _literal(listed)
+        if not isinstance(values, list):
+            return match[0]
+    else:
+        values = [bare if quoted is None else quoted]
+    if name == "path":
+        return values[0]
+    if name == "minimize":
+        return {"True": "--minimize", "False": "--maximize"}.get(values[0], match[0])
+    texts = [repr(value) if " " in value or not value else value for value in map(str, values)]
+    return " ".join(f"{_option_name(name)} {text}" for text in texts)
 
 
 def _dict_options(match: re.Match[str]) -> str:
     """Return the options for a dict: `--cost fp=1 --cost fn=5` for `costs={"fp": 1, "fn": 5}`."""
-    try:
-        values = literal_eval(match[2])
-    except (ValueError, SyntaxError):
+    values = _literal(match[2])
+    if not isinstance(values, dict):
         return match[0]
-    option = DICT_OPTIONS[match[1] or "costs"]
-    return " ".join(f"--{option} {name}={_option_value(value)}" for name, value in values.items())
+    option = _option_name(match[1] or "costs")
+    return " ".join(f"{option} {name}={_option_value(value)}" for name, value in values.items())
 
 
 def _item_option(match: re.Match[str]) -> str:
     """Return the option for an item of a dict: `--cost fp=` for `costs['fp']=`."""
-    limits = "" if match[4] is None else _option_value(literal_eval(match[4]))
-    return f"--{DICT_OPTIONS[match[1]]} {match[3]}={limits}"
+    limits = () if match[4] is None else _literal(match[4])
+    if limits is None:
+        return match[0]
+    return f"{_option_name(match[1])} {match[3]}={_option_value(limits)}"
+
+
+def _literal(text: str) -> object:
+    """Return the value of a Python literal, in which `inf` can be a number; None for other text."""
+    try:
+        return literal_eval(re.sub(r"\binf\b", "1e999", text))
+    except (ValueError, SyntaxError):
+        return None
 
 
 def _option_value(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path  # noqa: TC003 - cyclopts evaluates the annotations
 from typing import Annotated, Any, Literal
 
@@ -147,7 +148,7 @@ class EvaluationOptions(LogOptions):
         return {
             **LogOptions._report_arguments(self, label_dtype),
             "over": NOT_GIVEN if self.over is None else self.over,
-            "id": self.id,
+            "id": one_or_all(self.id),
             "kind": self.kind or DEFAULT_KINDS,
             "ci": None if self.ci == "none" else self.ci,
             "level": self.level,
@@ -329,7 +330,7 @@ class ReleaseOptions(LogOptions):
     @property
     def id_argument(self) -> str | list[str] | None:
         """The argument `id` of `gate`."""
-        return self.id[0] if self.id is not None and len(self.id) == 1 else self.id
+        return one_or_all(self.id)
 
     def gate_method(self, *, side_by_side: bool) -> GateMethod | NotGiven:
         """Return the method of the test; raise an error if it does not fit the option `id`."""
@@ -370,6 +371,11 @@ class ReleaseOptions(LogOptions):
             "cluster": self.cluster,
             "seed": self.seed,
         }
+
+
+def one_or_all(names: list[str] | None) -> str | list[str] | None:
+    """Return a single name as a string, and several names as a list."""
+    return names[0] if names is not None and len(names) == 1 else names
 
 
 COST_HINT = "Use, for example, --cost fp=1 --cost fn=5."
@@ -413,10 +419,12 @@ def parse_ranges(values: list[str] | None) -> dict[str, tuple[float | None, floa
 
 
 def _float_from_text(text: str) -> float | None:
+    """Return the number in a text; None for NaN and for other texts."""
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return None
+    return None if isnan(number) else number
 
 
 def _invalid_value(option: str, text: str, problem: str, hint: str) -> OptionValueError:

@@ -199,7 +199,7 @@ def simplify(
 
 def parse_max_error(max_error: float) -> float:
     """Check the option `max_error`, and return it as a number between 0 and 1."""
-    return parse_fraction("max_error", max_error, example="1 / 500")
+    return parse_fraction("max_error", max_error, example=0.002)
 
 
 def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:

@@ -179,6 +179,25 @@ def test_long_tables_end_with_the_number_of_other_rows():
             ),
         ),
         (
+            ["--subject-to", "tpr=0.5:nan"],
+            (
+                "--subject-to tpr=0.5:nan: expected a metric and its lowest and highest allowed "
+                "value.\n"
+                "Use, for example, --subject-to precision=0.9:1 or --subject-to alerts=:100."
+            ),
+        ),
+        (
+            ["--subject-to", "tpr=inf:0"],
+            (
+                "--subject-to tpr=inf:0: the lowest allowed value is above the highest allowed "
+                "value.\nUse, for example, --subject-to precision=0.9:1."
+            ),
+        ),
+        (
+            ["--beta", "3"],
+            "--beta 3.0: no rule uses this option.\nPass --rule f_beta, or leave out --beta.",
+        ),
+        (
             ["--rule", "f1", "--prevalence", "2"],
             (
                 "--prevalence 2.0: expected a number above 0 and below 1.\n"
