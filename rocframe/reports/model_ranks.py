@@ -44,10 +44,15 @@ COMMON_ROWS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The summary of a report: sentences, the table of ranked models, and remarks about it."""
+    """The summary of a report: sentences, the table of ranked models, and remarks about it.
+
+    `is_pooled` is true if the models are ranked by the AUC of all rows, although curves are
+    averaged.
+    """
 
     sentences: list[str]
     table: TextTable
+    is_pooled: bool
     remarks: list[str]
 
 
@@ -55,8 +60,8 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
     """Return which model is best, by how much, and whether the differences are significant.
 
     The result is None if the report has fewer than two models. Models are ranked by the AUC or, if
-    curves are averaged, by the mean AUC. If the report averages curves and compares models, they
-    are ranked by the AUC of all rows, because the comparison pools all rows of a model.
+    curves are averaged, by the mean AUC. If the report averages curves and compares pooled rows of
+    the models, they are ranked by the AUC of all rows.
     """
     areas = tables.areas if tables.folds is None else tables.folds
     first = "auc" if tables.folds is None else "mean_auc"
@@ -102,9 +107,10 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
             ranks,
             alpha,
             ranked_by=_ranking(ranked_by, options.averaged),
-            tested=comparison is not None,
+            untested=None if comparison is not None else _untested_text(tables, options),
         ),
         table=TextTable(columns=columns, omitted=omitted),
+        is_pooled=ranked_by == "pooled_auc",
         remarks=[] if comparison is None else _remarks(ranks),
     )
 
@@ -200,14 +206,28 @@ def _ranking(ranked_by: str, over: str | None) -> str:
     return f"AUC of all rows (pooled over {name})"
 
 
+def _untested_text(tables: ReportTables, options: ReportOptions) -> str:
+    """Return a sentence that states why the differences from the best model are not tested."""
+    if tables.comparison is not None:
+        over = format_name(str(options.averaged))
+        rows = f"each {over}" if options.averages_classes else f"rows pooled over {over}"
+        other = f"The section “Comparison of models” contains tests of {rows}."
+        return f"The differences between these areas are not tested. {other}"
+    if len(options.scores) > 1:
+        reason = "The section “What was left out” states the reason."
+        return f"The differences are not tested. {reason}"
+    return "The differences are not tested, because the rows are not paired."
+
+
 def _summary_sentences(
-    ranks: pl.DataFrame, alpha: float, *, ranked_by: str, tested: bool
+    ranks: pl.DataFrame, alpha: float, *, ranked_by: str, untested: str | None
 ) -> list[str]:
     """Return sentences about the best model and about the tests of the differences from it.
 
     `ranked_by` is the name of the area that ranks the models, and `alpha` the significance level.
-    `tested` is True if models are compared. If there are several groups, the first sentence states
-    in how many groups each model is the best, and the last one refers to all groups together.
+    `untested` is a sentence for differences that are not tested, or None. If there are several
+    groups, the first sentence states in how many groups each model is the best, and the last one
+    refers to all groups together.
     """
     best = ranks.filter(pl.col("rank") == 0, pl.col("area").is_not_null())
     names = dict(zip(ranks["model"], format_values(ranks["model"]), strict=True))
@@ -228,9 +248,8 @@ def _summary_sentences(
     if best.height < n_groups:
         where = "" if n_groups == 1 else f" in {format_count(n_groups - best.height, 'group')}"
         sentences.append(f"The AUC of all models is undefined{where}.")
-    if not tested:
-        sentences.append("The differences are not tested, because the rows are not paired.")
-        return sentences
+    if untested is not None:
+        return [*sentences, untested]
     others = ranks.filter(pl.col("rank") > 0, pl.col("p").is_not_null())
     n_significant = others.filter(pl.col("p") < alpha).height
     criterion = f"(adjusted p-value below {alpha:.4g})"

@@ -107,6 +107,7 @@ def report_page(
         sections=sections,
         dashboard=dashboard,
         comparison=None if tables.comparison is None else comparison_text(tables.comparison),
+        pooled_over=None if options.averages_classes else options.averaged,
         comparison_figure=table_figure(tables.comparison),
         omissions=_omissions(tables, options, provenance),
         settings=_settings_list(areas, options, provenance, versions),

@@ -103,7 +103,9 @@ def report(
         Group columns. Rows with a null in a group column are a separate group.
     over : str, sequence of one str, or None, optional
         Group column over which the curves are averaged. Each mean is drawn in front of its curves.
-        By default `"fold"`, if `by` contains this name; None for no averages.
+        By default `"fold"`, if `by` contains this name; None for no averages. With `"class"`, means
+        have no limits, and models are compared within each class, because the classes have the same
+        instances.
     id : str or sequence of str, default None
         Columns that identify the instance of a row. With `id`, the page compares the models in the
         group column `model`; if the models are in a column with another name, rename this column
@@ -348,6 +350,16 @@ class ReportOptions:
         optional = [self.weight, None if self.count is NOT_GIVEN else self.count]
         given = [role for role in optional if role is not None]
         return [self.label, *self.scores.values(), *given, *_as_list(self.id)]
+
+    @property
+    def averages_classes(self) -> bool:
+        """Whether curves are averaged over the classes of `one_vs_rest`.
+
+        All classes have the same instances, so that their rows are not independent. Limits for
+        independent rows would be too narrow: means over classes have no limits, and models are
+        compared within each class.
+        """
+        return self.averaged == CLASS
 
     @property
     def n_steps(self) -> int:

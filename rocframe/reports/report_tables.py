@@ -53,7 +53,8 @@ class ReportTables:
     averages
         Mean curves over the averaged group column, by kind of curve.
     comparison
-        Pairwise comparison of the models, or None.
+        Pairwise comparison of the models, or None. The rows of all values of the averaged group
+        column are pooled, unless these values are classes.
     calibration
         Calibration curves of the models whose scores are probabilities, or None. With an averaged
         group column, they are computed from the pooled rows of all its values.
@@ -149,9 +150,7 @@ def report_tables(
 
 
 def _mean_areas(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
-    # The classes of `one_vs_rest` have the same instances, so their areas are not independent.
-    # Confidence limits for independent areas would be too narrow.
-    has_limits = options.averaged != CLASS and options.ci in get_args(FoldIntervalMethod)
+    has_limits = not options.averages_classes and options.ci in get_args(FoldIntervalMethod)
     return fold_auc(
         predictions,
         **options.roles,
@@ -164,7 +163,7 @@ def _mean_areas(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFra
 
 def _mean_curves(curves: pl.DataFrame, options: ReportOptions, kind: KindName) -> pl.DataFrame:
     over = str(options.averaged)
-    if over == CLASS:
+    if options.averages_classes:
         return average(curves, over=over, kind=kind, interval=None)
     return average(curves, over=over, kind=kind, level=options.level)
 
@@ -183,7 +182,7 @@ def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFra
         predictions,
         **options.roles,
         id=options.id,
-        by=options.keys_without(options.averaged, MODEL),
+        by=options.keys_without(MODEL, None if options.averages_classes else options.averaged),
         level=options.level,
         unmatched=options.unmatched,
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.reports.model_ranks import summary_text
@@ -23,9 +25,11 @@ def instances(n, models, seed=0):
     )
 
 
-def ranking(rows, **options):
+def evaluate(rows, **options):
+    """Return the tables of a report, and the ranking of its models."""
     options = ReportOptions(**{"label": "label", "score": "score", "by": "model", **options})
-    return summary_text(report_tables(rows, options, *areas_and_curves(rows, options)), options)
+    tables = report_tables(rows, options, *areas_and_curves(rows, options))
+    return tables, summary_text(tables, options)
 
 
 def test_differences_are_those_of_the_group_if_another_group_has_only_one_model():
@@ -60,9 +64,53 @@ def test_differences_are_those_of_the_group_if_another_group_has_only_one_model(
                     format_interval(*limits),
                 )
             )
-    result = ranking(rows, by=["segment", "model"], id="id", ci=None)
+    _, result = evaluate(rows, by=["segment", "model"], id="id", ci=None)
     assert [column.title for column in result.table.columns] == [
         *("segment", "model", "AUC", "below the best", "significant"),
         "95 % interval of the difference",
     ]
     assert result.table.rows == expected
+
+
+@pytest.mark.parametrize("layout", ["side by side", "below each other"])
+def test_models_are_compared_within_each_class_because_classes_have_the_same_instances(layout):
+    rows = pl.concat(
+        instances(80, "ab", seed).with_columns(pl.lit(name).alias("class"))
+        for seed, name in enumerate("xyz")
+    )
+    options = {"id": "id", "by": ["model", "class"]}
+    if layout == "side by side":
+        wide = rows.pivot("model", index=["id", "class", "label"], values="score")
+        options = {"score": {"a": "a", "b": "b"}, "by": "class"}
+    tables, result = evaluate(wide if layout == "side by side" else rows, over="class", **options)
+    expected = rf.compare(rows, "label", "score", id="id", by="class")
+    assert_frame_equal(tables.comparison, expected)
+    means = rf.fold_auc(rows, "label", "score", over="class", by="model", ci=None)
+    best, other = means.sort("mean_auc", descending=True).to_dicts()
+    below = format_number(best["mean_auc"] - other["mean_auc"])
+    areas = [format_number(row["mean_auc"]) for row in (best, other)]
+    assert result.table.rows == [
+        (best["model"], areas[0], "–", "best"),
+        (other["model"], areas[1], below, "not tested"),
+    ]
+    untested = (
+        "The differences between these areas are not tested. The section “Comparison of models” "
+        "contains tests of each class."
+    )
+    best_model = f"Highest mean AUC over class: {best['model']}, {areas[0]}."
+    assert result.sentences == [best_model, untested]
+    assert result.remarks == []
+
+
+def test_the_reason_is_stated_if_differences_are_not_tested():
+    rows = instances(80, "ab")
+    _, result = evaluate(rows)
+    untested = "The differences are not tested, because the rows are not paired."
+    assert result.sentences[1:] == [untested]
+    wide = rows.pivot("model", index=["id", "label"], values="score")
+    wide = wide.with_columns(difference=pl.lit("x"))  # a group column with the name of a result
+    tables, result = evaluate(wide, score={"a": "a", "b": "b"}, by="difference")
+    assert result.sentences[1:] == [
+        "The differences are not tested. The section “What was left out” states the reason."
+    ]
+    assert tables.remarks[0].startswith("Comparison not computed: by='difference': ")
