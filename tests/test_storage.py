@@ -571,6 +571,19 @@ def broken(_):
     raise ZeroDivisionError
 
 
+@both_formats
+def test_a_column_of_python_objects_raises_an_error(tmp_path, suffix):
+    table = pl.DataFrame({"x": [1], "y": pl.Series([{1, 2}], dtype=pl.Object)})
+    for frame in (table, table.lazy()):
+        with pytest.raises(rf.ColumnTypeError) as caught:
+            rf.write(frame, tmp_path / f"table.{suffix}")
+        assert str(caught.value) == (
+            "table: column 'y' of the table has type Object.\n"
+            "Files cannot store Python objects. Cast the column first, or leave it out."
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_query_that_fails_does_not_change_the_old_file(tmp_path):
     path = tmp_path / "curve.parquet"
     rf.write(LOG, path)

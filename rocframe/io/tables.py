@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rocframe.errors import OptionValueError, RepeatedNameError, StorageError
+from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError, StorageError
 from rocframe.io.files import (
     FILE_FORMATS,
     READ_ERRORS,
@@ -79,6 +79,8 @@ def write(
     OptionValueError
         If `about` is not a mapping, if JSON does not support one of its values, if `about` has more
         than 100 levels of nesting or 16 million characters, or if `table` is not a table.
+    ColumnTypeError
+        If a column has the dtype Object.
 
     Examples
     --------
@@ -95,6 +97,10 @@ def write(
     file_format, metadata = _file_format(path), _check_metadata({} if about is None else about)
     check_target(path)
     frame = collect_query(path, table)
+    for name, dtype in frame.schema.items():
+        if dtype == pl.Object:  # polars would write the addresses of the objects
+            hint = "Files cannot store Python objects. Cast the column first, or leave it out."
+            raise ColumnTypeError.of_table("table", name, dtype, hint)
     text = json.dumps({**_table_metadata(frame), **metadata})
     with replacement(path) as new:
         if file_format == "Parquet":
