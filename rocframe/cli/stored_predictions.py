@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -125,7 +125,8 @@ def read_store(
         if not parts:
             hint = "Pass logs to add them to the store."
             raise StorageError.compose(folder, "the store is empty", hint)
-        window = _window(parts, arguments, stored.partition_by)
+        dtype, days = _partition_values(parts)
+        window = _window(parts, arguments, dtype, days)
         progress.step(f"Reading {format_count(len(window), 'part')} of the store")
         scores = stored.scores
         predictions = collect_frame(
@@ -159,14 +160,14 @@ def read_store(
             "files": sorted({part.source for part in window}),
             "files_skipped": update.skipped,
             "store": str(folder),
-            "days": _range_text(window),
+            "days": _range_text(window, days),
             "resolution": stored.resolution,
             "relative": stored.relative,
             "max_envelope": stored.max_envelope,
         },
         columns=(*stored.keys, *update.columns),
         skipped=update.skipped,
-        summary=_store_summary(folder, parts, window, update, updated=bool(sources)),
+        summary=_store_summary(folder, parts, window, days, update, updated=bool(sources)),
         warnings=_warnings(update, stored),
     )
 
@@ -228,28 +229,49 @@ def _window_text(given: dict[str, str]) -> str:
     return " ".join(f"--{name} {text}" for name, text in given.items())
 
 
+def _partition_values(parts: Sequence[Part]) -> tuple[pl.DataType, dict[Path, Any]]:
+    """Return the dtype of the partition column, and the value of each part that has one.
+
+    The values are integers or text. The order of dates is the order of their text.
+    """
+    key = parts[0].options.partition_by
+    dtype = pl.Null() if key is None else read_file_schema(parts[0].path)[key]
+    convert = int if dtype.is_integer() else str
+    return dtype, {part.path: convert(part.value) for part in parts if part.value is not None}
+
+
 def _window(
-    parts: Sequence[Part], arguments: StoreArguments, partition_by: str | None
+    parts: Sequence[Part],
+    arguments: StoreArguments,
+    dtype: pl.DataType,
+    days: Mapping[Path, Any],
 ) -> Sequence[Part]:
-    """Return the parts of the days that `--since`, `--until` and `--last` select."""
+    """Return the parts of the days that `--since`, `--until` and `--last` select.
+
+    `days` are the values of the partition column, which has the dtype `dtype`.
+    """
     given = _window_options(arguments)
-    if not given or partition_by is None:
+    if not given:
         return parts
-    window = _window_text(given)
-    dtype = read_file_schema(parts[0].path)[partition_by]
+    window, name = _window_text(given), parts[0].options.partition_by
     if dtype == pl.Boolean:
         raise OptionValueError(
-            f"{window}: the column {partition_by!r} of the store is Boolean.\n"
+            f"{window}: the column {name!r} of the store is Boolean.\n"
             "Windows need a store with --partition-by and a column of dates, text or integers."
         )
-    if dtype == pl.String and "last" in given and all(_is_date(part.value) for part in parts):
+    if dtype == pl.String and "last" in given:
+        if not all(map(_is_date, days.values())):
+            raise OptionValueError(
+                f"--last {given['last']}: the days of the store are text, and not all are dates "
+                "such as 2026-11-01.\nUse --since and --until, which compare text."
+            )
         dtype = pl.Date()
-    days = {part.path: _day("", part.value, dtype) for part in parts if part.value is not None}
     since, until = (
-        _day(name, given[name], dtype) if name in given else None for name in ("since", "until")
+        _day(option, given[option], dtype) if option in given else None
+        for option in ("since", "until")
     )
     if "last" in given and days:
-        end = until if until is not None else max(days.values())
+        end = max(days.values()) if until is None else until
         since = _first_of_last(given["last"], end, dtype)
     chosen = [
         part
@@ -259,16 +281,16 @@ def _window(
         and (until is None or days[part.path] <= until)
     ]
     if not chosen:
-        content = f"The store has {partition_by} {_range_text(parts)}."
+        content = f"The store has {name} {_range_text(parts, days)}."
         raise OptionValueError(f"{window}: the store has no rows in this window.\n{content}")
     return chosen
 
 
 def _day(option: str, text: str, dtype: pl.DataType) -> Any:
-    """Return a value of the partition column; raise an error if a text is no such value."""
+    """Return the value of an option in the form of `_partition_values`, or raise an error."""
     try:
         if dtype == pl.Date:
-            return date.fromisoformat(text)
+            return date.fromisoformat(text).isoformat()
         return int(text) if dtype.is_integer() else text
     except ValueError:
         kind, example = ("a date", "2026-11-01") if dtype == pl.Date else ("an integer", "7")
@@ -277,44 +299,36 @@ def _day(option: str, text: str, dtype: pl.DataType) -> Any:
         ) from None
 
 
-def _is_date(text: str | None) -> bool:
-    try:
-        return text is None or bool(date.fromisoformat(text))
-    except ValueError:
-        return False
+def _is_date(text: str) -> bool:
+    """Return whether a text is a date such as 2026-11-01."""
+    with suppress(ValueError):
+        return date.fromisoformat(text).isoformat() == text
+    return False
 
 
 def _first_of_last(length: str, end: Any, dtype: pl.DataType) -> Any:
     """Return the first day of the last days up to `end`."""
     if dtype.is_integer():
-        number = int(length) if length.isdigit() else length
+        number = int(length) if length.isdecimal() else length
         return end - int(parse_length("last", number, dtype)[:-1]) + 1
-    if dtype == pl.String:
-        raise OptionValueError(
-            f"--last {length}: the days of the store are text, and not all are dates such as "
-            "2026-11-01.\nUse --since and --until, which compare text."
-        )
-    offset = f"-{parse_length('last', length, dtype)}"
-    start = cast("date", pl.select(pl.lit(end).dt.offset_by(offset)).item())
-    return start + timedelta(days=1)
+    offset = f"-{parse_length('last', length, pl.Date())}"
+    start: date = pl.select(pl.lit(date.fromisoformat(end)).dt.offset_by(offset)).item()
+    return (start + timedelta(days=1)).isoformat()
 
 
-def _range_text(parts: Sequence[Part]) -> str | None:
+def _range_text(parts: Sequence[Part], days: Mapping[Path, Any]) -> str | None:
     """Return the first and the last day of parts as text; None without days."""
-    integers = all(part.value is None or part.value.lstrip("-").isdigit() for part in parts)
-    values = sorted(
-        {part.value for part in parts if part.value is not None},
-        key=int if integers else str,
-    )
+    values = sorted({days[part.path] for part in parts if part.path in days})
     if not values:
         return None
-    return values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"
+    return str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
 
 
 def _store_summary(
     folder: Path,
     parts: Sequence[Part],
     window: Sequence[Part],
+    days: Mapping[Path, Any],
     update: StoreUpdate,
     *,
     updated: bool,
@@ -322,9 +336,10 @@ def _store_summary(
     """Return lines that describe the store, and the changes of this run."""
     n_logs = len({part.source for part in parts})
     line = f"{folder}: {format_count(n_logs, 'log')}"
-    if days := _range_text(parts):
-        line += f", {parts[0].options.partition_by} {days}"
-    lines = [line + (f"; evaluated: {_range_text(window)}" if len(window) < len(parts) else "")]
+    if text := _range_text(parts, days):
+        line += f", {parts[0].options.partition_by} {text}"
+    evaluated = f"; evaluated: {_range_text(window, days)}" if len(window) < len(parts) else ""
+    lines = [line + evaluated]
     if updated:
         changes = {
             "added": update.added,

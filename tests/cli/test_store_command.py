@@ -368,6 +368,30 @@ def test_a_window_selects_days(capsys, as_text):
         assert lines[0].endswith(f"; evaluated: {ends}" if len(days) < 3 else "2026-11-03")
 
 
+@pytest.mark.parametrize(
+    ("values", "all_values", "until"),
+    [
+        (["10", "9", "2"], "10 to 9", "2"),
+        (["²", "--5", "a"], "--5 to ²", "a"),
+        ([10, 9, -2], "-2 to 10", 9),
+    ],
+)
+def test_text_is_ordered_as_text_and_integers_as_integers(capsys, values, all_values, until):
+    log = LOG.with_columns(key=pl.col("day").replace_strict(dict(zip(DAYS, values, strict=True))))
+    for day in DAYS:
+        write_log(day, log)
+    lines, _ = evaluate(capsys, *CREATE, "--partition-by", "key")
+    assert lines[0] == f"store: 3 logs, key {all_values}"
+    lines, _ = evaluate(capsys, *STORE, "--by", "model", "--until", until)
+    assert_areas(log.filter(pl.col("key") <= until))
+    assert lines[0].endswith(f"; evaluated: {min(values)} to {until}")
+    error = error_of(capsys, *STORE, "--last", "²")
+    if until == 9:
+        assert error.startswith("--last ²: expected an int, because the times are integers.\n")
+    else:
+        assert error.startswith("--last ²: the days of the store are text, and not all are dates ")
+
+
 @pytest.mark.slow
 def test_integers_are_windows_and_times_are_converted_to_dates(capsys):
     log = LOG.with_columns(batch=pl.int_range(pl.len()) // 4, time=pl.col("day").cast(pl.Datetime))
