@@ -26,7 +26,7 @@ from rocframe.reports.figures import (
 )
 from rocframe.reports.model_ranks import summary_text
 from rocframe.reports.offline_script import content_policy, embed_script
-from rocframe.reports.recommendations import costs_text, recommendations
+from rocframe.reports.recommendations import costs_text, exact_text, recommendations
 from rocframe.reports.report_tables import group_columns
 from rocframe.reports.text_tables import (
     NOTE_TEXTS,
@@ -285,7 +285,7 @@ def _settings_list(
         "Costs": None if options.costs is None else costs_text(options.costs),
         "Prevalence of the costs": None
         if options.prevalence is None
-        else f"{options.prevalence:g}",
+        else exact_text(options.prevalence),
         "Unmatched rows": UNMATCHED.get(options.unmatched),
         "Seed": None if options.seed is None else str(options.seed),
     }

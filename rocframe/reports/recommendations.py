@@ -65,9 +65,7 @@ def recommendations(tables: ReportTables, options: ReportOptions) -> Recommendat
         names = [", ".join(parts) for parts in zip(*columns, strict=True)]
     effects = _effects(top, Settings(costs=costs, prevalence=prevalence))
     texts = [_recommendation(row) for row in effects.to_dicts()]
-    at_prevalence = (
-        "" if prevalence is None else f", at a prevalence of {_format_amount(prevalence)}"
-    )
+    at_prevalence = "" if prevalence is None else f", at a prevalence of {exact_text(prevalence)}"
     remarks = []
     if tables.pooled is not None:
         over = format_name(str(options.averaged))
@@ -98,11 +96,7 @@ def recommendations(tables: ReportTables, options: ReportOptions) -> Recommendat
 def costs_text(costs: Mapping[str, float]) -> str:
     """Return the costs in words, such as "1 per false positive and 5 per false negative"."""
     return join_names(
-        [
-            f"{_format_amount(costs[name])} per {OUTCOMES[name]}"
-            for name in CONFUSION
-            if name in costs
-        ]
+        [f"{exact_text(costs[name])} per {OUTCOMES[name]}" for name in CONFUSION if name in costs]
     )
 
 
@@ -150,7 +144,12 @@ def _format_rate(value: float) -> str:
     return f"{value:.2f}"
 
 
+def exact_text(value: float) -> str:
+    """Return a number of the user as text with all its digits."""
+    return f"{float(value):,}".removesuffix(".0").replace("-", "−")
+
+
 def _format_amount(value: float) -> str:
-    """Return a number as text, with 3 significant digits or, from 1,000 on, as an integer."""
-    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    """Return a number as text, with 3 significant digits or, from 999.5 on, as an integer."""
+    text = f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
     return text.replace("-", "−")

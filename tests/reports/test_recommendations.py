@@ -102,6 +102,21 @@ def test_all_four_costs_count():
     )
 
 
+def test_costs_and_prevalence_have_all_digits_and_computed_costs_three():
+    costs = {"fp": 999.7, "fn": 12345.5, "tp": 1.2345e-5, "tn": -1000}
+    result = recommended(LOG.filter(model="a"), costs=costs, prevalence=0.12345)
+    assert result.introduction == (
+        "Costs: 1.2345e−05 per true positive, 999.7 per false positive, 12,345.5 per false "
+        "negative and −1,000 per true negative. These thresholds have the lowest expected cost per "
+        "row, at a prevalence of 0.12345."
+    )
+    result = recommended(LOG.filter(model="a"), costs={"fp": 999.7, "fn": 1666})
+    # Always alerting: 3 * 999.7 / 5 = 599.82; never: 2 * 1666 / 5 = 666.4.
+    assert result.groups[0][1].endswith("(never alerting: 666, always alerting: 600).")
+    result = recommended(LOG.filter(model="a"), costs={"fn": 2499.3})
+    assert "(never alerting: 1,000, always alerting: 0)." in result.groups[0][1]
+
+
 def test_it_can_be_best_never_to_alert():
     log = LOG.filter(model="a").with_columns(-pl.col("score"))
     assert recommended(log, costs={"fp": 9, "fn": 1}).groups[0][1] == (
@@ -174,3 +189,6 @@ def test_the_page_starts_with_the_recommended_thresholds(tmp_path):
     assert "<strong><bdi>a</bdi></strong>: predict positive if score ≥ 0.4." in first
     assert '<a href="#recommended">' in page
     assert "<dt><bdi>Costs</bdi></dt><dd><bdi>1 per false positive and 5 per false" in page
+    rf.report(LOG, "label", "score", path=path, costs={"fn": 1}, prevalence=0.12345678)
+    page = path.read_text(encoding="utf-8")
+    assert "<dt><bdi>Prevalence of the costs</bdi></dt><dd><bdi>0.12345678</bdi></dd>" in page
