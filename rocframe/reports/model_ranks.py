@@ -230,19 +230,16 @@ def _summary_sentences(
     refers to all groups together.
     """
     best = ranks.filter(pl.col("rank") == 0, pl.col("area").is_not_null())
-    names = dict(zip(ranks["model"], format_values(ranks["model"]), strict=True))
+    best = best.with_columns(pl.Series("name", format_values(best["model"]), pl.String))
     n_groups = ranks["group"].n_unique()
     sentences = []
     if best.height == 1 and n_groups == 1:
         area = format_number(best["area"][0])
-        sentences.append(f"Highest {ranked_by}: {names[best['model'][0]]}, {area}.")
+        sentences.append(f"Highest {ranked_by}: {best['name'][0]}, {area}.")
     elif best.height:
-        counts = best.group_by("model", maintain_order=True).len().sort("len", descending=True)
-        counts = counts.head(5)
-        texts = [
-            f"{names[model]} in {n:,}"
-            for model, n in zip(counts["model"], counts["len"], strict=True)
-        ]
+        counts = best.group_by("model", maintain_order=True).agg(pl.len(), pl.col("name").first())
+        counts = counts.sort("len", descending=True).head(5)
+        texts = [f"{name} in {n:,}" for name, n in zip(counts["name"], counts["len"], strict=True)]
         groups = format_count(best.height, "group")
         sentences.append(f"Models with the highest {ranked_by} in {groups}: {join_names(texts)}.")
     if best.height < n_groups:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -10,7 +12,7 @@ import rocframe as rf
 from rocframe.reports.model_ranks import summary_text
 from rocframe.reports.report import ReportOptions
 from rocframe.reports.report_tables import areas_and_curves, report_tables
-from rocframe.text import format_interval, format_number
+from rocframe.text import format_interval, format_number, format_values
 
 
 def instances(n, models, seed=0):
@@ -100,6 +102,19 @@ def test_models_are_compared_within_each_class_because_classes_have_the_same_ins
     best_model = f"Highest mean AUC over class: {best['model']}, {areas[0]}."
     assert result.sentences == [best_model, untested]
     assert result.remarks == []
+
+
+@pytest.mark.parametrize("nest", [pl.struct, pl.concat_list])
+def test_the_names_of_models_may_have_a_nested_type(nest):
+    rows = instances(80, "ab").with_columns(segment=pl.col("id") % 2)
+    nested = rows.with_columns(model=nest("model"))
+    texts = dict(zip(rows["model"], format_values(nested["model"]), strict=True))
+    for keys in ("model", ["segment", "model"]):
+        _, expected = evaluate(rows, by=keys, id="id")
+        _, result = evaluate(nested, by=keys, id="id")
+        sentence, *others = expected.sentences
+        named = re.sub(r"\b[ab]\b(?=, | in )", lambda match: texts[match[0]], sentence)
+        assert result.sentences == [named, *others]
 
 
 def test_the_reason_is_stated_if_differences_are_not_tested():
