@@ -12,7 +12,7 @@ import altair as alt
 
 from rocframe.errors import OptionValueError, StorageError
 from rocframe.io.files import check_target, local_path, replacement
-from rocframe.options import check_supported, check_text, public
+from rocframe.options import check_supported, check_text, parse_number, public
 from rocframe.reports.offline_script import (
     bundle_script,
     chart_bundle,
@@ -33,6 +33,8 @@ CHART_FORMATS: dict[str, tuple[str, ...]] = {
     ".png": ("scale", "ppi"),
     ".pdf": ("scale",),
 }
+# The lowest value of each option, and an example. At lower values, an image can have no pixels.
+IMAGE_OPTIONS = {"scale": (0.01, 2), "ppi": (1, 300)}
 
 CHART_PAGE = """<!doctype html>
 <html lang="en">
@@ -79,10 +81,11 @@ def save_chart(
         File to write, in an existing folder. The suffix determines the format: `.png`, `.svg`,
         `.pdf`, `.html`, or `.json` for the specification.
     scale : float, default None
-        Factor by which the size of a `.png` or `.pdf` image is multiplied; None means 1.
+        Factor by which the size of a `.png` or `.pdf` image is multiplied, at least 0.01; None
+        means 1.
     ppi : float, default None
-        Resolution of a `.png` image in pixels per inch. None means 72, one pixel per unit of the
-        size of the chart.
+        Resolution of a `.png` image in pixels per inch, at least 1. None means 72, one pixel per
+        unit of the size of the chart.
 
     Raises
     ------
@@ -91,8 +94,8 @@ def save_chart(
     MissingExtraError
         If vl-convert is not installed and the suffix is not `.json`.
     OptionValueError
-        If `chart` is not an Altair chart, if `scale` or `ppi` is not a positive number, or if the
-        option does not apply to the format.
+        If `chart` is not an Altair chart, if `scale` or `ppi` is not a number in its range, or if
+        the option does not apply to the format.
 
     Examples
     --------
@@ -112,22 +115,24 @@ def save_chart(
         raise StorageError.compose(
             os.fspath(path), problem, f"Supported: {format_list(CHART_FORMATS)}."
         )
-    options = {name: value for name, value in (("scale", scale), ("ppi", ppi)) if value is not None}
-    for name, value in options.items():
-        _check_image_option(name, value, suffix)
+    options = {
+        name: _image_option(name, value, suffix)
+        for name, value in (("scale", scale), ("ppi", ppi))
+        if value is not None
+    }
     check_target(path)
     content = _file_content(chart, suffix, options)
     with replacement(path) as new:
         new.write_bytes(content)
 
 
-def _check_image_option(name: str, value: object, suffix: str) -> None:
+def _image_option(name: str, value: object, suffix: str) -> float:
+    """Return the value of an option; raise an error if it is invalid for the format."""
     formats = [one for one, options in CHART_FORMATS.items() if name in options]
     hint = f"Leave out {name}=, or use one of these formats: {format_list(formats)}."
     check_supported(name, value, f"the format {suffix!r}", supported=suffix in formats, hint=hint)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e4:
-        hint = f"Use, for example, {name}=2."
-        raise OptionValueError.compose(name, value, "expected a positive number", hint)
+    low, example = IMAGE_OPTIONS[name]
+    return parse_number(name, value, low=low, high=1e4, closed="left", example=example)
 
 
 def _file_content(chart: alt.TopLevelMixin, suffix: str, options: Mapping[str, Any]) -> bytes:

@@ -77,6 +77,12 @@ def test_text_that_utf_8_does_not_support_raises_an_error(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_page_can_name_a_file_whose_name_has_invalid_bytes(tmp_path):
+    log = pl.DataFrame({"label": [1, 0], "score": [0.9, 0.1]})
+    path = rf.report(log, "label", "score", path=tmp_path / "page.html", about={"files": "a\udcff"})
+    assert "a\\udcff" in path.read_text(encoding="utf-8")
+
+
 def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
     def size(**options):
         rf.save_chart(CHART, tmp_path / "chart.png", **options)
@@ -109,12 +115,34 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
         (
             "chart.png",
             {"scale": 0},
-            "scale=0: expected a positive number.\nUse, for example, scale=2.",
+            (
+                "scale=0: expected a number of at least 0.01 and below 10000.\n"
+                "Use, for example, scale=2."
+            ),
+        ),
+        (
+            "chart.png",
+            {"scale": 1e-5},
+            (
+                "scale=1e-05: expected a number of at least 0.01 and below 10000.\n"
+                "Use, for example, scale=2."
+            ),
+        ),
+        (
+            "chart.pdf",
+            {"scale": 20000},
+            (
+                "scale=20000: expected a number of at least 0.01 and below 10000.\n"
+                "Use, for example, scale=2."
+            ),
         ),
         (
             "chart.png",
             {"ppi": "300"},
-            "ppi='300': expected a positive number.\nUse, for example, ppi=2.",
+            (
+                "ppi='300': expected a number of at least 1 and below 10000.\n"
+                "Use, for example, ppi=300."
+            ),
         ),
     ],
 )
