@@ -204,7 +204,11 @@ class StoreArguments:
     def check(self) -> None:
         """Raise an error if an option is given without `--store`, or with another option."""
         names = ("partition_by", "resolution", "relative", "max_envelope", "since", "until", "last")
-        given = [f"--{name.replace('_', '-')}" for name in names if getattr(self, name)]
+        given = [
+            f"--{name.replace('_', '-')}"
+            for name in names
+            if getattr(self, name) is not None and getattr(self, name) is not False
+        ]
         if self.store is None and given:
             raise OptionValueError(
                 f"{given[0]}: this option needs a store.\nPass a folder as --store, or leave out "

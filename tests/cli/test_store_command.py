@@ -307,9 +307,12 @@ def test_wrong_options_raise_an_error_and_change_nothing(capsys, arguments, text
     assert not Path("new").exists()
 
 
-def test_options_of_a_store_need_a_store(capsys):
-    assert error_of(capsys, "logs", *OPTIONS, "--last", "7d") == (
-        "--last: this option needs a store.\nPass a folder as --store, or leave out --last."
+@pytest.mark.parametrize(
+    ("option", "values"), [("--last", ["7d"]), ("--last", [""]), ("--resolution", ["0"])]
+)
+def test_options_of_a_store_need_a_store(capsys, option, values):
+    assert error_of(capsys, "logs", *OPTIONS, option, *values) == (
+        f"{option}: this option needs a store.\nPass a folder as --store, or leave out {option}."
     )
 
 
