@@ -103,6 +103,16 @@ def test_a_path_with_characters_of_a_glob_is_one_file(tmp_path):
     assert rf.about(path)["table"] == "curve"
 
 
+def test_a_file_with_several_names_is_read_once(tmp_path):
+    table = curve()
+    (tmp_path / "b").mkdir()
+    rf.write(table, tmp_path / "b" / "day.parquet")
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "c").symlink_to(tmp_path / "b")
+    (tmp_path / "b" / "latest.parquet").symlink_to(tmp_path / "b" / "day.parquet")
+    assert_frame_equal(rf.scan(tmp_path).collect(), table)
+
+
 def test_folders_with_an_equals_sign_add_no_column(tmp_path):
     (tmp_path / "day=1").mkdir()
     rf.write(curve(), tmp_path / "day=1" / "curve.parquet")
@@ -477,6 +487,7 @@ def test_a_name_that_no_file_can_have_raises_an_error(tmp_path, monkeypatch):
         "a" * 300: "File name too long",
         "/".join(["a" * 200] * 30): "File name too long",
         "a\ud800": "'utf-8' codec can't encode character",
+        "b\udcff": "'utf-8' codec can't encode character",  # the byte FF in a name
     }
     with all_cases() as case:
         for suffix, verbs_of_suffix in verbs.items():

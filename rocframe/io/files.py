@@ -63,6 +63,7 @@ def local_path(path: object) -> Path:
         hint = 'Pass a str or a Path, such as path="table.parquet".'
         raise OptionValueError.compose("path", path, "expected the name of a file", hint)
     try:
+        name.encode()  # polars cannot read files whose names have invalid bytes
         local = Path(name).expanduser()
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             os.lstat(os.path.realpath(local))
@@ -76,19 +77,20 @@ def local_path(path: object) -> Path:
 def visible_files(folder: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield the files in a folder and its subfolders, except hidden files and folders.
 
-    Symbolic links to folders are followed.
+    Symbolic links are followed. A file or folder with several names is listed once.
     """
     visited = set()
     for parent, folders, names in os.walk(folder, followlinks=True):
-        visited.add(Path(parent).resolve())
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(HIDDEN_PREFIXES) and Path(parent, name).resolve() not in visited
-        )
+        if (real := Path(parent).resolve()) in visited:
+            folders.clear()
+            continue
+        visited.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith(HIDDEN_PREFIXES))
         for name in sorted(names):
-            if not name.startswith(HIDDEN_PREFIXES):
-                yield Path(parent, name)
+            path = Path(parent, name)
+            if not name.startswith(HIDDEN_PREFIXES) and (real := path.resolve()) not in visited:
+                visited.add(real)
+                yield path
 
 
 def file_problem(path: Path, file_format: FileFormat) -> str | None:
@@ -234,9 +236,12 @@ def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file; if writing fails, the old file is unchanged."""
+    """Write a text file; if writing fails, the old file is unchanged.
+
+    Invalid bytes in names of files are written as escape sequences.
+    """
     with replacement(path) as new:
-        new.write_text(text, encoding="utf-8", newline="\n")
+        new.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 @contextmanager

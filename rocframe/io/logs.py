@@ -134,6 +134,7 @@ def _open_file(file: str) -> LogPart:
             f"Supported: {format_list(LOG_FORMATS)}.",
         )
     try:
+        file.encode()  # polars cannot read files whose names have invalid bytes
         if log_format == "CSV":
             problem = None if Path(file).stat().st_size else EMPTY_FILE
         else:
@@ -143,7 +144,7 @@ def _open_file(file: str) -> LogPart:
             keys = (part.split("=", 1)[0] for part in Path(file).parts[:-1] if "=" in part)
             schema = _read_schema(file, log_format)
             return LogPart(format=log_format, schema=schema, hive_keys=tuple(keys), files=(file,))
-    except READ_ERRORS as error:
+    except (*READ_ERRORS, UnicodeEncodeError) as error:
         problem = _read_problem(error)
     raise _unreadable_log(file, problem)
 

@@ -158,8 +158,8 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     path : str or Path
         File or folder to read. The suffix of a file determines its format. If the path is a folder,
         such as one that `rocframe evaluate --store` wrote, all Parquet files in it and in its
-        subfolders are read as one table. Files and folders whose names begin with "." or "_" are
-        ignored.
+        subfolders are read as one table. A file with several names, because of symbolic links, is
+        read once. Files and folders whose names begin with "." or "_" are ignored.
 
     Returns
     -------

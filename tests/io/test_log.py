@@ -272,6 +272,20 @@ def test_unreadable_files_are_skipped_on_request_and_listed():
     assert logs.skipped["2.parquet"] == ("the file is empty (0 bytes)")
 
 
+def test_a_file_whose_name_has_invalid_bytes_is_unreadable():
+    name = "logs/\udcff.parquet"
+    save("logs/a.parquet")
+    Path(name).write_bytes(Path("logs/a.parquet").read_bytes())
+    with pytest.raises(rf.LogError) as caught:
+        read("logs")
+    problem = (
+        "the file cannot be read: 'utf-8' codec can't encode character '\\udcff' in position 5"
+    )
+    assert str(caught.value).startswith(f"{name}: {problem}: surrogates not allowed.\n")
+    _, logs = read("logs", skip_unreadable=True)
+    assert (logs.files, [*logs.skipped]) == (["logs/a.parquet"], [name])
+
+
 def test_a_file_without_a_required_column_is_not_skipped():
     save("1.parquet")
     save("2.parquet", LOG.drop("score"))
