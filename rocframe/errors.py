@@ -526,19 +526,29 @@ class LazyFrameError(RocframeError, TypeError):
 class LogError(RocframeError, OSError):
     """A prediction log that cannot be read."""
 
+    problem: str
+    hint: str
+
     @classmethod
     def compose(cls, path: object, problem: str, hint: str) -> LogError:
         """Return an error about a log file: what is wrong, and what to do."""
-        return cls(f"{path}: {problem}.\n{hint}")
+        error = cls(f"{path}: {problem}.\n{hint}")
+        error.problem, error.hint = problem, hint
+        return error
 
 
 class StorageError(RocframeError, OSError):
     """A table, chart or page that cannot be written or read."""
 
+    problem: str
+    hint: str
+
     @classmethod
     def compose(cls, path: object, problem: str, hint: str) -> StorageError:
         """Return an error about a file: what is wrong, and what to do."""
-        return cls(f"path={str(path)!r}: {problem}.\n{hint}")
+        error = cls(f"path={str(path)!r}: {problem}.\n{hint}")
+        error.problem, error.hint = problem, hint
+        return error
 
 
 class MissingExtraError(RocframeError, ImportError):

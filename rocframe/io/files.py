@@ -24,7 +24,7 @@ from rocframe.errors import OptionValueError, RocframeError, StorageError
 from rocframe.frames import collect_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 FileFormat: TypeAlias = Literal["Parquet", "Arrow IPC"]
@@ -68,8 +68,7 @@ def local_path(path: object) -> Path:
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             os.lstat(os.path.realpath(local))
     except (OSError, ValueError, RuntimeError) as error:
-        reason = (isinstance(error, OSError) and error.strerror) or error_reason(error)
-        problem = f"a file cannot have this name: {reason}"
+        problem = f"a file cannot have this name: {error_reason(error)}"
         raise StorageError.compose(path, problem, "Pass another name.") from error
     return local
 
@@ -156,11 +155,13 @@ def _checksum(file: BinaryIO, size: int, footer: bytes) -> int:
 
 
 def error_reason(error: BaseException) -> str:
-    """Return the first line of the message of an error while a file is read or written."""
+    """Return why a file cannot be read or written: one line of the message of the error."""
     if isinstance(error, pl.exceptions.PanicException):
         return "it changed during the read"
     if isinstance(error, FileNotFoundError):
         return "it no longer exists"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].removesuffix(".")
 
@@ -233,6 +234,33 @@ def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
     except READ_ERRORS as error:
         raise _write_error(os.fspath(path), error) from error
+
+
+@contextmanager
+def output_folder(
+    folder: Path, files: Sequence[Path] = (), option: str = "--out"
+) -> Iterator[None]:
+    """Create a folder, check that the files can be written, and run a `with` block.
+
+    If the block fails, the folder is removed, unless it existed before or contains files.
+    """
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"the folder cannot be created: {error_reason(error)}"
+        raise StorageError.compose(
+            folder, problem, f"Pass the name of a folder as {option}."
+        ) from error
+    try:
+        for file in files:
+            check_target(file)
+        yield
+    except BaseException:
+        with suppress(OSError):  # a folder that contains files is not removed
+            for path in new:
+                path.rmdir()
+        raise
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -359,7 +387,5 @@ def _flush_to_disk(path: Path) -> None:
 
 
 def _write_error(path: str, error: BaseException) -> StorageError:
-    reason = (isinstance(error, OSError) and error.strerror) or error_reason(error)
-    return StorageError.compose(
-        path, f"the file cannot be written: {reason}", "If the file existed, it is unchanged."
-    )
+    problem = f"the file cannot be written: {error_reason(error)}"
+    return StorageError.compose(path, problem, "If the file existed, it is unchanged.")

@@ -104,13 +104,8 @@ def open_logs(
         parts[part.layout] = replace(part, files=(*others, file))
     if unreadable and not skip_unreadable:
         raise unreadable_logs(unreadable)
-    skipped = {file: log_problem(file, error) for file, error in unreadable.items()}
+    skipped = {file: error.problem for file, error in unreadable.items()}
     return _checked_logs(tuple(parts.values()), skipped)
-
-
-def log_problem(file: str, error: LogError) -> str:
-    """Return why a log cannot be read, without the name of the file and without the advice."""
-    return str(error).removeprefix(f"{file}: ").split(".\n")[0]
 
 
 def unreadable_logs(errors: Mapping[str, LogError]) -> LogError:
@@ -118,10 +113,9 @@ def unreadable_logs(errors: Mapping[str, LogError]) -> LogError:
     (file, error), *others = errors.items()
     if not others:
         return error
-    hint = str(error).partition(".\n")[2]
     names = join_first([name for name, _ in others], 5)
-    problem = f"{log_problem(file, error)}; these files cannot be read either: {names}"
-    return LogError.compose(file, problem, hint)
+    problem = f"{error.problem}; these files cannot be read either: {names}"
+    return LogError.compose(file, problem, error.hint)
 
 
 def _open_file(file: str) -> LogPart:

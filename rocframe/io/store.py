@@ -13,6 +13,7 @@ from rocframe.compression.resolution import Rounding
 from rocframe.errors import OptionValueError, RocframeError, StorageError
 from rocframe.io.files import (
     HIDDEN_PREFIXES,
+    error_reason,
     exclusive_lock,
     is_temporary,
     remove_stale_files,
@@ -198,9 +199,8 @@ class Part:
 
 def damaged_part(path: Path, error: StorageError) -> StorageError:
     """Return the error for a part that cannot be read."""
-    reason = str(error).split("\n")[0].split("': ", 1)[-1].removesuffix(".")
     hint = "Delete this file and run the command again with the logs: its log is then read again."
-    return StorageError.compose(path, f"the part of the store is damaged: {reason}", hint)
+    return StorageError.compose(path, f"the part of the store is damaged: {error.problem}", hint)
 
 
 def part_path(folder: Path, source: str, partition_by: str | None, value: str | None) -> Path:
@@ -231,7 +231,7 @@ def locked_store(folder: Path, on_step: Callable[[str], None]) -> Iterator[None]
     except RocframeError:
         raise
     except OSError as error:
-        problem = f"the store cannot be changed: {error.strerror or error}"
+        problem = f"the store cannot be changed: {error_reason(error)}"
         hint = "Make the folder writable. Without logs, the command only reads the store."
         raise StorageError.compose(folder, problem, hint) from error
 

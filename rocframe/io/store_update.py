@@ -18,7 +18,8 @@ from rocframe.frames import column
 from rocframe.inputs.cases import scores_as_floats
 from rocframe.inputs.roles import check_positive, positive_literal
 from rocframe.inputs.score_cells import SCORE_WIDTH
-from rocframe.io.logs import log_problem, unreadable_logs
+from rocframe.io.files import error_reason
+from rocframe.io.logs import unreadable_logs
 from rocframe.io.store import Part, is_complete, part_path, read_part, read_parts
 from rocframe.io.tables import read_file_schema, write
 
@@ -89,7 +90,7 @@ def update_store(
             unreadable[file] = error
     if unreadable and not skip_unreadable:
         raise unreadable_logs(unreadable)
-    run.update.skipped |= {file: log_problem(file, error) for file, error in unreadable.items()}
+    run.update.skipped |= {file: error.problem for file, error in unreadable.items()}
     for logs in opened.values():
         reader.check_columns(logs)
     for number, (file, logs) in enumerate(opened.items()):
@@ -212,7 +213,7 @@ class LogFile:
             with Path(file).open("rb") as content:
                 digest = file_digest(content, lambda: blake2b(digest_size=16)).hexdigest()
         except OSError as error:
-            problem = f"the file cannot be read: {error.strerror or error}"
+            problem = f"the file cannot be read: {error_reason(error)}"
             raise LogError.compose(file, problem, "Check the file.") from error
         is_recent = abs(now - status.st_mtime_ns) < TIME_RESOLUTION
         return cls(
@@ -270,7 +271,7 @@ class _UpdateRun:
         except LogError as error:
             if not self._skip_unreadable:
                 raise
-            self.update.skipped[file] = log_problem(file, error)
+            self.update.skipped[file] = error.problem
 
     def is_unchanged(self, file: str) -> bool:
         """Return whether the size and the time of a log are those in the store."""

@@ -469,8 +469,7 @@ def check_file(path: str | os.PathLike[str], *, verify: bool = True) -> tuple[Pa
             with suppress(NotImplementedError):  # for dtypes such as 128-bit integers
                 read_metadata(local)
     except (*READ_ERRORS, ValueError) as error:  # pyarrow.ArrowInvalid is a ValueError
-        strerror = error.strerror if isinstance(error, OSError) else None
-        raise _unreadable_table(path, strerror or error_reason(error)) from error
+        raise _unreadable_table(path, error_reason(error)) from error
     if problem:
         raise StorageError.compose(
             os.fspath(path), problem, "Check the path, or write the file again."
