@@ -6,16 +6,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path  # noqa: TC003 - cyclopts evaluates the annotations
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import polars as pl
 from cyclopts import Parameter
 
 from rocframe.comparisons.gate import GateMethod  # noqa: TC001 - cyclopts reads it
-from rocframe.errors import OptionValueError, RepeatedNameError
+from rocframe.errors import AmbiguousCountError, OptionValueError, RepeatedNameError
 from rocframe.kinds import KindName  # noqa: TC001 - cyclopts reads it
 from rocframe.options import NOT_GIVEN, NotGiven
 from rocframe.reports.report import DEFAULT_KINDS, ReportOptions
+
+if TYPE_CHECKING:
+    from rocframe.io.logs import Logs
+
 
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
 
@@ -80,6 +84,15 @@ class LogOptions:
     def _repeated_columns(self) -> dict[str, list[str] | None]:
         """Return a dict from each option that can be repeated to its columns."""
         return {"--by": self.by, "--score": self.score}
+
+    def check_count(self, logs: Logs) -> None:
+        """Raise an error if logs have a column "count" and no option says what it means."""
+        if self.count is None and not self.no_count and logs.has_column("count"):
+            raise AmbiguousCountError(
+                "--count: the log has a column named 'count', which may hold the number of rows "
+                "that each row represents.\n"
+                "If the column holds these numbers, pass --count count. If not, pass --no-count."
+            )
 
     def report_options(self, label_dtype: pl.DataType) -> ReportOptions:
         """Return the options of the report, with `--positive` in the dtype of the labels."""

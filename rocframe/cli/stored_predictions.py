@@ -15,7 +15,7 @@ from rocframe.compression.compress import compress
 from rocframe.errors import OptionValueError, StorageError
 from rocframe.frames import collect_frame
 from rocframe.inputs.windows import parse_length
-from rocframe.io.files import local_path
+from rocframe.io.files import local_path, output_folder
 from rocframe.io.logs import find_logs, open_logs
 from rocframe.io.store import (
     StoreOptions,
@@ -28,8 +28,7 @@ from rocframe.io.tables import read_file_schema
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from rocframe.cli.options import EvaluationOptions, StoreArguments
@@ -66,15 +65,8 @@ def read_store(
     arguments: StoreArguments,
     out: Path,
     progress: Progress,
-    *,
-    create: Callable[[Path], AbstractContextManager[None]],
-    check_count: Callable[[Logs], None],
 ) -> StoredPredictions:
-    """Add new and changed logs to the store, and return the predictions of the window.
-
-    `create` creates the folder of the store. `check_count` raises an error if a log has a column
-    named `count` and no option says what it means.
-    """
+    """Add new and changed logs to the store, and return the predictions of the window."""
     folder = local_path(arguments.store)
     given = _store_options(options, arguments)
     if options.id:
@@ -88,7 +80,7 @@ def read_store(
         )
     with ExitStack() as stack:
         if sources:
-            stack.enter_context(create(folder))
+            stack.enter_context(output_folder(folder, option="--store"))
             stack.enter_context(locked_store(folder, progress.step))
         elif not folder.is_dir():
             raise StorageError.compose(
@@ -109,7 +101,7 @@ def read_store(
             progress.step("Finding the logs")
             reader = LogReader(
                 options=stored,
-                open=lambda file: _open_log(file, check_count),
+                open=lambda file: _open_log(file, options),
                 columns=_stored_columns(stored),
                 positive=lambda dtype: parse_positive(stored.positive, dtype),
             )
@@ -197,9 +189,9 @@ def _stored_columns(options: StoreOptions) -> dict[str, str]:
     return {**columns, options.label: "--label"}
 
 
-def _open_log(file: str, check_count: Callable[[Logs], None]) -> Logs:
+def _open_log(file: str, options: EvaluationOptions) -> Logs:
     logs = open_logs([file])
-    check_count(logs)
+    options.check_count(logs)
     return logs
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
@@ -18,10 +17,10 @@ from rocframe.comparisons.gate import gate
 from rocframe.curves.curve import curve
 from rocframe.curves.simplify import parse_max_error, simplify
 from rocframe.decisions.operating_point import RuleOptions, operating_point
-from rocframe.errors import AmbiguousCountError, LogError, OptionValueError, StorageError
+from rocframe.errors import LogError, OptionValueError
 from rocframe.frames import column
 from rocframe.inputs.score_cells import SCORE_WIDTH
-from rocframe.io.files import check_target, write_text
+from rocframe.io.files import output_folder, write_text
 from rocframe.io.logs import common_dtype, find_logs, open_logs
 from rocframe.io.tables import check_table_path, write
 from rocframe.reports.offline_script import load_vl_convert
@@ -32,7 +31,7 @@ from rocframe.schemas.columns import MODEL
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from rocframe.cli.options import (
         DecisionOptions,
@@ -94,7 +93,7 @@ def evaluate_logs(
         compute = partial(_evaluate_store, sources, options, store, folder, progress)
     if find_spec("vl_convert") is not None:
         results.append(folder / PAGE_FILE)
-    with _output_folder(folder, results):
+    with output_folder(folder, results):
         evaluation = compute()
         curves, about = evaluation.curves, evaluation.provenance
         if max_error is not None:
@@ -338,19 +337,9 @@ def _open_sources(
         skip_unreadable=options.skip_unreadable,
         on_file=lambda number: progress.count("Opening file", number, len(files)),
     )
-    _check_count_option(logs, options)
+    options.check_count(logs)
     logs.scan(columns)
     return logs
-
-
-def _check_count_option(logs: Logs, options: LogOptions) -> None:
-    """Raise an error if logs have a column "count" and no option says what it means."""
-    if options.count is None and not options.no_count and logs.has_column("count"):
-        raise AmbiguousCountError(
-            "--count: the log has a column named 'count', which may hold the number of rows that "
-            "each row represents.\n"
-            "If the column holds these numbers, pass --count count. If not, pass --no-count."
-        )
 
 
 def _read_logs(logs: Logs, options: LogOptions, progress: Progress) -> tuple[pl.DataFrame, Logs]:
@@ -364,33 +353,6 @@ def _read_logs(logs: Logs, options: LogOptions, progress: Progress) -> tuple[pl.
     n_files = len(logs.files)
     progress.step(f"Reading {n_files:,} files" if n_files > 1 else "Reading the log")
     return logs.read(columns, skip_unreadable=options.skip_unreadable)
-
-
-@contextmanager
-def _output_folder(
-    folder: Path, files: Sequence[Path] = (), option: str = "--out"
-) -> Iterator[None]:
-    """Create a folder, check that the files can be written, and run a `with` block.
-
-    If the block fails, the folder is removed, unless it existed before or contains files.
-    """
-    new = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        problem = f"the folder cannot be created: {error.strerror or error}"
-        raise StorageError.compose(
-            folder, problem, f"Pass the name of a folder as {option}."
-        ) from error
-    try:
-        for file in files:
-            check_target(file)
-        yield
-    except BaseException:
-        with suppress(OSError):  # a folder that contains files is not removed
-            for path in new:
-                path.rmdir()
-        raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -416,15 +378,7 @@ def _evaluate_store(
     progress: Progress,
 ) -> Evaluation:
     """Add the logs to the store, and compute the areas and curves of its predictions."""
-    stored = read_store(
-        sources,
-        options,
-        arguments,
-        out,
-        progress,
-        create=lambda folder: _output_folder(folder, option="--store"),
-        check_count=lambda logs: _check_count_option(logs, options),
-    )
+    stored = read_store(sources, options, arguments, out, progress)
     progress.expect(stored.options.n_steps + 1)  # the last step writes the files
     areas, curves = areas_and_curves(stored.predictions, stored.options, progress.step)
     return Evaluation(
