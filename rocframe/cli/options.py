@@ -1,4 +1,4 @@
-"""The options that the commands share."""
+"""The options of the commands, and their conversion to arguments of the package."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from rocframe.options import NOT_GIVEN, NotGiven
 from rocframe.reports.report import DEFAULT_KINDS, ReportOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rocframe.io.logs import Logs
 
 
@@ -70,7 +72,8 @@ class LogOptions:
 
     def required_columns(self) -> dict[str, str]:
         """Return a dict from each column to read to its option, such as "--by"."""
-        names = self._repeated_columns()
+        # Commands without the option --id have no attribute `id`.
+        names = {"--by": self.by, "--id": getattr(self, "id", None), "--score": self.score}
         for option in ("--by", "--score"):
             values = names[option] or []
             for name in values:
@@ -80,10 +83,6 @@ class LogOptions:
         columns |= {} if self.weight is None else {self.weight: "--weight"}
         columns |= {} if self.count is None else {self.count: "--count"}
         return {**columns, self.label: "--label"}
-
-    def _repeated_columns(self) -> dict[str, list[str] | None]:
-        """Return a dict from each option that can be repeated to its columns."""
-        return {"--by": self.by, "--score": self.score}
 
     def check_count(self, logs: Logs) -> None:
         """Raise an error if logs have a column "count" and no option says what it means."""
@@ -101,7 +100,7 @@ class LogOptions:
     def _report_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
         return {
             "label": self.label,
-            "score": {name: name for name in self.score} if len(self.score) > 1 else self.score[0],
+            "score": scores_by_model(self.score),
             "by": self.by,
             "positive": parse_positive(self.positive, label_dtype),
             "weight": self.weight,
@@ -154,12 +153,9 @@ class EvaluationOptions(LogOptions):
     prevalence: Annotated[float | None, Parameter(metavar="NUMBER")] = None
     title: Annotated[str | None, Parameter(metavar="TEXT")] = None
 
-    def _repeated_columns(self) -> dict[str, list[str] | None]:
-        return {"--by": self.by, "--id": self.id, "--score": self.score}
-
     def _report_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
         return {
-            **LogOptions._report_arguments(self, label_dtype),
+            **super()._report_arguments(label_dtype),
             "over": NOT_GIVEN if self.over is None else self.over,
             "id": one_or_all(self.id),
             "kind": self.kind or DEFAULT_KINDS,
@@ -339,10 +335,7 @@ class ReleaseOptions(LogOptions):
     def required_columns(self) -> dict[str, str]:
         """Return a dict from each column to read to its option, such as "--by"."""
         columns = {} if self.cluster is None else {self.cluster: "--cluster"}
-        return {**columns, **LogOptions.required_columns(self)}
-
-    def _repeated_columns(self) -> dict[str, list[str] | None]:
-        return {"--by": self.by, "--id": self.id, "--score": self.score}
+        return {**columns, **super().required_columns()}
 
     @property
     def id_argument(self) -> str | list[str] | None:
@@ -388,6 +381,11 @@ class ReleaseOptions(LogOptions):
             "cluster": self.cluster,
             "seed": self.seed,
         }
+
+
+def scores_by_model(names: Sequence[str]) -> str | dict[str, str]:
+    """Return a single score column as a string, and several columns as a dict with their names."""
+    return names[0] if len(names) == 1 else {name: name for name in names}
 
 
 def one_or_all(names: list[str] | None) -> str | list[str] | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rocframe.cli.options import parse_positive
+from rocframe.cli.options import parse_positive, scores_by_model
 from rocframe.compression.cells import COUNT, LABEL, WEIGHT
 from rocframe.compression.compress import compress
 from rocframe.errors import OptionValueError, StorageError
@@ -134,7 +134,7 @@ def read_store(
     report_options = replace(
         options.report_options(pl.Boolean()),
         label=LABEL,
-        score={name: name for name in scores} if len(scores) > 1 else scores[0],
+        score=scores_by_model(scores),
         positive=None,
         weight=None if stored.weight is None else WEIGHT,
         count=COUNT,
