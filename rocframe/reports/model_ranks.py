@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,18 +11,16 @@ from rocframe.frames import column, find_keys, number_keys, select_keys
 from rocframe.reports.report_tables import group_columns
 from rocframe.reports.text_tables import (
     MAX_TABLE_ROWS,
-    NO_VALUE,
     TextColumn,
     TextTable,
     interval_columns,
-    interval_title,
     name_columns,
     number_column,
+    omitted_text,
 )
 from rocframe.schemas.columns import MODEL
 from rocframe.text import (
     format_count,
-    format_interval,
     format_name,
     format_number,
     format_p_value,
@@ -78,16 +76,13 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
     top = ranks.head(MAX_TABLE_ROWS)
     top_areas = areas[top.get_column("row")]
     alpha = 1 - options.level
-    title = "AUC" if tables.folds is None else "mean AUC"
+    is_pooled = ranked_by == "pooled_auc"
+    title, of = ("AUC", "") if tables.folds is None else ("mean AUC", " of the mean AUC")
     below = pl.when(pl.col("rank") > 0).then("difference")
-    intervals = interval_columns(top_areas, areas)
-    if tables.folds is not None:
-        intervals = [replace(part, title=f"{part.title} of the {title}") for part in intervals]
-    main = [number_column(title, top_areas[first]), *intervals]
+    main = [number_column(title, top_areas[first]), *interval_columns(top_areas, areas, of)]
     columns = [
         *name_columns(top_areas, [*groups.columns, MODEL]),
-        *([number_column("AUC of all rows", top["area"])] if ranked_by == "pooled_auc" else []),
-        *([] if ranked_by == "pooled_auc" else main),
+        *([number_column("AUC of all rows", top["area"])] if is_pooled else main),
         number_column("below the best", top.select(below).to_series()),
         TextColumn(
             title="significant",
@@ -97,11 +92,9 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
             ],
             kind="word",
         ),
-        *([] if comparison is None else [_difference_limits(top, comparison)]),
-        *(main if ranked_by == "pooled_auc" else []),
+        *([] if comparison is None else interval_columns(top, comparison, " of the difference")),
+        *(main if is_pooled else []),
     ]
-    n_omitted = ranks.height - top.height
-    omitted = f"Not shown here: {format_count(n_omitted, 'row')}." if n_omitted else ""
     return Summary(
         sentences=_summary_sentences(
             ranks,
@@ -109,8 +102,8 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
             ranked_by=_ranking(ranked_by, options.averaged),
             untested=None if comparison is not None else _untested_text(tables, options),
         ),
-        table=TextTable(columns=columns, omitted=omitted),
-        is_pooled=ranked_by == "pooled_auc",
+        table=TextTable(columns=columns, omitted=omitted_text(ranks.height - top.height, "row")),
+        is_pooled=is_pooled,
         remarks=[] if comparison is None else _remarks(ranks),
     )
 
@@ -173,14 +166,6 @@ def _with_differences(
         how="left",
         nulls_equal=True,
         maintain_order="left",
-    )
-
-
-def _difference_limits(ranks: pl.DataFrame, comparison: pl.DataFrame) -> TextColumn:
-    limits = zip(ranks["lower"], ranks["upper"], strict=True)
-    return TextColumn(
-        title=f"{interval_title(comparison) or 'interval'} of the difference",
-        cells=[format_interval(*pair) or NO_VALUE for pair in limits],
     )
 
 

@@ -11,8 +11,9 @@ import polars as pl
 from rocframe.decisions.operating_point import operating_point
 from rocframe.rates import CONFUSION, RATES, Settings
 from rocframe.reports.report_tables import group_columns
+from rocframe.reports.text_tables import omitted_text
 from rocframe.schemas.columns import THRESHOLD
-from rocframe.text import format_count, format_name, format_threshold, format_values, join_names
+from rocframe.text import format_name, format_threshold, format_values, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +82,7 @@ def recommendations(tables: ReportTables, options: ReportOptions) -> Recommendat
             "all digits."
         )
     if points.height > top.height:
-        remarks.append(f"Not shown here: {format_count(points.height - top.height, 'group')}.")
+        remarks.append(omitted_text(points.height - top.height, "group"))
     return Recommendations(
         introduction=(
             f"Costs: {costs_text(costs)}. These thresholds have the lowest expected cost per row"

@@ -150,12 +150,20 @@ def comparison_text(comparison: pl.DataFrame) -> TextTable:
 def _text_table(
     columns: list[TextColumn], top: pl.DataFrame, table: pl.DataFrame, file: str | None = None
 ) -> TextTable:
-    n_omitted = table.height - top.height
-    omitted = f"Not shown here: {format_count(n_omitted, 'row')}{f', see {file}' if file else ''}."
     return TextTable(
         columns=[*columns, *note_columns(top, table, note_in_words)],
-        omitted=omitted if n_omitted else "",
+        omitted=omitted_text(table.height - top.height, "row", file),
     )
+
+
+def omitted_text(number: int, noun: str, file: str | None = None) -> str:
+    """Return a sentence about rows or groups that are not shown; empty if `number` is 0.
+
+    `file` is the name of a file that contains them, or None.
+    """
+    if not number:
+        return ""
+    return f"Not shown here: {format_count(number, noun)}{f', see {file}' if file else ''}."
 
 
 def name_columns(top: pl.DataFrame, names: Sequence[str]) -> list[TextColumn]:
@@ -180,16 +188,17 @@ def count_column(title: str, values: pl.Series) -> TextColumn:
     return TextColumn(title=title, cells=[NO_VALUE if n is None else f"{n:,}" for n in values])
 
 
-def interval_columns(top: pl.DataFrame, table: pl.DataFrame) -> list[TextColumn]:
+def interval_columns(top: pl.DataFrame, table: pl.DataFrame, of: str = "") -> list[TextColumn]:
     """Return a list with a column of intervals as text; an empty list if the table has none.
 
-    `top` are the rows that are shown of `table`.
+    `top` are the rows that are shown of `table`. The title ends with `of`.
     """
     title = interval_title(table)
     if title is None:
         return []
     limits = zip(top["lower"], top["upper"], strict=True)
-    return [TextColumn(title=title, cells=[format_interval(*pair) or NO_VALUE for pair in limits])]
+    cells = [format_interval(*pair) or NO_VALUE for pair in limits]
+    return [TextColumn(title=title + of, cells=cells)]
 
 
 def interval_title(table: pl.DataFrame) -> str | None:
