@@ -310,7 +310,10 @@ class _UpdateRun:
                 self.update.without_positives.append(log.file)
 
     def find_logs_that_are_gone(self, files: Sequence[str]) -> None:
-        """Find the logs of the store that no longer exist."""
+        """Find the logs of the store that no longer exist.
+
+        Parts that an interrupted run has already copied for a moved log are removed.
+        """
         listed = set(map(absolute_path, files))
         sources = _parts_by_source(read_parts(self._folder))
         for source, parts in sources.items():

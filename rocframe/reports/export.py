@@ -218,7 +218,7 @@ def chart_spec(chart: alt.TopLevelMixin, *, validate: bool = True) -> dict[str, 
         )
     # The user may have enabled another data transformer, such as one that writes the data to files.
     with alt.data_transformers.enable("default", max_rows=None):
-        spec: dict[str, Any] = _null_nonfinite(chart.to_dict(validate=validate))
+        spec: dict[str, Any] = _json_value(chart.to_dict(validate=validate))
     return spec
 
 
@@ -242,11 +242,15 @@ def text_alternative(spec: Mapping[str, Any]) -> str:
     return text if isinstance(text, str) else "Chart"
 
 
-def _null_nonfinite(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
+    """Replace NaN and infinite numbers by null.
+
+    Raise an error for text that UTF-8 cannot represent.
+    """
     if isinstance(value, dict):
-        return {key: _null_nonfinite(part) for key, part in value.items()}
+        return {key: _json_value(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_null_nonfinite(part) for part in value]
+        return [_json_value(part) for part in value]
     if isinstance(value, str) and not value.isascii():
         check_text("chart", value)
     return None if isinstance(value, float) and not isfinite(value) else value

@@ -96,7 +96,8 @@ def folds_text(areas: pl.DataFrame, folds: pl.DataFrame, over: str) -> TextTable
     notes = []
     for group in top.iter_slices(1):
         note = group["note"][0]
-        first, left_out, _ = (note or "").partition("left_out:")  # the last note of a row
+        # `left_out` is always the last note, so the text after it is only its count and keys.
+        first, left_out, _ = (note or "").partition("left_out:")
         notes.append(first + _left_out_text(areas, group, over) if left_out else note)
     top = top.with_columns(pl.Series("note", notes, pl.String))
     columns = [
