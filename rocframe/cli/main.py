@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cyclopts import App
 
     from rocframe.cli.options import LogOptions
-    from rocframe.cli.tasks import Outcome
+    from rocframe.cli.tasks import CommandResult
     from rocframe.reports.progress import Progress
 
 
@@ -338,13 +338,13 @@ def application() -> "App":
 
 
 def _run(
-    command: "Callable[[Sequence[str], Any, Any, Progress], Outcome]",
+    command: "Callable[[Sequence[str], Any, Any, Progress], CommandResult]",
     sources: Sequence[str],
     options: "LogOptions",
     out: Path | None,
     table_text: "Callable[..., str] | None" = None,
 ) -> int:
-    """Run a command, print its outcome, and return the exit code.
+    """Run a command, print its result, and return the exit code.
 
     `table_text` is the function that formats the result table; the default is `areas_table`.
     """
@@ -355,17 +355,17 @@ def _run(
     if options.no_count and options.count is not None:
         return _fail("--count and --no-count cannot be combined.")
     with Progress(quiet=options.quiet) as progress:
-        outcome = command(sources, options, None if out is None else local_path(out), progress)
-    for file, reason in outcome.skipped.items():
+        result = command(sources, options, None if out is None else local_path(out), progress)
+    for file, reason in result.skipped.items():
         print(f"rocframe: skipped {file}: {reason}.", file=sys.stderr)
-    if unused := outcome.unused_keys:
+    if unused := result.unused_keys:
         hint = (
             f"Use {' '.join(f'--by {name}' for name in unused)} to evaluate these rows separately."
         )
         print(f"rocframe: {pooling_sentence(unused)} {hint}", file=sys.stderr)
-    for warning in outcome.warnings:
+    for warning in result.warnings:
         print(f"rocframe: {warning}", file=sys.stderr)
-    if outcome.lacks_page:
+    if result.lacks_page:
         hint = 'install it with pip install "rocframe[report]"'
         print(
             f"rocframe: the page was not written, because vl-convert is not installed; {hint}.",
@@ -374,15 +374,15 @@ def _run(
     if not options.quiet:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         try:
-            print((table_text or areas_table)(outcome.table, width=width))
-            if outcome.summary is not None:
-                print("", outcome.summary, sep="\n")
-            if outcome.written:
-                print("", *outcome.written, sep="\n")
+            print((table_text or areas_table)(result.table, width=width))
+            if result.summary is not None:
+                print("", result.summary, sep="\n")
+            if result.written:
+                print("", *result.written, sep="\n")
             sys.stdout.flush()
         except BrokenPipeError:  # the exit code must not depend on the reader of the output
             _discard_output()
-    return SUCCESS if outcome.has_passed else NOT_PASSED
+    return SUCCESS if result.has_passed else NOT_PASSED
 
 
 def _fail(message: str) -> int:

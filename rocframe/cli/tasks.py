@@ -49,7 +49,7 @@ CURVES_FILE, AREAS_FILE, PAGE_FILE = "curves.parquet", "auc.parquet", "charts.ht
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CommandResult:
     """The table to print, the files that were written, and the skipped logs with the reasons.
 
     `lacks_page` is True if the page was left out because vl-convert is not installed. `unused_keys`
@@ -76,7 +76,7 @@ def evaluate_logs(
     *,
     max_error: float | None = None,
     store: StoreArguments | None = None,
-) -> Outcome:
+) -> CommandResult:
     """Compute the tables of `evaluate`, and write them and the page to a folder.
 
     The page is left out if vl-convert is not installed. With `max_error`, the curves in the table
@@ -107,7 +107,7 @@ def evaluate_logs(
         write(evaluation.areas, results[1], about=evaluation.provenance)
         if page is not None:
             write_text(results[2], page)
-    return Outcome(
+    return CommandResult(
         table=evaluation.areas,
         written=results,
         lacks_page=page is None,
@@ -120,7 +120,7 @@ def evaluate_logs(
 
 def report_logs(
     sources: Sequence[str], options: EvaluationOptions, path: Path, progress: Progress
-) -> Outcome:
+) -> CommandResult:
     """Compute the report of the logs, and write it as an HTML page to a file."""
     load_vl_convert("rocframe report")
     logs = _open_sources(sources, options, progress)
@@ -129,7 +129,7 @@ def report_logs(
     page = _page(evaluation, options, progress)
     progress.step("Writing the page")
     write_text(path, page)
-    return Outcome(
+    return CommandResult(
         table=evaluation.areas,
         written=[path],
         skipped=evaluation.provenance["files_skipped"],
@@ -139,7 +139,7 @@ def report_logs(
 
 def decide_logs(
     sources: Sequence[str], options: DecisionOptions, path: Path | None, progress: Progress
-) -> Outcome:
+) -> CommandResult:
     """Choose a threshold for each group and rule; write the table to `path` if it is given."""
     arguments = options.rule_arguments()
     RuleOptions.parse(**arguments)  # an error in the options is raised before the logs are read
@@ -162,7 +162,7 @@ def decide_logs(
             "files_skipped": dict(logs.skipped),
         }
         write(points, path, about=about)
-    return Outcome(
+    return CommandResult(
         table=points,
         written=written,
         skipped=dict(logs.skipped),
@@ -172,7 +172,7 @@ def decide_logs(
 
 def gate_logs(
     sources: Sequence[str], options: ReleaseOptions, path: Path | None, progress: Progress
-) -> Outcome:
+) -> CommandResult:
     """Test whether the new model is non-inferior; write the table to `path` if it is given.
 
     `sources` are the old and the new log, or one log with a column of scores of each model.
@@ -229,7 +229,7 @@ def gate_logs(
         }
         write(table, path, about=about)
     shared = {*logs[0].files} & {*logs[-1].files} if old_score == new_score else set()
-    return Outcome(
+    return CommandResult(
         table=table,
         written=written,
         skipped={file: why for log in logs for file, why in log.skipped.items()},

@@ -91,21 +91,21 @@ def open_logs(
 
     `on_file` is called with the number of each file before the file is opened.
     """
-    parts: dict[tuple[object, ...], LogPart] = {}
+    groups: dict[tuple[object, ...], LogGroup] = {}
     unreadable: dict[str, LogError] = {}
     for number, file in enumerate(files):
         on_file(number)
         try:
-            part = _open_file(file)
+            group = _open_file(file)
         except LogError as error:
             unreadable[file] = error
             continue
-        others = parts[part.layout].files if part.layout in parts else ()
-        parts[part.layout] = replace(part, files=(*others, file))
+        others = groups[group.layout].files if group.layout in groups else ()
+        groups[group.layout] = replace(group, files=(*others, file))
     if unreadable and not skip_unreadable:
         raise unreadable_logs(unreadable)
     skipped = {file: error.problem for file, error in unreadable.items()}
-    return _checked_logs(tuple(parts.values()), skipped)
+    return _checked_logs(tuple(groups.values()), skipped)
 
 
 def unreadable_logs(errors: Mapping[str, LogError]) -> LogError:
@@ -118,7 +118,7 @@ def unreadable_logs(errors: Mapping[str, LogError]) -> LogError:
     return LogError.compose(file, problem, error.hint)
 
 
-def _open_file(file: str) -> LogPart:
+def _open_file(file: str) -> LogGroup:
     """Return a file with its format and schema; raise an error if the file cannot be read."""
     log_format = LOG_FORMATS.get(Path(file).suffix.lower())
     if log_format is None:
@@ -137,7 +137,7 @@ def _open_file(file: str) -> LogPart:
             # polars determines the columns of folders named key=value by the same rule.
             keys = (part.split("=", 1)[0] for part in Path(file).parts[:-1] if "=" in part)
             schema = _read_schema(file, log_format)
-            return LogPart(format=log_format, schema=schema, hive_keys=tuple(keys), files=(file,))
+            return LogGroup(format=log_format, schema=schema, hive_keys=tuple(keys), files=(file,))
     except (*READ_ERRORS, UnicodeEncodeError) as error:
         problem = _read_problem(error)
     raise _unreadable_log(file, problem)
@@ -165,18 +165,18 @@ def _empty_columns(log: pl.LazyFrame) -> list[str]:
     return names
 
 
-def _checked_logs(parts: Sequence[LogPart], skipped: Mapping[str, str]) -> Logs:
+def _checked_logs(groups: Sequence[LogGroup], skipped: Mapping[str, str]) -> Logs:
     """Return the logs, or raise an error if no file can be read."""
-    if not parts:
+    if not groups:
         file, problem = next(iter(skipped.items()))
         n_others = len(skipped) - 1
         others = f"; {format_count(n_others, 'more file')} cannot be read" if n_others else ""
         raise LogError.compose(file, problem + others, "Write or download the files again.")
-    return Logs(parts=tuple(parts), skipped=skipped)
+    return Logs(groups=tuple(groups), skipped=skipped)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogPart:
+class LogGroup:
     """Files with the same layout, which one scan can read.
 
     Hive keys are the keys in the names of folders such as key=value, which polars adds as columns.
@@ -225,31 +225,31 @@ class LogPart:
 class Logs:
     """The logs that can be read, and the files that were skipped, with the reasons."""
 
-    parts: tuple[LogPart, ...]
+    groups: tuple[LogGroup, ...]
     skipped: Mapping[str, str]
 
     @property
     def files(self) -> list[str]:
         """The files that are read."""
-        return sorted(file for part in self.parts for file in part.files)
+        return sorted(file for group in self.groups for file in group.files)
 
     @property
     def columns(self) -> set[str]:
         """The columns of all files, including those from the names of folders."""
-        return {name for part in self.parts for name in (*part.schema, *part.hive_keys)}
+        return {name for group in self.groups for name in (*group.schema, *group.hive_keys)}
 
     def has_column(self, name: str) -> bool:
         """Return whether at least one file contains a column of this name."""
-        return any(name in part.schema for part in self.parts)
+        return any(name in group.schema for group in self.groups)
 
     def scan(self, columns: Mapping[str, str]) -> pl.LazyFrame:
         """Return columns of all files; `columns` maps each name to its option, such as --by.
 
         Scores of files without the widths of scores are exact, so that their widths are 0.
         """
-        plans = [part.scan(columns) for part in self.parts]
+        plans = [group.scan(columns) for group in self.groups]
         if text := self._text_keys(columns, [plan.collect_schema() for plan in plans]):
-            plans = [part.scan(columns, text) for part in self.parts]
+            plans = [group.scan(columns, text) for group in self.groups]
         if SCORE_WIDTH in columns and self.has_column(SCORE_WIDTH):
             plans = [
                 plan
@@ -258,12 +258,12 @@ class Logs:
                 for plan in plans
             ]
         schemas = []
-        for part, plan in zip(self.parts, plans, strict=True):
+        for group, plan in zip(self.groups, plans, strict=True):
             schema = plan.collect_schema()
             for name, option in columns.items():
                 if name not in schema:
-                    raise _missing_column(part, name, option, schema)
-            schemas.append((part.files[0], schema))
+                    raise _missing_column(group, name, option, schema)
+            schemas.append((group.files[0], schema))
         dtypes = {
             name: common_dtype(name, option, [(file, schema[name]) for file, schema in schemas])
             for name, option in columns.items()
@@ -272,7 +272,7 @@ class Logs:
             if option in {"--label", "--score"} and dtypes[name] == pl.Null():
                 hint = "Pass files with at least one prediction."
                 raise LogError.compose(
-                    self.parts[0].files[0], f"column {name!r} for {option} has no values", hint
+                    self.groups[0].files[0], f"column {name!r} for {option} has no values", hint
                 )
         return pl.concat(
             plan.select(column(name).cast(dtype) for name, dtype in dtypes.items())
@@ -282,15 +282,15 @@ class Logs:
     def _text_keys(self, columns: Iterable[str], schemas: Sequence[pl.Schema]) -> list[str]:
         """Return the keys in the names of folders that are read as strings.
 
-        polars infers a dtype from the folders of each part, such as Int64 for day=1 in one part and
-        String for day=x in another part. If these dtypes differ, or differ from a String column of
-        other files, the values in the names of folders are strings.
+        polars infers a dtype from the folders of each group, such as Int64 for day=1 in one group
+        and String for day=x in another group. If these dtypes differ, or differ from a String
+        column of other files, the values in the names of folders are strings.
         """
         text = []
         for name in columns:
             dtypes = {schema.get(name, pl.Null()) for schema in schemas} - {pl.Null()}
-            in_files = {part.schema[name] for part in self.parts if name in part.schema}
-            from_folders = any(part.has_key(name) for part in self.parts)
+            in_files = {group.schema[name] for group in self.groups if name in group.schema}
+            from_folders = any(group.has_key(name) for group in self.groups)
             if from_folders and len(dtypes) > 1 and in_files <= {pl.String(), pl.Null()}:
                 text.append(name)
         return text
@@ -323,26 +323,28 @@ class Logs:
             if not skip_unreadable:
                 errors = {file: _unreadable_log(file, why) for file, why in damaged.items()}
                 raise unreadable_logs(errors) from error
-        parts = [
-            replace(part, files=tuple(file for file in part.files if file not in damaged))
-            for part in self.parts
+        groups = [
+            replace(group, files=tuple(file for file in group.files if file not in damaged))
+            for group in self.groups
         ]
-        logs = _checked_logs([part for part in parts if part.files], {**self.skipped, **damaged})
+        logs = _checked_logs(
+            [group for group in groups if group.files], {**self.skipped, **damaged}
+        )
         return logs.read(columns, skip_unreadable=skip_unreadable, query=query)
 
     def _damaged_files(self, columns: Mapping[str, str]) -> dict[str, str]:
         """Read each file separately, and return the files that fail, with the reasons."""
         damaged = {}
-        for part in self.parts:
-            for file in part.files:
-                plan = replace(part, files=(file,)).scan(columns)
+        for group in self.groups:
+            for file in group.files:
+                plan = replace(group, files=(file,)).scan(columns)
                 try:
                     collect_frame(plan.select(column(name) for name in columns))
-                    schema = _read_schema(file, part.format)
+                    schema = _read_schema(file, group.format)
                 except READ_ERRORS as error:
                     damaged[file] = _read_problem(error)
                 else:
-                    if replace(part, schema=schema).layout != part.layout:
+                    if replace(group, schema=schema).layout != group.layout:
                         damaged[file] = "its columns changed during the read"
         return damaged
 
@@ -356,7 +358,7 @@ def _unreadable_log(file: str, problem: str) -> LogError:
     return LogError.compose(file, problem, hint)
 
 
-def _missing_column(part: LogPart, name: str, option: str, schema: Iterable[str]) -> LogError:
+def _missing_column(group: LogGroup, name: str, option: str, schema: Iterable[str]) -> LogError:
     """Return the error for a column that an option names, but that files do not contain."""
     available = list(schema)
     guess = get_close_matches(name, available, n=1)
@@ -365,13 +367,13 @@ def _missing_column(part: LogPart, name: str, option: str, schema: Iterable[str]
     if option in {"--by", "--id", "--score"} and len(names) > 1 and {*names}.issubset(available):
         repeated = " ".join(f"{option} {name}" for name in names)
         hint += f"\nRepeat the option for several columns: {repeated}."
-    elif part.has_key(name):
+    elif group.has_key(name):
         hint += (
             "\nNames of folders, such as day=1, become columns only for Parquet and Arrow files."
         )
     elif guess:
         hint += f"\nDid you mean {option} {guess[0]}?"
-    return LogError.compose(part.files[0], f"the file has no column {name!r} for {option}", hint)
+    return LogError.compose(group.files[0], f"the file has no column {name!r} for {option}", hint)
 
 
 FLOAT_DTYPES = (pl.Float16(), pl.Float32(), pl.Float64())

@@ -118,7 +118,7 @@ class LogReader:
 
     def check_columns(self, logs: Logs) -> None:
         """Raise an error if a column is missing in a log, unless the log has no predictions."""
-        dtypes = logs.parts[0].schema
+        dtypes = logs.groups[0].schema
         if all(dtypes.get(name) != pl.Null for name in (self.options.label, *self.options.score)):
             logs.scan(self.columns)
 

@@ -322,7 +322,7 @@ def areas_figure(tables: ReportTables, selection: CurveSelection) -> Figure | No
     areas = tables.areas
     if areas.height <= MAX_DRAWN_CURVES:
         return table_figure(areas)
-    table = areas if tables.folds is None else tables.folds
+    table = areas if tables.mean_areas is None else tables.mean_areas
     if table.height > MAX_DRAWN_CURVES and selection.n_drawn:
         groups = pl.concat([part for _, part in selection.panels])
         # If areas are drawn over time, all times of the drawn groups are shown.

@@ -41,8 +41,8 @@ COMMON_ROWS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """The summary of a report: sentences, the table of ranked models, and remarks about it.
+class ModelRanking:
+    """The ranking of the models of a report: sentences, a table of the models, and remarks.
 
     `is_pooled` is true if the models are ranked by the AUC of all rows, although curves are
     averaged.
@@ -54,15 +54,15 @@ class Summary:
     remarks: list[str]
 
 
-def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None:
+def model_ranking(tables: ReportTables, options: ReportOptions) -> ModelRanking | None:
     """Return which model is best, by how much, and whether the differences are significant.
 
     The result is None if the report has fewer than two models. Models are ranked by the AUC or, if
     curves are averaged, by the mean AUC. If the report averages curves and compares pooled rows of
     the models, they are ranked by the AUC of all rows.
     """
-    areas = tables.areas if tables.folds is None else tables.folds
-    first = "auc" if tables.folds is None else "mean_auc"
+    areas = tables.areas if tables.mean_areas is None else tables.mean_areas
+    first = "auc" if tables.mean_areas is None else "mean_auc"
     keys = group_columns(areas, first)
     if MODEL not in keys or areas.get_column(MODEL).n_unique() < 2:
         return None
@@ -70,14 +70,14 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
     comparison = tables.comparison
     if comparison is not None and group_columns(comparison, "model_a") != groups.columns:
         comparison = None  # it compares the models of other groups
-    ranked_by = first if tables.folds is None or comparison is None else "pooled_auc"
+    ranked_by = first if tables.mean_areas is None or comparison is None else "pooled_auc"
     ranks = _ranked_models(areas, pl.Series("group", group), ranked_by)
     ranks = _with_differences(ranks, comparison, groups)
     top = ranks.head(MAX_TABLE_ROWS)
     top_areas = areas[top.get_column("row")]
     alpha = 1 - options.level
     is_pooled = ranked_by == "pooled_auc"
-    title, of = ("AUC", "") if tables.folds is None else ("mean AUC", " of the mean AUC")
+    title, of = ("AUC", "") if tables.mean_areas is None else ("mean AUC", " of the mean AUC")
     below = pl.when(pl.col("rank") > 0).then("difference")
     main = [number_column(title, top_areas[first]), *interval_columns(top_areas, areas, of)]
     columns = [
@@ -95,8 +95,8 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
         *([] if comparison is None else interval_columns(top, comparison, " of the difference")),
         *(main if is_pooled else []),
     ]
-    return Summary(
-        sentences=_summary_sentences(
+    return ModelRanking(
+        sentences=_ranking_sentences(
             ranks,
             alpha,
             ranked_by=_ranking(ranked_by, options.averaged),
@@ -204,7 +204,7 @@ def _untested_text(tables: ReportTables, options: ReportOptions) -> str:
     return "The differences are not tested, because the rows are not paired."
 
 
-def _summary_sentences(
+def _ranking_sentences(
     ranks: pl.DataFrame, alpha: float, *, ranked_by: str, untested: str | None
 ) -> list[str]:
     """Return sentences about the best model and about the tests of the differences from it.

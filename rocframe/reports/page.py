@@ -24,7 +24,7 @@ from rocframe.reports.figures import (
     select_curves,
     table_figure,
 )
-from rocframe.reports.model_ranks import summary_text
+from rocframe.reports.model_ranks import model_ranking
 from rocframe.reports.offline_script import content_policy, embed_script
 from rocframe.reports.recommendations import costs_text, exact_text, recommendations
 from rocframe.reports.report_tables import group_columns
@@ -33,7 +33,7 @@ from rocframe.reports.text_tables import (
     UNDEFINED_AUC,
     areas_text,
     comparison_text,
-    folds_text,
+    mean_areas_text,
 )
 from rocframe.text import format_count, format_name, format_percent, format_values, join_names
 
@@ -93,16 +93,16 @@ def report_page(
     return environment.from_string(PAGE_TEMPLATE.read_text(encoding="utf-8")).render(
         title=title,
         version=versions["rocframe"],
-        summary=_summary_line(areas, provenance),
+        data_line=_data_line(areas, provenance),
         recommended=recommended,
-        best=summary_text(tables, options),
+        ranking=model_ranking(tables, options),
         sheets={name: Markup(text) for name, text in style_sheets().items()},
         areas=areas_text(tables, areas_file),
         areas_figure=areas_figure(tables, selection),
         over=options.averaged,
-        folds=None
-        if tables.folds is None
-        else folds_text(tables.areas, tables.folds, str(options.averaged)),
+        mean_areas=None
+        if tables.mean_areas is None
+        else mean_areas_text(tables.areas, tables.mean_areas, str(options.averaged)),
         selection_note=selection.note(curves_file),
         sections=sections,
         dashboard=dashboard,
@@ -137,7 +137,7 @@ def _sections(
     sections: list[dict[str, Any]] = []
     for kind in options.kinds:
         on_step(f"Drawing the charts: {kind_named(kind).title}")
-        means = tables.averages.get(kind)
+        means = tables.mean_curves.get(kind)
         sections.append(
             {
                 "title": kind_named(kind).title,
@@ -172,7 +172,7 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _summary_line(areas: pl.DataFrame, provenance: Mapping[str, Any]) -> str:
+def _data_line(areas: pl.DataFrame, provenance: Mapping[str, Any]) -> str:
     """Return one line: the number of rows, the groups, the scores and the positive class."""
     keys, scores = group_columns(areas), provenance["score"]
     groups = f", {format_count(areas.height, 'group')} by {join_names(keys)}" if keys else ""

@@ -48,9 +48,9 @@ class ReportTables:
         Average precision, KS and prevalence, in the row order of `areas`.
     pooled
         Curves of the pooled rows of all values of the averaged group column, or None.
-    folds
+    mean_areas
         Mean AUC over the averaged group column, or None.
-    averages
+    mean_curves
         Mean curves over the averaged group column, by kind of curve.
     comparison
         Pairwise comparison of the models, or None. The rows of all values of the averaged group
@@ -66,8 +66,8 @@ class ReportTables:
     curves: pl.DataFrame
     metrics: pl.DataFrame
     pooled: pl.DataFrame | None
-    folds: pl.DataFrame | None
-    averages: Mapping[str, pl.DataFrame]
+    mean_areas: pl.DataFrame | None
+    mean_curves: Mapping[str, pl.DataFrame]
     comparison: pl.DataFrame | None
     calibration: pl.DataFrame | None
     remarks: tuple[str, ...]
@@ -115,15 +115,15 @@ def report_tables(
             remarks.append(f"{title} not computed: {reason}")
             return None
 
-    pooled = folds = comparison = None
-    averages: dict[str, pl.DataFrame] = {}
+    pooled = mean_areas = comparison = None
+    mean_curves: dict[str, pl.DataFrame] = {}
     if options.averaged is not None:
         on_step("Averaging the curves")
         pooled = curve(predictions, **options.roles, by=options.keys_without(options.averaged))
-        folds = attempt("Mean AUC", _mean_areas, predictions, options)
+        mean_areas = attempt("Mean AUC", _mean_areas, predictions, options)
         for kind in options.kinds:
             mean = attempt("Mean curves", _mean_curves, curves, options, kind)
-            averages |= {} if mean is None else {kind: mean}
+            mean_curves |= {} if mean is None else {kind: mean}
     if options.id is not None:
         on_step("Comparing the models")
         comparison = _comparison(predictions, options)
@@ -141,8 +141,8 @@ def report_tables(
         curves=curves,
         metrics=metrics,
         pooled=pooled,
-        folds=folds,
-        averages=averages,
+        mean_areas=mean_areas,
+        mean_curves=mean_curves,
         comparison=comparison,
         calibration=rates,
         remarks=tuple(dict.fromkeys(remarks)),
@@ -267,6 +267,6 @@ def first_rows(curves: pl.DataFrame) -> pl.DataFrame:
     return curves[key_starts(keys, curves.height)]
 
 
-def group_columns(areas: pl.DataFrame, first: str = "auc") -> list[str]:
+def group_columns(table: pl.DataFrame, first: str = "auc") -> list[str]:
     """Return the group columns of a table: those to the left of the column `first`."""
-    return areas.columns[: areas.columns.index(first)]
+    return table.columns[: table.columns.index(first)]

@@ -87,12 +87,12 @@ def areas_text(tables: ReportTables, file: str | None) -> TextTable:
     return _text_table(columns, top, areas, file)
 
 
-def folds_text(areas: pl.DataFrame, folds: pl.DataFrame, over: str) -> TextTable:
+def mean_areas_text(areas: pl.DataFrame, mean_areas: pl.DataFrame, over: str) -> TextTable:
     """Return the mean areas over the values of the group column `over` as text.
 
     Notes state which values of `over` have an undefined area.
     """
-    top = folds.head(MAX_TABLE_ROWS)
+    top = mean_areas.head(MAX_TABLE_ROWS)
     notes = []
     for group in top.iter_slices(1):
         note = group["note"][0]
@@ -101,15 +101,15 @@ def folds_text(areas: pl.DataFrame, folds: pl.DataFrame, over: str) -> TextTable
         notes.append(first + _left_out_text(areas, group, over) if left_out else note)
     top = top.with_columns(pl.Series("note", notes, pl.String))
     columns = [
-        *name_columns(top, group_columns(folds, "mean_auc")),
+        *name_columns(top, group_columns(mean_areas, "mean_auc")),
         number_column("mean AUC", top["mean_auc"]),
-        *interval_columns(top, folds),
+        *interval_columns(top, mean_areas),
         number_column("sd", top["sd"]),
         number_column("AUC of mean curve", top["auc_of_mean"]),
         number_column("pooled AUC", top["pooled_auc"]),
         count_column("curves", top["n_curves"]),
     ]
-    return _text_table(columns, top, folds)
+    return _text_table(columns, top, mean_areas)
 
 
 def _left_out_text(areas: pl.DataFrame, group: pl.DataFrame, over: str) -> str:

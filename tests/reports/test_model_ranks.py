@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.reports.model_ranks import summary_text
+from rocframe.reports.model_ranks import model_ranking
 from rocframe.reports.report import ReportOptions
 from rocframe.reports.report_tables import areas_and_curves, report_tables
 from rocframe.text import format_interval, format_number, format_values
@@ -31,7 +31,7 @@ def evaluate(rows, **options):
     """Return the tables of a report, and the ranking of its models."""
     options = ReportOptions(**{"label": "label", "score": "score", "by": "model", **options})
     tables = report_tables(rows, options, *areas_and_curves(rows, options))
-    return tables, summary_text(tables, options)
+    return tables, model_ranking(tables, options)
 
 
 def test_differences_are_those_of_the_group_if_another_group_has_only_one_model():

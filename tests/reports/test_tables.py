@@ -27,6 +27,6 @@ def tables_of(predictions, over):
 
 def test_means_over_classes_have_no_limits_because_classes_share_instances(predictions):
     tables = tables_of(predictions, "class")
-    assert tables.folds.select("se", "lower", "upper").row(0) == (None, None, None)
-    assert tables.folds["mean_auc"][0] is not None
-    assert tables.averages["roc"]["tpr_lower"].null_count() == tables.averages["roc"].height
+    assert tables.mean_areas.select("se", "lower", "upper").row(0) == (None, None, None)
+    assert tables.mean_areas["mean_auc"][0] is not None
+    assert tables.mean_curves["roc"]["tpr_lower"].null_count() == tables.mean_curves["roc"].height
