@@ -31,7 +31,7 @@ CHART_FORMATS: dict[str, tuple[str, ...]] = {
     ".html": (),
     ".svg": (),
     ".png": ("scale", "ppi"),
-    ".pdf": ("scale",),
+    ".pdf": (),
 }
 # The lowest value of each option, and an example. At lower values, an image can have no pixels.
 IMAGE_OPTIONS = {"scale": (0.01, 2), "ppi": (1, 300)}
@@ -81,8 +81,7 @@ def save_chart(
         File to write, in an existing folder. The suffix determines the format: `.png`, `.svg`,
         `.pdf`, `.html`, or `.json` for the specification.
     scale : float, default None
-        Factor by which the size of a `.png` or `.pdf` image is multiplied, at least 0.01; None
-        means 1.
+        Factor by which the size of a `.png` image is multiplied, at least 0.01; None means 1.
     ppi : float, default None
         Resolution of a `.png` image in pixels per inch, at least 1. None means 72, one pixel per
         unit of the size of the chart.

@@ -101,7 +101,15 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
             {"scale": 2},
             (
                 "scale=2: the format '.svg' does not support this option.\n"
-                "Leave out scale=, or use one of these formats: '.png', '.pdf'."
+                "Leave out scale=, or use one of these formats: '.png'."
+            ),
+        ),
+        (
+            "chart.pdf",
+            {"scale": 2},
+            (
+                "scale=2: the format '.pdf' does not support this option.\n"
+                "Leave out scale=, or use one of these formats: '.png'."
             ),
         ),
         (
@@ -129,7 +137,7 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
             ),
         ),
         (
-            "chart.pdf",
+            "chart.png",
             {"scale": 20000},
             (
                 "scale=20000: expected a number of at least 0.01 and below 10000.\n"
