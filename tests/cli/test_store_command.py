@@ -554,7 +554,7 @@ def test_a_killed_run_leaves_whole_parts_only_and_the_next_run_completes_them():
     delays = random.Random(14)
     for round_ in range(15):
         if round_ % 5 == 0:
-            shutil.rmtree("store")
+            shutil.rmtree("store", ignore_errors=True)  # a run may be killed before it creates it
         elif round_ % 5 == 3:  # corrected logs: their parts are replaced
             log = log.with_columns(score=log["score"] / 2)
             for path in Path("logs").iterdir():
