@@ -148,7 +148,9 @@ def check_metric_settings(
     ):
         if value != default and metric not in metrics:
             hint = f'Use, for example, metrics=["{metric}"].'
-            raise OptionValueError.compose(option, value, "no metric uses this option", hint)
+            raise OptionValueError.compose(
+                option, value, "no metric in this call uses this option", hint
+            )
 
 
 # Rows for a test of user-defined expressions. An expression that combines rows, such as a sum,

@@ -496,11 +496,17 @@ def test_an_expression_may_use_the_rates():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"beta": 2}, 'beta=2: no metric uses this option.\nUse, for example, metrics=["f_beta"].'),
+        (
+            {"beta": 2},
+            (
+                "beta=2: no metric in this call uses this option.\n"
+                'Use, for example, metrics=["f_beta"].'
+            ),
+        ),
         (
             {"costs": {"fp": 1}, "metrics": ["f1"]},
             (
-                "costs={'fp': 1}: no metric uses this option.\n"
+                "costs={'fp': 1}: no metric in this call uses this option.\n"
                 'Use, for example, metrics=["expected_cost"].'
             ),
         ),

@@ -218,9 +218,9 @@ def average(
     Raises
     ------
     RocframeError
-        If the table is not a curve table, a curve has no row with threshold `inf`, several curves
-        have the same values of `by`, `over` is not a group column of the table, or an option is
-        invalid.
+        If the table is not a curve table, if a curve has no row with threshold `inf`, or if several
+        curves have the same values of `by`. This error is also raised if `over` is not a group
+        column of the table, or if an option is invalid.
     OptionValueError
         If the method does not support the value of `grid`, `test_per_train`, `weights` or the fixed
         axis, or does not use an option that is given.

@@ -109,10 +109,10 @@ def smooth(
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. This error is also raised if the labels do not determine the positive
-        class, or values are missing with `missing="raise"`. For a LazyFrame, errors that depend on
-        its columns or values are raised by `collect`.
+        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
+        if an option is invalid. This error is also raised if the labels do not determine the
+        positive class, or if values are missing with `missing="raise"`. For a LazyFrame, errors
+        that depend on its columns or values are raised by `collect`.
 
     See Also
     --------

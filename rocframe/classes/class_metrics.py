@@ -75,10 +75,10 @@ def class_metrics(
     Raises
     ------
     RocframeError
-        If the table is not a curve table, has no group column `class`, already has a column with
-        the name of a metric, or lacks rows of a curve. This error is also raised if a metric is
-        unknown, if shares do not sum to 1 or lack a class, or if costs are negative, of the wrong
-        shape or of an unknown class.
+        If the table is not a curve table, if it has no group column `class`, or if it already has a
+        column with the name of a metric. This error is also raised if a curve lacks some of its
+        rows. It is also raised if a metric is unknown, if shares do not sum to 1 or lack a class,
+        or if costs are negative, of the wrong shape or of an unknown class.
 
     See Also
     --------

@@ -150,10 +150,10 @@ def multiclass_auc(
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, a name is reserved or repeated, or an
-        option is invalid. This error is also raised if the class of a label has no score, values
-        are missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
-        errors that depend on its data are raised by `collect`.
+        If a column is missing or has an unsupported dtype, if a name is reserved or repeated, or if
+        an option is invalid. This error is also raised if the class of a label has no score, if
+        values are missing with `missing="raise"`, or if a weight is negative or not finite. For a
+        LazyFrame, errors that depend on its data are raised by `collect`.
 
     See Also
     --------

@@ -106,11 +106,11 @@ def multiclass_losses(
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, a name is reserved or repeated, or an
-        option is invalid. This error is also raised if the class of a label has no score, values
-        are missing with `missing="raise"`, a weight is negative or not finite, a score is outside
-        [0, 1], or the scores of a row do not sum to 1. For a LazyFrame, errors that depend on its
-        data are raised by `collect`.
+        If a column is missing or has an unsupported dtype, if a name is reserved or repeated, or if
+        an option is invalid. This error is also raised if the class of a label has no score, if
+        values are missing with `missing="raise"`, if a weight is negative or not finite, if a score
+        is outside [0, 1], or if the scores of a row do not sum to 1. For a LazyFrame, errors that
+        depend on its data are raised by `collect`.
 
     See Also
     --------

@@ -128,11 +128,11 @@ def volume(
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, a name is reserved or repeated, or an
-        option is invalid. This error is also raised if there are not three classes, a label is not
-        one of the three classes, or values are missing with `missing="raise"`. If each class has a
-        score, this error is also raised for infinite scores, and for a group with too many distinct
-        rows. For a LazyFrame, errors that depend on its data are raised by `collect`.
+        If a column is missing or has an unsupported dtype, if a name is reserved or repeated, or if
+        an option is invalid. This error is also raised if there are not three classes, if a label
+        is not one of the three classes, or if values are missing with `missing="raise"`. If each
+        class has a score, it is also raised for infinite scores, and for a group with too many
+        distinct rows. For a LazyFrame, errors that depend on its data are raised by `collect`.
 
     See Also
     --------

@@ -85,10 +85,10 @@ def chain(
         How the decisions of the models are joined.
     threshold : float, mapping or DataFrame, default None
         Threshold of each model: one number for all models, a mapping from models to numbers, or a
-        table of `operating_point` or `at`. The table has the column that `between` names and the
-        column `threshold`. If the table also has group columns, each group has its own thresholds.
-        Without thresholds, the scores must be decisions: Boolean, or 1 for a positive and 0 for a
-        negative prediction.
+        table of `operating_point` or `at`. The table has the column `threshold` and the column of
+        the models, by default `model`. If the table also has group columns, each group has its own
+        thresholds. Without thresholds, the scores must be decisions: Boolean, or 1 for a positive
+        and 0 for a negative prediction.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
@@ -148,16 +148,16 @@ def chain(
     Raises
     ------
     PairingError
-        If rows cannot be paired: `id` is not given for a long table, an id is null or is repeated
-        within a model and group, or an id has different labels. With `unmatched="raise"`, this
-        error is also raised if an id does not occur in all models.
+        If rows cannot be paired because `id` is not given for a long table, because an id is null
+        or is repeated within a model and group, or because an id has different labels. With
+        `unmatched="raise"`, it is also raised if an id does not occur in all models.
     RocframeError
-        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. This error is also raised if the labels do not determine the positive
-        class, values are missing with `missing="raise"`, a weight is negative or not finite, or a
-        decision is not 0 or 1. It is also raised if thresholds are given as a mapping that lacks a
-        model, or as a table with several thresholds for the same model. For a LazyFrame, errors
-        that depend on its columns or values are raised by `collect`.
+        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
+        if an option is invalid. This error is also raised if the labels do not determine the
+        positive class, if values are missing with `missing="raise"`, if a weight is negative or not
+        finite, or if a decision is not 0 or 1. It is also raised if thresholds are given as a
+        mapping that lacks a model, or as a table with several thresholds for the same model. For a
+        LazyFrame, errors that depend on its columns or values are raised by `collect`.
 
     See Also
     --------

@@ -205,10 +205,10 @@ def compare(
 
         For the other methods, the limits, `se` and `p_value` are null if `difference` is null, if a
         class has fewer than two rows or clusters, or if the variance of the difference is 0. For
-        the t tests of losses, two rows or clusters of any class are enough. If both the variance
-        and the difference are 0, `p_value` is not null. It is 1 for a two-sided test, 1/2 for a
-        one-sided test, and 0 for a test with a positive `margin`. The columns from `difference` to
-        `auc_b` are Float64.
+        the t tests of losses, two rows or clusters are enough, whatever their classes are. If both
+        the variance and the difference are 0, `p_value` is not null. It is 1 for a two-sided test,
+        1/2 for a one-sided test, and 0 for a test with a positive `margin`. The columns from
+        `difference` to `auc_b` are Float64.
 
         - `n_paired` (Int64) is the number of instances that both models scored. It is null for
           unpaired tests.
@@ -216,22 +216,23 @@ def compare(
         - `test` (String) is `method`, with `_exact` appended if all permutations were used.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance`; `redrawn:3` if 3 resamples lacked
-        a class and were drawn again, or were left out because a rate was undefined; `unmatched:3`
-        if 3 rows without a matching row of another model were left out.
+        no_negatives, one_positive, one_negative, zero_variance`, `redrawn:3` or `unmatched:3`.
+        `redrawn:3` means that 3 resamples were drawn again or left out. A resample that lacks a
+        class is drawn again. A resample in which a rate is undefined is left out. `unmatched:3`
+        means that 3 rows without a matching row of another model were left out.
 
     Raises
     ------
     PairingError
-        If rows cannot be paired: `id` is not given for a long table, an id is null or is repeated
-        within a model and group, or an id has different labels. With `unmatched="raise"`, this
-        error is also raised if an id does not occur in all models.
+        If rows cannot be paired because `id` is not given for a long table, because an id is null
+        or is repeated within a model and group, or because an id has different labels. With
+        `unmatched="raise"`, it is also raised if an id does not occur in all models.
     RocframeError
-        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. This error is also raised if the labels do not determine the positive
-        class, values are missing with `missing="raise"`, a weight is negative or not finite, or,
-        for a loss, a score is outside [0, 1]. For a LazyFrame, errors that depend on its columns or
-        values are raised by `collect`.
+        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
+        if an option is invalid. This error is also raised if the labels do not determine the
+        positive class, if values are missing with `missing="raise"`, if a weight is negative or not
+        finite, or if a score is outside [0, 1] and the metric is a loss. For a LazyFrame, errors
+        that depend on its columns or values are raised by `collect`.
 
     See Also
     --------

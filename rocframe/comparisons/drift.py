@@ -167,10 +167,11 @@ def drift(
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. This error is also raised if the labels do not determine the positive
-        class, values are missing with `missing="raise"`, or a weight is negative or not finite. For
-        a LazyFrame, errors that depend on its columns or values are raised by `collect`.
+        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
+        if an option is invalid. This error is also raised if the labels do not determine the
+        positive class, if values are missing with `missing="raise"`, or if a weight is negative or
+        not finite. For a LazyFrame, errors that depend on its columns or values are raised by
+        `collect`.
     MissingColumnError
         If `over` is not a column, or if the table `reference` lacks a column.
     OptionValueError

@@ -196,15 +196,16 @@ def gate(
     Raises
     ------
     PairingError
-        If no group counts for the decision, or rows cannot be paired: `id` is not given for a long
-        table, an id is null or is repeated within a model and group, or an id has different labels.
-        With `unmatched="raise"`, this error is also raised if an id does not occur in all models.
+        If no group counts for the decision. This error is also raised if rows cannot be paired
+        because `id` is not given for a long table, because an id is null or is repeated within a
+        model and group, or because an id has different labels. With `unmatched="raise"`, it is also
+        raised if an id does not occur in all models.
     RocframeError
-        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. This error is also raised if the labels do not determine the positive
-        class, values are missing with `missing="raise"`, a weight is negative or not finite, or,
-        for a loss, a score is outside [0, 1]. For a LazyFrame, errors that depend on its columns or
-        values are raised by `collect`.
+        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
+        if an option is invalid. This error is also raised if the labels do not determine the
+        positive class, if values are missing with `missing="raise"`, if a weight is negative or not
+        finite, or if a score is outside [0, 1] and the metric is a loss. For a LazyFrame, errors
+        that depend on its columns or values are raised by `collect`.
 
     See Also
     --------

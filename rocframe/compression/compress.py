@@ -114,10 +114,11 @@ def compress(
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
-        option is invalid, counts are missing, negative or too large, a `score_width` of an already
-        compressed table is negative or not finite, or the positive class is unknown or does not
-        occur. For a LazyFrame, errors that depend on its data are raised by `collect`.
+        If a column is missing or has an unsupported dtype, if a name is reserved or repeated, if an
+        option is invalid, or if the positive class is unknown or does not occur. This error is also
+        raised if counts are missing, negative or too large, or if a `score_width` of an already
+        compressed table is negative or not finite. For a LazyFrame, errors that depend on its data
+        are raised by `collect`.
 
     See Also
     --------

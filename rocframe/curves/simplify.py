@@ -97,9 +97,9 @@ def simplify(
     Raises
     ------
     RocframeError
-        If an option is invalid, if the table is not a curve table or already has a column `error`
-        or `area_change`, or if a curve lacks some of its rows: it has no row with threshold `inf`,
-        or its row with the lowest threshold has true negatives.
+        If an option is invalid, if the table is not a curve table, or if it already has a column
+        `error` or `area_change`. This error is also raised if a curve lacks some of its rows: it
+        has no row with threshold `inf`, or its row with the lowest threshold has true negatives.
 
     Notes
     -----

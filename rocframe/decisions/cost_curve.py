@@ -102,7 +102,7 @@ def cost_curve(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks some of its rows, if `across` is not a
+        If the table is not a curve table, if a curve lacks some of its rows, if `across` is not a
         group column, or if the grid is invalid.
 
     See Also

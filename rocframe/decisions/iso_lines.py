@@ -86,7 +86,7 @@ def iso_lines(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks some of its rows, if an option is
+        If the table is not a curve table, if a curve lacks some of its rows, if an option is
         invalid, if an error costs less than a correct prediction, or if the table has another kind
         of curve than the three values of `kind`.
 

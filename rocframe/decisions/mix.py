@@ -107,8 +107,9 @@ def mix(
     Raises
     ------
     RocframeError
-        If none or several of the three rates are given, if a value is out of range, if the table is
-        not a curve table or a curve lacks some of its rows, or if `across` is not a group column.
+        If none or several of the three rates are given, or if a value is out of range. This error
+        is also raised if the table is not a curve table, if a curve lacks some of its rows, or if
+        `across` is not a group column.
 
     See Also
     --------

@@ -165,9 +165,10 @@ def operating_point(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks some of its rows, if a rule or a metric
-        is unknown, if an option is invalid, missing or unused, if an error costs less than a
-        correct prediction, or if `"bayes"` is applied to scores outside [0, 1].
+        If the table is not a curve table, or if a curve lacks some of its rows. This error is also
+        raised if a rule or a metric is unknown, if an option is invalid, missing or unused, if an
+        error costs less than a correct prediction, or if `"bayes"` is applied to scores outside [0,
+        1].
 
     See Also
     --------
@@ -364,7 +365,9 @@ class RuleOptions:
             value = benefits if option == "benefits" else settings[option]
             if value != default and not options.names & set(users):
                 hint = f"Pass rule={users[0]!r}, or leave out {option}=."
-                raise OptionValueError.compose(option, value, "no rule uses this option", hint)
+                raise OptionValueError.compose(
+                    option, value, "no rule in this call uses this option", hint
+                )
         if "bayes" in options.rules:
             check_supported("subject_to", subject_to, "rule='bayes'")
             check_supported("prior", prior, "rule='bayes'")

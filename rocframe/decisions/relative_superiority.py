@@ -92,7 +92,7 @@ def relative_superiority(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks some of its rows, if `across` is not a
+        If the table is not a curve table, if a curve lacks some of its rows, if `across` is not a
         group column, or if the prevalence is invalid.
 
     See Also
@@ -202,7 +202,7 @@ def lc_index(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks some of its rows, if `across` is not a
+        If the table is not a curve table, if a curve lacks some of its rows, if `across` is not a
         group column, or if the cost ratios or the prevalence are invalid.
 
     See Also

@@ -99,7 +99,7 @@ def repaired_auc(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks some of its rows, if `over` is not a
+        If the table is not a curve table, if a curve lacks some of its rows, if `over` is not a
         group column, if a concavity has infinite scores, or if an option is invalid or unused.
 
     See Also

@@ -135,7 +135,7 @@ def transfer(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks some of its rows, if `over` is not a
+        If the table is not a curve table, if a curve lacks some of its rows, if `over` is not a
         group column, if `chosen` has several thresholds for a curve or lacks a rule, or if an
         option is invalid or unused.
 

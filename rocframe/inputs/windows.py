@@ -94,7 +94,7 @@ def windows(
     ------
     RocframeError
         If the column does not exist or has an unsuitable type, the table has a column named
-        `window` or `window_end`, or an option is invalid. For a LazyFrame, errors that depend on
+        `window` or `window_end`, or if an option is invalid. For a LazyFrame, errors that depend on
         its columns or values are raised by `collect`.
 
     See Also
@@ -109,15 +109,16 @@ def windows(
     window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. If this
     start is later than the earliest time, the start is moved back by `every` until it is not later.
     With `closed="right"` and `closed="none"`, the first window starts before the earliest time. No
-    window starts before the first window, even if an earlier window with a long `period` would
+    earlier window is made, although a window with a long `period` that starts earlier could also
     contain the first rows. Multiples of days and of units shorter than a day are counted from
     1970-01-01.
 
     If `every` is given in hours or shorter units, and the time zone has clock changes, the starts
     are counted in elapsed time from the first window. The starts after a clock change therefore
     depend on the first row. A clock change can skip midnight. A window that would start or end at
-    this midnight then starts or ends at the time of the clock change. If a clock change skips a
-    day, no window starts on this day, except if `every` is longer than a day.
+    this midnight then starts or ends at the time of the clock change. A clock change can also skip
+    a whole day. If `every` is at most a day, no window starts on this day. If `every` is longer, a
+    window that would start on this day starts at the time of the clock change.
 
     A row occurs at most once in each window, so a column that identifies rows remains unique within
     a window. If windows overlap, results of different windows depend on each other, because the

@@ -127,7 +127,8 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     Raises
     ------
     StorageError
-        If the file is missing, empty, truncated, damaged or not in the format of its suffix.
+        If the file is missing, empty, truncated or damaged, or if it is not in the format of its
+        suffix.
 
     Examples
     --------
@@ -171,8 +172,8 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     Raises
     ------
     StorageError
-        If a file is missing, empty, truncated, damaged or not in the format of its suffix, if a
-        folder contains no Parquet file, or if its files have different columns.
+        If a file is missing, empty, truncated or damaged, if it is not in the format of its suffix,
+        if a folder contains no Parquet file, or if its files have different columns.
 
     Examples
     --------

@@ -82,7 +82,7 @@ def check_points(
     if given and not at_points:
         name, value = given[0]
         hint = f'Use, for example, metrics=["tpr"], or leave out {name}=.'
-        raise OptionValueError.compose(name, value, "no metric uses this option", hint)
+        raise OptionValueError.compose(name, value, "no metric in this call uses this option", hint)
     if given and given[0][0] == THRESHOLD and THRESHOLD in at_points:
         hint = "Leave out this metric, or pass rule= or a rate instead of threshold=."
         problem = "threshold= already determines the threshold"

@@ -84,10 +84,10 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     ------
     RocframeError
         If a column is missing, if `fit` is not a table of `fit_calibration` with one fit per group,
-        if the predictions already have a column with the name of a new column, if a score is
-        outside [0, 1] and the calibration method needs probabilities, or if a score changes when it
-        becomes Float64. For a LazyFrame, errors that depend on its columns or values are raised by
-        `collect`.
+        or if the predictions already have a column with the name of a new column. This error is
+        also raised if a score is outside [0, 1] and the calibration method needs probabilities, or
+        if a score changes when it becomes Float64. For a LazyFrame, errors that depend on its
+        columns or values are raised by `collect`.
 
     See Also
     --------

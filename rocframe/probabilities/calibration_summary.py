@@ -181,11 +181,11 @@ def calibration_summary(
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. This error is also raised if the labels do not determine the positive
-        class, values are missing with `missing="raise"`, a weight is negative or not finite, or a
-        score is outside [0, 1]. For a LazyFrame, errors that depend on its columns or values are
-        raised by `collect`.
+        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
+        if an option is invalid. This error is also raised if the labels do not determine the
+        positive class, if values are missing with `missing="raise"`, if a weight is negative or not
+        finite, or if a score is outside [0, 1]. For a LazyFrame, errors that depend on its columns
+        or values are raised by `collect`.
 
     See Also
     --------

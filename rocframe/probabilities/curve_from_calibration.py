@@ -130,11 +130,11 @@ def curve_from_calibration(
     ------
     RocframeError
         If a column is missing, is not numeric or is also a group column, or if an option is
-        invalid. This error is also raised for invalid bins: a bin with rows has no event rate or no
-        score, `n` is null or negative, an event rate is outside [0, 1], two bins of a group have
-        the same `score_min`, or `n` is an integer column and n·event_rate is not an integer. If `n`
-        is null because the table has points of a smooth curve, pass `density`. For a LazyFrame,
-        errors that depend on its columns or values are raised by `collect`.
+        invalid. This error is also raised if a bin with rows has no event rate or no score, if `n`
+        is null or negative, if an event rate is outside [0, 1], or if two bins of a group have the
+        same `score_min`. If `n` is an integer column, n·event_rate must be an integer. If `n` is
+        null because the table has points of a smooth curve, pass `density`. For a LazyFrame, errors
+        that depend on its columns or values are raised by `collect`.
 
     See Also
     --------

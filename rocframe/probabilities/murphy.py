@@ -104,7 +104,7 @@ def murphy_curve(
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks some of its rows, if a score is outside
+        If the table is not a curve table, if a curve lacks some of its rows, if a score is outside
         [0, 1], if a curve has no rows for its lowest scores, or if an option is invalid.
 
     See Also

@@ -169,9 +169,10 @@ def report(
     PairingError
         If `id` does not pair the rows of the models.
     RocframeError
-        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. This error is also raised if the labels do not determine the positive
-        class, values are missing with `missing="raise"`, or a weight is negative or not finite.
+        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
+        if an option is invalid. This error is also raised if the labels do not determine the
+        positive class, if values are missing with `missing="raise"`, or if a weight is negative or
+        not finite.
 
     See Also
     --------

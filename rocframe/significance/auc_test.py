@@ -172,10 +172,11 @@ def auc_test(
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. This error is also raised if the labels do not determine the positive
-        class, values are missing with `missing="raise"`, or a weight is negative or not finite. For
-        a LazyFrame, errors that depend on its columns or values are raised by `collect`.
+        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
+        if an option is invalid. This error is also raised if the labels do not determine the
+        positive class, if values are missing with `missing="raise"`, or if a weight is negative or
+        not finite. For a LazyFrame, errors that depend on its columns or values are raised by
+        `collect`.
     OptionValueError
         If `null` is not between 0 and 1, or if `n_perm`, `seed` or `best_of` is not a whole number.
         This error is also raised if the method or the alternative does not support `null`,

@@ -457,8 +457,14 @@ WRONG = [
         {"nearest": 1},
         "nearest=1: expected True or False.\nUse nearest=True, or leave out nearest=.",
     ),
-    ({"beta": 2}, 'beta=2: no metric uses this option.\nUse, for example, metrics=["f_beta"].'),
-    ({"fixed": "f1", "costs": {"fp": 1}}, "costs={'fp': 1}: no metric uses this option.\n"),
+    (
+        {"beta": 2},
+        'beta=2: no metric in this call uses this option.\nUse, for example, metrics=["f_beta"].',
+    ),
+    (
+        {"fixed": "f1", "costs": {"fp": 1}},
+        "costs={'fp': 1}: no metric in this call uses this option.\n",
+    ),
     (
         {"metrics": "tpr", "prevalence": 0.1},
         (

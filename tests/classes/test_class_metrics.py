@@ -303,7 +303,7 @@ def test_class_metrics_needs_a_class_key_shares_and_new_names():
         ),
         (
             lambda: rf.class_metrics(table, "npv", prior=PRIOR, costs=COSTS),
-            "no metric uses this option",
+            "no metric in this call uses this option",
         ),
     ):
         with pytest.raises(rf.RocframeError) as error:

@@ -134,7 +134,7 @@ def test_long_tables_end_with_the_number_of_other_rows():
         (
             ["--rule", "f1", "--cost", "fp=3,fn=2"],
             (
-                "--cost fp=3 --cost fn=2: no rule uses this option.\n"
+                "--cost fp=3 --cost fn=2: no rule in this call uses this option.\n"
                 "Pass --rule expected_cost, or leave out --cost."
             ),
         ),
@@ -195,7 +195,10 @@ def test_long_tables_end_with_the_number_of_other_rows():
         ),
         (
             ["--beta", "3"],
-            "--beta 3.0: no rule uses this option.\nPass --rule f_beta, or leave out --beta.",
+            (
+                "--beta 3.0: no rule in this call uses this option.\n"
+                "Pass --rule f_beta, or leave out --beta."
+            ),
         ),
         (
             ["--rule", "f1", "--prevalence", "2"],

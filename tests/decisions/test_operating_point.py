@@ -297,7 +297,8 @@ ERRORS = {
         "profit",
         {"benefits": {"tp": 0}},
     ),
-    "costs={'fp': 1}: no rule uses this option.\nPass rule='expected_cost', or leave out costs=.": (
+    "costs={'fp': 1}: no rule in this call uses this option.\n"
+    "Pass rule='expected_cost', or leave out costs=.": (
         "youden",
         {"costs": {"fp": 1}},
     ),

@@ -219,7 +219,7 @@ ERRORS = {
     "chosen: the table has several thresholds for the same group and rule.": {
         "chosen": rf.operating_point(CURVES).drop("fold")
     },
-    "costs={'fp': 1, 'fn': 3}: no rule uses this option.": {"costs": COSTS},
+    "costs={'fp': 1, 'fn': 3}: no rule in this call uses this option.": {"costs": COSTS},
     "subject_to['alerts']=(0, 300): a number of rows cannot be limited, because the threshold is "
     "chosen on all other folds together, which have more rows than one fold.\n"
     'Use the proportion of rows: subject_to={"alert_rate": …}.': {

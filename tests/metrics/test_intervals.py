@@ -728,7 +728,7 @@ WRONG = [
     (
         {"metrics": "auc", "fpr": 0.1},
         (
-            "fpr=0.1: no metric uses this option.\n"
+            "fpr=0.1: no metric in this call uses this option.\n"
             'Use, for example, metrics=["tpr"], or leave out fpr=.'
         ),
     ),
@@ -793,7 +793,7 @@ WRONG = [
     ),
     (
         {"metrics": "auc", "beta": 2},
-        'beta=2: no metric uses this option.\nUse, for example, metrics=["f_beta"].',
+        'beta=2: no metric in this call uses this option.\nUse, for example, metrics=["f_beta"].',
     ),
     (
         {"metrics": "auc", "n_boot": 0},

@@ -177,10 +177,9 @@ ERRORS = {
         "metrics": ["tpr", "threshold"],
         "threshold": 0.5,
     },
-    "benefits={'tp': 1}: no rule uses this option.\nPass rule='profit', or leave out benefits=.": {
-        "benefits": {"tp": 1}
-    },
-    "costs={'fp': 1}: no metric uses this option.\n"
+    "benefits={'tp': 1}: no rule in this call uses this option.\n"
+    "Pass rule='profit', or leave out benefits=.": {"benefits": {"tp": 1}},
+    "costs={'fp': 1}: no metric in this call uses this option.\n"
     'Use, for example, metrics=["expected_cost"].': {"costs": {"fp": 1}},
     "rule='expected_cost': this rule requires costs=.\n"
     'Use, for example, costs={"fp": 1, "fn": 5}.': {"rule": "expected_cost"},
