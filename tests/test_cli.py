@@ -97,7 +97,7 @@ def test_a_message_names_usual_group_columns_that_are_not_used(capsys, monkeypat
     _, _, err = run(capsys, "evaluate", VOTE, *options, "--out", "out")
     assert (
         "rocframe: The columns model and fold are not group columns, so rows with different values "
-        "of them are pooled. Use --by model --by fold to evaluate these rows separately.\n"
+        "of them are pooled. Add --by model --by fold to evaluate these rows separately.\n"
     ) in err
     _, _, err = run(capsys, "evaluate", VOTE, *options, "--by", "model", "--out", "out")
     assert "The column fold is not a group column, so rows with different values of it" in err

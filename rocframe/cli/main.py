@@ -360,7 +360,7 @@ def _run(
         print(f"rocframe: skipped {file}: {reason}.", file=sys.stderr)
     if unused := result.unused_keys:
         hint = (
-            f"Use {' '.join(f'--by {name}' for name in unused)} to evaluate these rows separately."
+            f"Add {' '.join(f'--by {name}' for name in unused)} to evaluate these rows separately."
         )
         print(f"rocframe: {pooling_sentence(unused)} {hint}", file=sys.stderr)
     for warning in result.warnings:

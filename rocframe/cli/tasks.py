@@ -229,13 +229,14 @@ def gate_logs(
         }
         write(table, path, about=about)
     shared = {*logs[0].files} & {*logs[-1].files} if old_score == new_score else set()
+    columns = set().union(*(log.columns for log in logs))
+    if not side_by_side:
+        columns -= {MODEL}  # each log has the predictions of one model
     return CommandResult(
         table=table,
         written=written,
         skipped={file: why for log in logs for file, why in log.skipped.items()},
-        unused_keys=roles.unused_keys(set().union(*(log.columns for log in logs)))
-        if options.id is None
-        else [],
+        unused_keys=roles.unused_keys(columns) if options.id is None else [],
         summary=_gate_summary(table, options),
         warnings=[f"OLD and NEW contain the same file {min(shared)}."] if shared else (),
         has_passed=bool(table["passed"].all()),

@@ -53,6 +53,17 @@ def error_of(capsys, *arguments):
     return err.removeprefix("rocframe: ").removesuffix("\n")
 
 
+def test_the_models_of_two_logs_are_not_suggested_as_groups(capsys):
+    for name in ("old", "new"):
+        rows = log(name).with_columns(model=pl.lit(name), fold=pl.lit(1))
+        rows.drop("id").write_parquet(f"{name}.parquet")
+    _, _, err = gate(capsys, "old.parquet", "new.parquet", *BASIC)
+    assert err == (
+        "rocframe: The column fold is not a group column, so rows with different values of it are "
+        "pooled. Add --by fold to evaluate these rows separately.\n"
+    )
+
+
 def test_a_new_model_passes(capsys):
     code, out, err = gate(capsys, "old.parquet", "new.parquet", *PAIRED, "--out", "gate.parquet")
     assert (code, err) == (0, "")

@@ -438,7 +438,7 @@ def test_rounded_scores_and_pooled_models_are_stated(capsys):
     captured = capsys.readouterr()
     assert (
         "rocframe: The column model is not a group column, so rows with different values of it "
-        "are pooled. Use --by model to evaluate these rows separately.\n"
+        "are pooled. Add --by model to evaluate these rows separately.\n"
     ) in captured.err
     area = rf.read("out/auc.parquet")
     width = (area["auc_optimistic"] - area["auc_pessimistic"]).item()
