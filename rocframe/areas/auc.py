@@ -173,8 +173,8 @@ def auc(
 
         - The variance is 0, for example because all scores are equal. For the bootstrap methods,
           this is the variance over the resamples. For all other methods, this is DeLong's variance.
-        - A class has one row or, with `cluster`, all its rows are in one cluster, and `ci` is one
-          of DeLong's methods or a bootstrap method.
+        - `ci` is one of DeLong's methods or a bootstrap method, and a class has only one row. With
+          `cluster`, this also applies if all rows of a class are in one cluster.
         - `alert_rate` is given, and `ci` has its default. This case has no note.
 
         If the AUC (not a partial area) is 0 or 1, the limits are not null in the first two cases.
@@ -205,12 +205,12 @@ def auc(
     because the lowest score in the range depends on the data of both classes. Resamples for the
     local AUC are drawn from both classes together.
 
-    Each resample has as many rows of each class as the data or, for the local AUC, as many rows in
-    total. With `cluster`, each resample consists of as many clusters as the data. The p-quantile of
-    n replicates in increasing order is the replicate at position p·(n + 1), counted from 1 and
-    interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the placement values of
-    the rows. The placement value of a row is the share of rows of the other class that are ranked
-    correctly relative to this row.
+    Each resample has as many rows of each class as the data. For the local AUC, it has as many rows
+    in total as the data. With `cluster`, each resample consists of as many clusters as the data.
+    The p-quantile of n replicates in increasing order is the replicate at position p·(n + 1),
+    counted from 1 and interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the
+    placement values of the rows. The placement value of a row is the share of rows of the other
+    class that are ranked correctly relative to this row.
 
     References
     ----------

@@ -162,8 +162,8 @@ def average(
         a group depend only on the seed and the values of the group columns, not on other groups.
     prevalence : float, default None
         Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
-        computed at this prevalence. By default, the prevalence of the table if it was computed with
-        `prevalence=`, else the prevalence of each curve. The counts do not change.
+        computed at this prevalence. By default, this is the prevalence of each curve. If the table
+        was computed with `prevalence=`, it is that prevalence. The counts do not change.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None

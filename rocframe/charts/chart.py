@@ -123,10 +123,10 @@ def chart(
       than 40 rows, the 40 rows with the smallest p-values are drawn.
 
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Tables of
-    `power`, `sample_size` and `detectable_difference` become lines. The y axis shows the power or,
-    if a target power was given and the differences vary, the difference. The x axis shows the
-    number of positives. If no target power was given and this number does not vary, the x axis
-    shows the number of negatives or the difference.
+    `power`, `sample_size` and `detectable_difference` become lines. The y axis shows the power. If
+    a target power was given and the differences vary, the y axis shows the difference. The x axis
+    shows the number of positives. If no target power was given and this number does not vary, the x
+    axis shows the number of negatives or the difference.
 
     Tables of `concavities`, `contrast`, `fit_calibration`, `gate`, `iso_lines`, `tie_bounds` and
     `ties` have no chart. The error names a chart of another table.
@@ -166,10 +166,10 @@ def chart(
         differences to the baseline. For tables of `murphy_curve`, `y` is `"elementary_score"` (the
         default), `"miscalibration"` or `"discrimination"`.
     color : str or None, optional
-        Group column with a color for each of its values; None for one color. By default, `model` if
-        that is a group column, else the first group column that `facet` and `detail` do not name. A
-        column with more than 12 values has colors only if the values are numbers or times.
-        Otherwise, all lines have the same color, and tooltips show the value.
+        Group column with a color for each of its values; None for one color. The default is
+        `model`. If this is not a group column, the default is the first group column that `facet`
+        and `detail` do not name. A column with more than 12 values has colors only if the values
+        are numbers or times. Otherwise, all lines have the same color, and tooltips show the value.
 
         By default, a dot plot has colors only if the column has at most eight values and another
         column distinguishes the lines. Comparisons of models have no colors by default.
@@ -179,7 +179,8 @@ def chart(
         Group columns whose values have separate lines, without a color or a panel. Group columns
         that no option names also have separate lines.
     scale : str, default None
-        Scale of the rates. By default, `"normal_deviate"` for det, else `"linear"`.
+        Scale of the rates. The default is `"normal_deviate"` for det, and `"linear"` for all other
+        kinds.
 
         - `"linear"`: the same distance for equal differences of rates.
         - `"log"`: magnifies low false positive or alert rates (for det, both error rates). This

@@ -168,8 +168,8 @@ def gate(
 
         These columns are Float64:
 
-        - `deterioration` is `auc_old - auc_new` or, for losses, the loss of the new model minus the
-          loss of the old model. If `deterioration` is positive, the new model is worse.
+        - `deterioration` is `auc_old - auc_new`. For losses, it is the loss of the new model minus
+          the loss of the old model. If `deterioration` is positive, the new model is worse.
         - `limit` is the upper one-sided confidence limit of `deterioration`, without an adjustment
           for the number of groups. If `adjust` is None, a group passes if `limit` is below
           `margin`.

@@ -61,8 +61,8 @@ def compress(
     resolution : float, default None
         Scores are rounded down to multiples of the largest power of two that is at most
         `resolution`. For example, `resolution=0.01` rounds down to multiples of 1/128. `resolution`
-        must be above 2**-1000 and below 2**900 or, with `relative=True`, above 2**-52 and below 1.
-        None: scores are not rounded.
+        must be above 2**-1000 and below 2**900. With `relative=True`, it must be above 2**-52 and
+        below 1. None: scores are not rounded.
     relative : bool, default False
         If True, higher absolute scores are rounded to larger steps. The step of a score is the
         product of the largest power of two that is at most `resolution` and the largest power of

@@ -119,8 +119,8 @@ def operating_point(
         not given are 0.
     prevalence : float, default None
         Prevalence, between 0 and 1. Rules and constraints that depend on the prevalence are
-        computed at this prevalence. By default, the prevalence of the table if it was computed with
-        `prevalence=`, else the prevalence of each curve. The counts do not change.
+        computed at this prevalence. By default, this is the prevalence of each curve. If the table
+        was computed with `prevalence=`, it is that prevalence. The counts do not change.
     prior : mapping, default None
         Share of each class, for curves of several classes with a group column `class`: a mapping
         from classes to numbers that sum to 1. The prevalence of each curve is the share of its

@@ -58,8 +58,8 @@ def relative_superiority(
         Group column whose curves are compared, such as `"model"`.
     prevalence : float, default None
         Prevalence, between 0 and 1, for the conversion of probability costs to costs. By default,
-        the prevalence of the table if it was computed with `prevalence=`, else the prevalence of
-        all compared curves together.
+        this is the prevalence of all compared curves together. If the table was computed with
+        `prevalence=`, it is that prevalence.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -177,8 +177,8 @@ def lc_index(
         cost of a false negative. Ratios are at least 0 and can be infinite.
     prevalence : float, default None
         Prevalence, between 0 and 1, for the conversion of costs to probability costs. By default,
-        the prevalence of the table if it was computed with `prevalence=`, else the prevalence of
-        all compared curves together.
+        this is the prevalence of all compared curves together. If the table was computed with
+        `prevalence=`, it is that prevalence.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 

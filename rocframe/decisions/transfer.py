@@ -93,8 +93,8 @@ def transfer(
         not given are 0.
     prevalence : float, default None
         Prevalence, between 0 and 1, at which rules and constraints that depend on the prevalence
-        are computed. By default, the prevalence of the table if it was computed with `prevalence=`,
-        else the prevalence of each curve. The counts do not change.
+        are computed. By default, this is the prevalence of each curve. If the table was computed
+        with `prevalence=`, it is that prevalence. The counts do not change.
     subject_to : mapping of str to sequence, default None
         Constraints of the choice: the lowest and highest allowed value of metrics, as in
         `operating_point`. The numbers of rows `"alerts"`, `"tp"`, `"fp"`, `"fn"` and `"tn"` raise

@@ -47,8 +47,8 @@ def auc(
     The AUC is the probability that a random positive has a higher score than a random negative; a
     tie counts 1/2. The AUC is computed as (2·wins + ties) / (2·positives·negatives), where wins is
     the number of pairs in which the positive has the higher score. Without weights, numerator and
-    denominator are integers. The result is equal to the column `auc` of `rocframe.auc` or, with
-    `fpr` or `tpr`, to its column `partial_auc`.
+    denominator are integers. The result is equal to the column `auc` of `rocframe.auc`. With `fpr`
+    or `tpr`, it is equal to the column `partial_auc`.
 
     Parameters
     ----------

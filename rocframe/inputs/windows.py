@@ -71,11 +71,12 @@ def windows(
         Ends that belong to a window. `"left"`: window <= time < window_end. `"right"`: window <
         time <= window_end. `"both"`: both ends. `"none"`: no end.
     incomplete : {"keep", "drop"}, default "keep"
-        Handling of incomplete windows. Time is divided into steps of the length `every`. A window
-        is incomplete if it ends after the last step that contains rows. For example, if each day
-        has a window of 28 days, the windows that start on the last 27 days are incomplete. Only
-        overlapping windows can be incomplete. `"drop"` leaves incomplete windows out. If the data
-        are shorter than one window, `"drop"` leaves out all rows except those with a null time.
+        Handling of overlapping windows at the end of the data. Time is divided into steps of the
+        length `every`. A window is incomplete if it ends after the end of the last step that
+        contains rows. `"drop"` leaves these windows out. For example, if each day has a window of
+        28 days, the windows that start on the last 27 days are left out. Windows that do not
+        overlap are never left out. If the data are shorter than one window, `"drop"` leaves out all
+        rows except those with a null time.
 
     Returns
     -------
@@ -105,20 +106,23 @@ def windows(
 
     Notes
     -----
-    The windows are those of `group_by_dynamic` of polars, and the same for all groups. The first
-    window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. If this
-    start is later than the earliest time, the start is moved back by `every` until it is not later.
-    With `closed="right"` and `closed="none"`, the first window starts before the earliest time. No
-    earlier window is made, although a window with a long `period` that starts earlier could also
-    contain the first rows. Multiples of days and of units shorter than a day are counted from
-    1970-01-01.
+    The windows are those of `group_by_dynamic` of polars. They are the same for all groups. The
+    first window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. If
+    this start is later than the earliest time, the start is moved back by `every` until it is not
+    later. With `closed="right"` and `closed="none"`, the first window starts before the earliest
+    time. No earlier window is made, although a window with a long `period` that starts earlier
+    could also contain the first rows. Multiples of days and of units shorter than a day are counted
+    from 1970-01-01. Multiples of weeks, such as `"4w"`, are counted from Monday, 1970-01-05. The
+    first window can therefore start before the data and contain fewer rows than other windows;
+    `offset` shifts it.
 
     If `every` is given in hours or shorter units, and the time zone has clock changes, the starts
-    are counted in elapsed time from the first window. The starts after a clock change therefore
-    depend on the first row. A clock change can skip midnight. A window that would start or end at
-    this midnight then starts or ends at the time of the clock change. A clock change can also skip
-    a whole day. If `every` is at most a day, no window starts on this day. If `every` is longer, a
-    window that would start on this day starts at the time of the clock change.
+    are counted in elapsed time from the first window. After a clock change, the starts can
+    therefore differ between two tables whose first windows differ. A clock change can skip
+    midnight. A window that would start or end at this midnight then starts or ends at the time of
+    the clock change. A clock change can also skip a whole day. If `every` is at most a day, no
+    window starts on this day. If `every` is longer, a window that would start on this day starts at
+    the time of the clock change.
 
     A row occurs at most once in each window, so a column that identifies rows remains unique within
     a window. If windows overlap, results of different windows depend on each other, because the

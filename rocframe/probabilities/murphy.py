@@ -70,8 +70,8 @@ def murphy_curve(
         these thresholds, all columns are straight lines.
     prevalence : float, default None
         Prevalence, between 0 and 1, of the population for which the costs are computed. By default,
-        the prevalence of the table if it was computed with `prevalence=`, else the prevalence of
-        each curve.
+        this is the prevalence of each curve. If the table was computed with `prevalence=`, it is
+        that prevalence.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 

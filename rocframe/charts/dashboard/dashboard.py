@@ -88,8 +88,8 @@ def dashboard(
         Group columns. By default, all columns left of `threshold`.
     color : str or None, optional
         Group column that determines the colors: each of its values has a color. A legend of these
-        values selects curves. None: all curves have the same color. By default, `model` if it is a
-        group column, else the first group column.
+        values selects curves. None: all curves have the same color. The default is `model`. If this
+        is not a group column, the default is the first group column.
     threshold : float, default None
         Initial threshold. By default, the threshold at which the values of `tpr - fpr` of the
         curves differ most. For one curve, the default is the threshold with the largest
