@@ -91,9 +91,9 @@ def dashboard(
         values selects curves. None: all curves have the same color. The default is `model`. If this
         is not a group column, the default is the first group column.
     threshold : float, default None
-        Initial threshold. By default, the threshold at which the values of `tpr - fpr` of the
-        curves differ most. For one curve, the default is the threshold with the largest
-        `tpr - fpr`.
+        Initial threshold. For one curve, the default is the threshold with the largest `tpr - fpr`.
+        For several curves, the default is the threshold at which the difference of `tpr - fpr`
+        between two curves is largest.
     prevalence : float, default None
         Initial prevalence. By default, the value of `prevalence=` with which the table was
         computed. If the table was computed without this option, each curve has its own prevalence.
