@@ -105,15 +105,17 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
         available: Iterable[str],
         *,
         noun: str = "column",
+        problem: str | None = None,
         hint: str | None = None,
     ) -> MissingColumnError:
         """Return an error that lists the columns of the frame, and suggests the most similar name.
 
-        `noun` is the word for the listed names, such as "group column".
+        `noun` is the word for the listed names, such as "group column". By default, `problem`
+        states that the frame has no such column.
         """
         names = list(available)
         lines = [
-            f"{argument}={column!r}: the frame has no {noun} of this name.",
+            f"{argument}={column!r}: {problem or f'the frame has no {noun} of this name'}.",
             _state_names("The frame has", names, noun),
         ]
         if argument in {"label", "score"} and CURVE_TABLE.issubset(names):

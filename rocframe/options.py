@@ -299,13 +299,16 @@ def check_group_column(
         )
         problem = "expected a group column of the table"
         raise OptionValueError.compose(argument, name, problem, groups)
-    hint = None if is_text else "Pass the name of one group column as a string."
+    problem = None if is_text else "expected a string, the name of one group column"
+    hint = None
     if argument == "over" and is_text and name == "fold":
         hint = (
             'The default is over="fold". Compute the table with "fold" in by=, or pass another '
             "group column as over=."
         )
-    raise MissingColumnError.compose(argument, name, by, noun="group column", hint=hint)
+    raise MissingColumnError.compose(
+        argument, name, by, noun="group column", problem=problem, hint=hint
+    )
 
 
 def check_column_name(argument: str, value: object, *, example: str) -> None:

@@ -91,8 +91,9 @@ def one_vs_one(
         option is invalid, or if there are more pairs than `max_pairs`. This error is also raised if
         classes and labels have types that cannot be compared, if the class of a label has no score,
         if a list is null or does not have one score per class, or if a score changes when it is
-        converted to a float. The rows of an instance must have the same label and different
-        classes. For a LazyFrame, errors that depend on its data are raised by `collect`.
+        converted to a float. In a long table, all rows of an instance must have the same label, and
+        each row another class. For a LazyFrame, errors that depend on its data are raised by
+        `collect`.
 
     See Also
     --------

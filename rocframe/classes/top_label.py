@@ -82,9 +82,9 @@ def top_label(
         If a column is missing or has an unsupported dtype, if a name is reserved or repeated, or if
         an option is invalid. This error is also raised if classes and labels have types that cannot
         be compared, if the class of a label has no score, if a list is null or does not have one
-        score per class, or if a score changes when it is converted to a float. The rows of an
-        instance must have the same label and different classes. For a LazyFrame, errors that depend
-        on its data are raised by `collect`.
+        score per class, or if a score changes when it is converted to a float. In a long table, all
+        rows of an instance must have the same label, and each row another class. For a LazyFrame,
+        errors that depend on its data are raised by `collect`.
 
     See Also
     --------

@@ -94,8 +94,8 @@ def decision_intervals(
 
     Several models are passed as several score columns, or as the rows of a long table with `id`. In
     a long table, the column `between` contains the name of the model. With one score column and
-    without `id`, each group has one model. If such a table has the column `between`, pass it in
-    `by`, so that each model is a separate group.
+    without `id`, each group has one model. If the models are then in a column, such as `model`,
+    pass this column in `by`.
 
     Parameters
     ----------

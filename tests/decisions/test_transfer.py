@@ -321,4 +321,4 @@ def test_folds_have_a_column(function, over):
     predictions = pl.DataFrame({"fold": [1, 1, 2, 2], "label": [1, 0] * 2, "score": [4, 3, 2, 1]})
     with pytest.raises(rf.MissingColumnError) as caught:
         function(rf.curve(predictions, "label", "score", by="fold"), over=over)
-    assert str(caught.value).startswith(f"over={over}: the frame has no group column of this name.")
+    assert str(caught.value).startswith(f"over={over}: expected a string, the name of one group")
