@@ -297,8 +297,9 @@ def check_group_column(
             if by
             else "The table has no group columns."
         )
-        problem = "expected a group column of the table"
-        raise OptionValueError.compose(argument, name, problem, groups)
+        raise OptionValueError.compose(
+            argument, name, "expected a group column of the table", groups
+        )
     problem = None if is_text else "expected a string, the name of one group column"
     hint = None
     if argument == "over" and is_text and name == "fold":
