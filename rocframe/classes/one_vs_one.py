@@ -92,8 +92,8 @@ def one_vs_one(
         classes and labels have types that cannot be compared, if the class of a label has no score,
         if a list is null or does not have one score per class, or if a score changes when it is
         converted to a float. In a long table, all rows of an instance must have the same label, and
-        each row another class. For a LazyFrame, errors that depend on its data are raised by
-        `collect`.
+        no class may occur twice in an instance. For a LazyFrame, errors that depend on its data are
+        raised by `collect`.
 
     See Also
     --------

@@ -90,8 +90,8 @@ def confusion_matrix(
 
         - `fpr` and `tpr` (Float64) are the rates.
         - `auc` (Float64) is the area under the lines from (0, 0) to the point and from the point to
-          (1, 1): (1 + tpr - fpr) / 2. With `missing="worst"`, it is the area of `auc`: pairs with a
-          missing score count 0.
+          (1, 1): (1 + tpr - fpr) / 2. With `missing="worst"`, it is equal to the result of the
+          function `auc`: pairs with a missing score count 0.
         - `below_chance` (Boolean) is true if `tpr` is less than `fpr`. If no score is missing, the
           negated classifier, which reverses all decisions, is then better than chance.
         - `negated_fpr` and `negated_tpr` (Float64) are the rates of the negated classifier,
