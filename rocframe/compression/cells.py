@@ -114,9 +114,9 @@ class CompressInput:
             raise OptionValueError.compose(
                 "relative",
                 True,
-                "each score then has its own width, but the result has only one column score_width "
-                "for all score columns",
-                "Use resolution= without relative=, or compress each score separately.",
+                "the widths of two score columns would differ, but the result has only one column "
+                "of widths, score_width",
+                "Use resolution= without relative=, or compress each score column separately.",
             )
         options = {"resolution": rounding.resolution, "relative": rounding.relative}
         widths = [cell_width(pl.col(name).cast(pl.Float64), **options) for name in self.scores]

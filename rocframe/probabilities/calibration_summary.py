@@ -174,8 +174,8 @@ def calibration_summary(
 
         - `calibration_intercept` and `calibration_slope` are also null if all scores are equal, or
           if a threshold separates the positives from the negatives.
-        - `spiegelhalter_z` is infinite or null if all scores are 0, 1/2 or 1. It is infinite if a
-          positive has the score 0 or a negative has the score 1. Otherwise, it is null.
+        - If all scores are 0, 1/2 or 1, `spiegelhalter_z` is infinite if a positive has the score 0
+          or a negative has the score 1, and null if not.
         - `hosmer_lemeshow_p` is null if `hosmer_lemeshow_df` is 0.
 
     Raises

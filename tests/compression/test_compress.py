@@ -415,9 +415,9 @@ def test_several_scores_have_no_relative_resolution():
     with pytest.raises(rf.RocframeError) as caught:
         rf.compress(frame, "label", ["a", "b"], resolution=0.1, relative=True)
     assert str(caught.value) == (
-        "relative=True: each score then has its own width, but the result has only one column "
-        "score_width for all score columns.\n"
-        "Use resolution= without relative=, or compress each score separately."
+        "relative=True: the widths of two score columns would differ, but the result has only one "
+        "column of widths, score_width.\n"
+        "Use resolution= without relative=, or compress each score column separately."
     )
 
 
