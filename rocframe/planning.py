@@ -83,10 +83,10 @@ def power(
         distribution in each class. The variance of `"obuchowski"` is larger than the variance of
         the default for areas from about 0.7 to 0.95, and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the area `auc`, as
-        in DeLong's tests (`auc_test`, `compare`). `"null"`: the area that the null hypothesis
-        assumes, as in published formulas and in the permutation and Mann-Whitney tests against
-        chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the area in the
+        column `auc` of the result, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area
+        that the null hypothesis assumes, as in published formulas and in the permutation and
+        Mann-Whitney tests against chance.
 
     Returns
     -------
@@ -106,8 +106,8 @@ def power(
     Raises
     ------
     OptionValueError
-        If a value is outside its range, a list is empty, only one of `auc_b` and `correlation` is
-        given, or `null` is given for two models.
+        If a value is outside its range, if a list is empty, if only one of `auc_b` and
+        `correlation` is given, or if `null` is given for two models.
     UnknownOptionError
         If `alternative`, `variance` or `se_at` has an unknown value.
 
@@ -214,10 +214,10 @@ def sample_size(
         distribution in each class. The variance of `"obuchowski"` is larger than the variance of
         the default for areas from about 0.7 to 0.95, and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the area `auc`, as
-        in DeLong's tests (`auc_test`, `compare`). `"null"`: the area that the null hypothesis
-        assumes, as in published formulas and in the permutation and Mann-Whitney tests against
-        chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the area in the
+        column `auc` of the result, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area
+        that the null hypothesis assumes, as in published formulas and in the permutation and
+        Mann-Whitney tests against chance.
 
     Returns
     -------
@@ -240,8 +240,8 @@ def sample_size(
     Raises
     ------
     OptionValueError
-        If a value is outside its range, a list is empty, only one of `auc_b` and `correlation` is
-        given, or `null` is given for two models.
+        If a value is outside its range, if a list is empty, if only one of `auc_b` and
+        `correlation` is given, or if `null` is given for two models.
     UnknownOptionError
         If `alternative`, `variance` or `se_at` has an unknown value.
 
@@ -384,10 +384,10 @@ def detectable_difference(
         distribution in each class. The variance of `"obuchowski"` is larger than the variance of
         the default for areas from about 0.7 to 0.95, and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the area `auc`, as
-        in DeLong's tests (`auc_test`, `compare`). `"null"`: the area that the null hypothesis
-        assumes, as in published formulas and in the permutation and Mann-Whitney tests against
-        chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the area in the
+        column `auc` of the result, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area
+        that the null hypothesis assumes, as in published formulas and in the permutation and
+        Mann-Whitney tests against chance.
 
     Returns
     -------
@@ -411,8 +411,8 @@ def detectable_difference(
     Raises
     ------
     OptionValueError
-        If a value is outside its range, a list is empty, only one of `auc_b` and `correlation` is
-        given, or `null` is given for two models.
+        If a value is outside its range, if a list is empty, if only one of `auc_b` and
+        `correlation` is given, or if `null` is given for two models.
     UnknownOptionError
         If `alternative`, `variance` or `se_at` has an unknown value.
 

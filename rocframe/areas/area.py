@@ -95,8 +95,8 @@ def area(
           are null if the group has no rows.
         - `lift_area_step` is a mean over all rows of the group. The value of a row is the number of
           positives with a higher score than the row.
-        - `lift_area` is a similar mean: each positive with the same score as the row adds 1/2 to
-          the value of the row. A positive row itself also adds 1/2.
+        - `lift_area` is a mean of the same kind. Each positive with the same score as the row also
+          adds 1/2 to the value of the row. A positive row is one of these positives.
 
         With `alert_rate`, the result is `*by, partial_auc`. The partial area is null if there are
         no positives or no negatives.

@@ -84,10 +84,10 @@ def average(
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        columns right of them. Rows may be in any order. Every curve should have all its rows (see
+        Notes). To use a part of the data, filter the predictions before `curve`, or keep only some
+        groups. A table of pandas, pyarrow, DuckDB or another package that exports Arrow streams is
+        converted to a polars DataFrame.
     over : str, sequence of str or None, default "fold"
         Group columns to average over, such as the fold. Curves with the same values of all other
         group columns form a group. None: the curves are not averaged, and the result has the values
@@ -112,8 +112,8 @@ def average(
     fixed : str or Expr, default None
         Metric that is fixed: the means are computed at given values of this metric, which `grid`
         contains. Pass the name of a metric, such as `"tpr"` or `"accuracy"`, or `"threshold"`, or a
-        named expression over `tp`, `fp`, `fn`, `tn`. By default, an axis of the curve or the
-        threshold, depending on `method`. With `method="pooled"`, the pooled curve is evaluated at
+        named expression over `tp`, `fp`, `fn`, `tn`. The default depends on `method`: it is an axis
+        of the curve, or the threshold. With `method="pooled"`, the pooled curve is evaluated at
         these values.
     metrics : str, Expr or sequence of these, default None
         Metrics to average, instead of the axes of the curve: names of metrics or of the four
@@ -162,8 +162,8 @@ def average(
         a group depend only on the seed and the values of the group columns, not on other groups.
     prevalence : float, default None
         Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
-        computed at this prevalence. By default, this is the prevalence of each curve. If the table
-        was computed with `prevalence=`, it is that prevalence. The counts do not change.
+        computed at this prevalence. The default is the prevalence that was passed to `curve`, or
+        the prevalence of each curve if none was passed. The counts do not change.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
@@ -222,8 +222,8 @@ def average(
         curves have the same values of `by`. This error is also raised if `over` is not a group
         column of the table, or if an option is invalid.
     OptionValueError
-        If the method does not support the value of `grid`, `test_per_train`, `weights` or the fixed
-        axis, or does not use an option that is given.
+        If the method does not support the fixed axis or the value of `grid`, `test_per_train` or
+        `weights`, or if an option is given that the method does not use.
     UnknownOptionError
         If `fixed` or `metrics` is not the name of a metric.
 
@@ -269,10 +269,10 @@ def average(
     points (`score_mean`, `event_rate`) of the curve. A curve has no value below its first point and
     no value above its last point. Options about metrics are not supported.
 
-    `"threshold"` and `"pooled"` require curves with a row for each distinct score. A curve from
-    `curve(thresholds=...)` lacks rows. Missing rows are detected if the row with the lowest
-    threshold has true negatives, or if two neighboring rows of a curve without weights have the
-    same counts, so that one of their thresholds is not a score.
+    `"threshold"` and `"pooled"` are computed exactly from curves with a row for each distinct
+    score. A curve from `curve(thresholds=...)` lacks rows. Missing rows are detected if the row
+    with the lowest threshold has true negatives, or if two neighboring rows of a curve without
+    weights have the same counts, so that one of their thresholds is not a score.
 
     - If missing rows are detected, the curve has values only at its own thresholds. The curve can
       be pooled only with curves that have the same thresholds.

@@ -128,8 +128,9 @@ def fold_auc(
           of rows with a missing value, in all folds together.
         - `ci_method` and `note` are String. The columns whose types are not stated are Float64.
         - `note` is null, or the first of these values that applies: `no_rows, no_positives,
-          no_negatives, one_positive, one_negative, zero_variance`. If folds are excluded, their
-          number and names follow: `left_out:1 (3)` means that one fold is excluded, the fold 3.
+          no_negatives, one_positive, one_negative, zero_variance`. If folds are excluded, `note`
+          also contains their number and names: `left_out:1 (3)` means that one fold is excluded,
+          the fold 3.
 
     Raises
     ------

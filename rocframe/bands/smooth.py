@@ -237,8 +237,8 @@ def theoretical_curve(
     Raises
     ------
     RocframeError
-        If a distribution lacks a method, is discrete, or has values that are not probabilities, or
-        if the grid is invalid.
+        If a distribution lacks a method or is discrete, if its method `sf` returns values that are
+        not probabilities, or if the grid is invalid.
 
     See Also
     --------

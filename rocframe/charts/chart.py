@@ -68,19 +68,19 @@ def chart(
     with bars in both directions if both axes were averaged. A legend below the chart states the
     confidence level. The chart of an average can be layered over the chart of the single curves:
     `curves.roc.chart(detail="fold") + mean.roc.chart()`. For averages of several metrics, each
-    metric has a color, or a panel if other groups have colors. In `color` and `facet`, the name of
-    the metrics is `"metric"`.
+    metric has a color, or a panel if other groups have colors. `color="metric"` or `facet="metric"`
+    gives each metric a color or a panel.
 
     Tables of `band` become a line with a band per group, and tables of `smooth` become a line per
-    group. Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points, with a
-    shape for each condition, such as a value of `fpr=`, or for each rule. Tables of `hull` become
+    group. Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points. Each
+    condition, such as a value of `fpr=`, has a shape, and so has each rule. Tables of `hull` become
     points and the lines between them. These charts can be layered over curves. If several points of
     a group coincide, their marks have different sizes, so that all marks are visible. With more
     than eight groups, all marks have the same size.
 
     Tables of `cost_curve`, `decision_curve`, `murphy_curve` and `decision_intervals` become a line
-    per group. The subtitle states the meaning of the dashed lines, such as treating all. Except in
-    charts of curves, the subtitle names the groups and points that are not drawn.
+    per group. The subtitle states the meaning of the dashed lines, such as treating all. The
+    subtitle names the groups and points that are not drawn, except in charts of tables of `curve`.
 
     Tables of `calibration` become event rates against scores, and a dashed line of perfect
     calibration:
@@ -102,7 +102,8 @@ def chart(
     `chain` become a line through the stages of each chain.
 
     Tables of `drift` become lines over time, with a dashed line for the reference. Tables of
-    `relative_superiority` become bars: the costs for which a model has the lowest cost.
+    `relative_superiority` become bars: the ranges of error costs for which a model has the lowest
+    expected cost.
 
     Most other tables become dot plots with a line per row, in the order of the table. If a result
     is undefined, its line states the reason. If a group column has three or more dates or times,
@@ -123,10 +124,10 @@ def chart(
       than 40 rows, the 40 rows with the smallest p-values are drawn.
 
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Tables of
-    `power`, `sample_size` and `detectable_difference` become lines. The y axis shows the power. If
-    a target power was given and the differences vary, the y axis shows the difference. The x axis
-    shows the number of positives. If no target power was given and this number does not vary, the x
-    axis shows the number of negatives or the difference.
+    `power`, `sample_size` and `detectable_difference` become lines. The y axis usually shows the
+    power. If a target power was given and the differences vary, it shows the difference. The x axis
+    usually shows the number of positives. If no target power was given and the number of positives
+    does not vary, it shows the number of negatives or the difference.
 
     Tables of `concavities`, `contrast`, `fit_calibration`, `gate`, `iso_lines`, `tie_bounds` and
     `ties` have no chart. The error names a chart of another table.
@@ -161,10 +162,10 @@ def chart(
         line is the quantile function of the score.
     y : str or sequence of str, default None
         Metric or count on the y axis. With `x="threshold"`, several metrics are possible. Each
-        metric has a color, or a panel if other groups have colors. In `color` and `facet`, the name
-        of the metrics is `"metric"`. For tables of `decision_intervals`, `y="difference"` draws the
-        differences to the baseline. For tables of `murphy_curve`, `y` is `"elementary_score"` (the
-        default), `"miscalibration"` or `"discrimination"`.
+        metric has a color, or a panel if other groups have colors. `color="metric"` or
+        `facet="metric"` gives each metric a color or a panel. For tables of `decision_intervals`,
+        `y="difference"` draws the differences to the baseline. For tables of `murphy_curve`, `y` is
+        `"elementary_score"` (the default), `"miscalibration"` or `"discrimination"`.
     color : str or None, optional
         Group column with a color for each of its values; None for one color. The default is
         `model`. If this is not a group column, the default is the first group column that `facet`
@@ -210,15 +211,15 @@ def chart(
         lines as a table.
     prevalence : float, default None
         Share of positives, between 0 and 1, for the expected cost. If only `costs` is given, the
-        prevalence is the value of `prevalence=` with which the table was computed. If the table was
-        computed without this option, each curve has its own prevalence.
+        prevalence is the one that was passed to `curve`, or the prevalence of each curve if none
+        was passed.
     mark : float, DataFrame or mapping, default None
         Operating points to mark:
 
         - One or several thresholds, which select the same rows as in `at`.
-        - A table from `at` or `intervals`. Its group columns determine the curves. If a table from
-          `intervals` has the metrics of the axes, bars show the confidence limits of these metrics.
-          On an axis of thresholds, points have no bars.
+        - A table from `at` or `intervals`. The values in its group columns determine the curve of
+          each point. If a table from `intervals` has the metrics of the axes, bars show the
+          confidence limits of these metrics. On an axis of thresholds, points have no bars.
         - A mapping from names to thresholds or tables, with at most six names. Each name has a
           shape.
     areas : DataFrame, default None
@@ -286,9 +287,9 @@ def chart(
         If there is no chart for the table, or if a curve lacks some of its rows: it has no row with
         threshold `inf`, or its row with the lowest threshold has true negatives. To draw a part of
         a curve, use `x_domain` or `y_domain`. Other missing rows raise no error, and the curve is
-        then wrong. For example, if all rows with thresholds below the lowest score of a negative
-        are missing, the curve ends below a true positive rate of 1, as if the scores of some
-        positives were missing.
+        then wrong. For example, all rows with thresholds below the lowest score of the negatives
+        may be missing. The curve then ends below a true positive rate of 1, as if the scores of
+        some positives were missing.
 
     Examples
     --------

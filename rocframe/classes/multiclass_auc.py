@@ -164,8 +164,9 @@ def multiclass_auc(
     -----
     A resample has as many rows, or clusters, as the group; the numbers of rows of the classes vary.
     The averages of a resample are over the classes that occur in it. `"bootstrap_bca"` estimates
-    the skewness from the derivatives of an average with respect to the weights of rows. Areas need
-    memory for the table and one class at a time; intervals need memory for all classes of a group.
+    the skewness from the derivatives of an average with respect to the weights of rows. Without an
+    interval, the function needs memory for the table and for one class at a time. With an interval,
+    it needs memory for all classes of a group.
 
     References
     ----------

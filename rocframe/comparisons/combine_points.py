@@ -59,8 +59,8 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     across : str, default "model"
         Column with the name of the model.
     by : str or sequence of str, default None
-        Group columns. By default, all group columns of the table except `across` if a rocframe
-        function returned the table, and none for other tables.
+        Group columns. If a rocframe function returned the table, the default is all its group
+        columns except `across`. For other tables, the default is no columns.
 
     Returns
     -------
@@ -76,9 +76,9 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsuitable type, if `across` is a group column, if a rate
-        is outside [0, 1], or if a group has several points of a model. For a LazyFrame, errors that
-        depend on values are raised by `collect`.
+        If a column is missing or has an unsuitable type, if `across` is one of the columns in `by`,
+        if a rate is outside [0, 1], or if a group has several points of a model. For a LazyFrame,
+        errors that depend on values are raised by `collect`.
 
     See Also
     --------

@@ -135,7 +135,7 @@ def compare(
         test is one-sided. Its alternative hypothesis is that `model_b` is worse than `model_a` by
         less than the margin. The p-value is below 0.05 if `upper` of the interval with `level=0.9`
         is below `margin`. For losses, the p-value is below 0.05 if `lower` of this interval is
-        above minus `margin`.
+        larger than `-margin`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the value of `model_a` is
         larger (`"greater"`) or smaller (`"less"`).
@@ -205,10 +205,10 @@ def compare(
 
         For the other methods, the limits, `se` and `p_value` are null if `difference` is null, if a
         class has fewer than two rows or clusters, or if the variance of the difference is 0. For
-        the t tests of losses, two rows or clusters are enough, whatever their classes are. If both
-        the variance and the difference are 0, `p_value` is not null. It is 1 for a two-sided test,
-        1/2 for a one-sided test, and 0 for a test with a positive `margin`. The columns from
-        `difference` to `auc_b` are Float64.
+        the t tests of losses, two rows or clusters are enough, whatever their classes are. There is
+        one exception: if both the variance and the difference are 0, `p_value` is not null. It is 1
+        for a two-sided test, 1/2 for a one-sided test, and 0 for a test with a positive `margin`.
+        The columns from `difference` to `auc_b` are Float64.
 
         - `n_paired` (Int64) is the number of instances that both models scored. It is null for
           unpaired tests.

@@ -94,8 +94,8 @@ def decision_intervals(
 
     Several models are passed as several score columns, or as the rows of a long table with `id`. In
     a long table, the column `between` contains the name of the model. With one score column and
-    without `id`, each group has one model. If the models are then in a column, such as `model`,
-    pass this column in `by`.
+    without `id`, each group is evaluated as one model. If a column such as `model` contains the
+    names of several models, pass this column in `by`.
 
     Parameters
     ----------
@@ -182,7 +182,8 @@ def decision_intervals(
 
         - `difference` is the value of the model minus the value of the baseline. The model is
           better than the baseline if the difference of net benefits is positive, or the difference
-          of costs is negative. `difference` is null for the baseline and without a baseline.
+          of costs is negative. `difference` is null in the rows of the baseline, and in all rows if
+          `baseline` is None.
         - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives that all models of
           the group scored.
         - `ci_method` (String) is the method of `lower` and `upper`.

@@ -142,7 +142,8 @@ def drift(
 
         `reference` is the reference window, with the dtype of `over`, and null if the reference is
         a table. `reference_auc`, `reference_lower` and `reference_upper` are the AUC of the
-        reference and its limits. All these columns except `reference` are Float64.
+        reference and its limits. All columns of this and the previous paragraph except `reference`
+        are Float64.
 
         `difference`, its limits, `se`, the p-values, `statistic` and `df` are null in these cases:
 

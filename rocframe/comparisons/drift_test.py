@@ -84,9 +84,10 @@ def drift_test(
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"
-        Adjustment of the p-values of each of the two tests over all rows of the result: `"holm"`
-        controls the probability of at least one false rejection. `"bh"` (Benjamini and Hochberg)
-        controls the expected share of false rejections among all rejections. None: no adjustment.
+        Adjustment of the p-values over all rows of the result, separately for each of the two
+        tests: `"holm"` controls the probability of at least one false rejection. `"bh"` (Benjamini
+        and Hochberg) controls the expected share of false rejections among all rejections. None: no
+        adjustment.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
         labels that are not Boolean or 0/1.
@@ -138,7 +139,7 @@ def drift_test(
 
         `note` (String) has up to two parts, and is null if neither applies. The first part is the
         first of these values that applies to the group: `no_rows, no_positives, no_negatives`. The
-        second part is the number and the values of `over` of the windows that are left out, such as
+        second part is the number of windows that are left out, and their values of `over`, such as
         `left_out:1 (2026-01-05)`.
 
     Raises

@@ -71,11 +71,11 @@ def compress(
         other scores of very different sizes. This option is not available for several scores.
     max_envelope : float, default None
         A number above 0 and below 1. Find the coarsest resolution for which `auc_optimistic -
-        auc_pessimistic` is at most this number. Each group has its own resolution. These are two
-        columns of `auc`: the AUC if ties count 1, and the AUC if ties count 0. If their difference
-        exceeds this number without rounding, the scores of the group are not rounded. Needs several
-        passes over the data. All windows that the function `drift` compares must have the same
-        resolution, so pass `resolution` instead.
+        auc_pessimistic` is at most this number. Each group has its own resolution. `auc_optimistic`
+        and `auc_pessimistic` are columns of `auc`: the AUC if ties count 1, and the AUC if ties
+        count 0. If their difference exceeds this number without rounding, the scores of the group
+        are not rounded. Needs several passes over the data. All windows that the function `drift`
+        compares must have the same resolution, so pass `resolution` instead.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None
@@ -102,9 +102,9 @@ def compress(
 
         - `score` is the lower edge of the range of scores that were merged, and null if the score
           is missing. The dtype is Float64, except for integers and decimals that are not rounded.
-          Integers of dtypes that Int64 contains, such as Int8, become Int64. Other integers and
-          decimals keep their dtype. If several scores are given, each model has a column with its
-          name instead.
+          Integers become Int64 if all values of their dtype are Int64 values, such as Int8. Other
+          integers and decimals keep their dtype. If several scores are given, each model has a
+          column with its name instead.
         - `score_width` (Float64) is the width of this range: a row represents scores s with
           `score <= s < score + score_width`. The width is 0 if `score` is exact, and null if the
           score is missing.

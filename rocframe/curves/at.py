@@ -117,23 +117,23 @@ def at(
         no row of the curve meets the condition.
 
         With `interpolate=True`, the counts are Float64 and the threshold is null. Rates, and
-        metrics with default options, are computed from the interpolated counts. If the table was
-        computed with `prevalence=`, they are computed at that prevalence. The columns of all other
-        metrics are null, for example user-defined metrics, `expected_cost`, `net_benefit`, and
-        `f_beta` with a `beta` other than 1.
+        metrics whose options have their default values, are computed from the interpolated counts.
+        If the table was computed with `prevalence=`, they are computed at that prevalence. The
+        columns of all other metrics are null, for example user-defined metrics, `expected_cost`,
+        `net_benefit`, and `f_beta` with a `beta` other than 1.
 
         With this option, the last columns are `threshold_above, threshold_below, mix` (Float64).
         The first two columns are the higher and the lower threshold of the two rows around the
         point. `mix` is in [0, 1]. To obtain the rates of the point, use `threshold_below` for a
-        random proportion `mix` of the rows, and `threshold_above` for the other rows.
+        random proportion `mix` of the predictions, and `threshold_above` for the other predictions.
 
     Raises
     ------
     RocframeError
         If not exactly one threshold or rate is given, if a value is out of range, if the table is
-        not a curve table, or if a curve has no row with threshold `inf`. In a complete curve, the
-        row with the lowest threshold has no true negatives. If this row has true negatives, rows
-        with lower thresholds are missing, and values that need these rows raise an error.
+        not a curve table, or if a curve has no row with threshold `inf`. If the row with the lowest
+        threshold of a curve has true negatives, rows with lower thresholds are missing. Values that
+        need these rows raise an error.
 
     See Also
     --------

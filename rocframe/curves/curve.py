@@ -168,10 +168,10 @@ def curve(
     Raises
     ------
     RocframeError
-        If a column does not exist or has the wrong type, a column name is reserved or repeated, or
-        if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, or a weight, benefit or cost
-        is negative or infinite. For a LazyFrame, errors that depend on the data are raised by
+        If a column does not exist or has the wrong type, if a column name is reserved or repeated,
+        or if an option is invalid. This error is also raised if the labels do not determine the
+        positive class, if values are missing with `missing="raise"`, or if a weight, benefit or
+        cost is negative or infinite. For a LazyFrame, errors that depend on the data are raised by
         `collect`.
 
     See Also

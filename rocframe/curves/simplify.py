@@ -104,12 +104,13 @@ def simplify(
     Notes
     -----
     The axes of rates have length 1. The length of the y axis is the largest lift of the curve for
-    `lift`, and the number of positives for `lift_chart`. For `skill`, the y axis extends from the
-    lower one of two skills to 1: the skill if all rows are predicted positive, and the skill if all
-    rows are predicted negative. A log axis starts at the smallest x > 0 of the curve; x = 0 is
-    drawn at this start. Normal-deviate axes extend from d to 1 - d, where d is the smallest nonzero
-    distance of a rate of the curve from 0 or 1. Rates of 0 and 1 are drawn at the ends of the axis.
-    On these axes, if only one of two neighboring rows has a rate of 0 or 1, both rows are kept.
+    `lift`, and the number of positives for `lift_chart`. For `skill`, the y axis extends to 1. It
+    starts at the lower one of two skills: the skill if all rows are predicted positive, and the
+    skill if all rows are predicted negative. A log axis starts at the smallest x > 0 of the curve;
+    x = 0 is drawn at this start. Normal-deviate axes extend from d to 1 - d, where d is the
+    smallest nonzero distance of a rate of the curve from 0 or 1. Rates of 0 and 1 are drawn at the
+    ends of the axis. On these axes, if only one of two neighboring rows has a rate of 0 or 1, both
+    rows are kept.
 
     The area under a simplified curve differs from the area under the full curve. For ROC curves on
     linear axes, the difference is less than `error`.

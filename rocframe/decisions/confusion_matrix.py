@@ -92,8 +92,9 @@ def confusion_matrix(
         - `auc` (Float64) is the area under the lines from (0, 0) to the point and from the point to
           (1, 1): (1 + tpr - fpr) / 2. With `missing="worst"`, it is equal to the result of the
           function `auc`: pairs with a missing score count 0.
-        - `below_chance` (Boolean) is true if `tpr` is less than `fpr`. If no score is missing, the
-          negated classifier, which reverses all decisions, is then better than chance.
+        - `below_chance` (Boolean) is true if `tpr` is less than `fpr`. If `below_chance` is true
+          and no score is missing, the negated classifier, which reverses all decisions, is better
+          than chance.
         - `negated_fpr` and `negated_tpr` (Float64) are the rates of the negated classifier,
           1 - `fpr` and 1 - `tpr`. With `missing="worst"`, rows without a score are errors of the
           negated classifier too.
@@ -256,9 +257,9 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     Raises
     ------
     RocframeError
-        If a column is missing or not an integer column, a count is negative or above the maximum
-        of Int64, or a group column has the name of a column of the result. For a LazyFrame, errors
-        that depend on the counts are raised by `collect`.
+        If a column is missing or not an integer column, if a count is negative or above the maximum
+        of Int64, or if a group column has the name of a column of the result. For a LazyFrame,
+        errors that depend on the counts are raised by `collect`.
 
     See Also
     --------

@@ -64,7 +64,7 @@ def cost_curve(
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced values of `probability_cost` from 0 to 1, or a list of values.
         `"vertices"`: 0, 1, and the values at which the best threshold changes. Between these
-        values, the envelope is a straight line. Not available with `across`.
+        values, the envelope is a straight line. `"vertices"` is not available with `across`.
     across : str, default None
         Group column whose curves are compared, such as `"model"`. The result is the envelope of all
         these curves. The last column contains the name of the best curve in each row.

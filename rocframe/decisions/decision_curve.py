@@ -56,8 +56,8 @@ def decision_curve(
     prevalence : float, default None
         Prevalence, between 0 and 1, of the population for which the net benefit is computed.
         Case-control studies need this option, because their prevalence differs from the prevalence
-        of the population. By default, this is the prevalence of each curve. If the table was
-        computed with `prevalence=`, it is that prevalence.
+        of the population. The default is the prevalence that was passed to `curve`, or the
+        prevalence of each curve if none was passed.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 

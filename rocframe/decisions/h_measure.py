@@ -103,8 +103,8 @@ def h_measure(
         - `h_measure` (Float64) is 1 - `expected_loss` / `trivial_loss`. The H measure is between 0
           and 1, but can be below 0 with `missing="worst"`.
         - `expected_loss` (Float64) is a mean over the distribution of c. For each c, the loss of
-          the best threshold is used. The loss per row of a threshold is (1 - π)·c·FPR +
-          π·(1 - c)·FNR.
+          the best threshold is used. At a threshold, the loss per row is
+          (1 - π)·c·FPR + π·(1 - c)·FNR.
         - `trivial_loss` (Float64) is a mean over the same distribution. For each c, the loss of the
           better trivial classifier is used.
         - `prior_a` and `prior_b` (Float64) are the parameters of the beta distribution.

@@ -57,9 +57,8 @@ def iso_lines(
         given are 0. By default, each error costs 1, so that the expected cost is the error rate and
         the lines are lines of equal accuracy.
     prevalence : float, default None
-        Prevalence, between 0 and 1. Costs are computed at this prevalence. By default, this is the
-        prevalence of each curve. If the table was computed with `prevalence=`, it is that
-        prevalence.
+        Prevalence, between 0 and 1. Costs are computed at this prevalence. The default is the
+        prevalence that was passed to `curve`, or the prevalence of each curve if none was passed.
     kind : {"roc", "gain", "lift_chart"}, default None
         Kind of curve, which determines the axes of the line. By default, the columns right of `tn`
         determine the kind.

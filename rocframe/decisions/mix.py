@@ -306,15 +306,16 @@ def draw_decisions(
         of this value, or on its bytes if it is Binary. All rows of a case therefore have the same
         draw.
     seed : int
-        Seed of the random draw, an integer >= 0. With another seed, other cases have the lower
-        threshold.
+        Seed of the random draw, an integer >= 0. With another seed, the lower of the two thresholds
+        is drawn for other cases.
 
     Returns
     -------
     DataFrame or LazyFrame
         The predictions with a last column `decision` (Boolean). For each case, the threshold is
         `threshold_below` with the probability `mix`, and otherwise `threshold_above`. The decision
-        is `score >=` this threshold. These three names are columns of `points`.
+        is `score >=` this threshold. `threshold_below`, `mix` and `threshold_above` are columns of
+        `points`.
 
         If the points are a table of `mix(across="model")`, the predictions must have a column
         `model`, and one row per case and model. A case is decided by one model; `decision` is null

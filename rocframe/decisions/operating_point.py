@@ -119,8 +119,8 @@ def operating_point(
         not given are 0.
     prevalence : float, default None
         Prevalence, between 0 and 1. Rules and constraints that depend on the prevalence are
-        computed at this prevalence. By default, this is the prevalence of each curve. If the table
-        was computed with `prevalence=`, it is that prevalence. The counts do not change.
+        computed at this prevalence. The default is the prevalence that was passed to `curve`, or
+        the prevalence of each curve if none was passed. The counts do not change.
     prior : mapping, default None
         Share of each class, for curves of several classes with a group column `class`: a mapping
         from classes to numbers that sum to 1. The prevalence of each curve is the share of its
@@ -179,9 +179,9 @@ def operating_point(
     -----
     Each rule compares a quantity of the rows, for example the expected cost. If the quantity is a
     ratio of integer counts, its values are compared exactly. Otherwise, they are compared after
-    rounding to 12 significant digits. Therefore rounding errors do not change the choice. Metrics
-    and their limits in `subject_to` are compared in the same way, and thresholds exactly. A row on
-    a limit meets the constraint.
+    rounding to 12 significant digits. Therefore rounding errors do not change the choice. The
+    metrics in `subject_to` are compared with their limits by the same rules. Thresholds are
+    compared with their limits exactly. A row on a limit meets the constraint.
 
     `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn). c_fp is the cost
     of a false positive minus the cost of a true negative, and c_fn is the cost of a false negative

@@ -57,9 +57,9 @@ def relative_superiority(
     across : str
         Group column whose curves are compared, such as `"model"`.
     prevalence : float, default None
-        Prevalence, between 0 and 1, for the conversion of probability costs to costs. By default,
-        this is the prevalence of all compared curves together. If the table was computed with
-        `prevalence=`, it is that prevalence.
+        Prevalence, between 0 and 1, for the conversion of probability costs to relative costs. The
+        default is the prevalence that was passed to `curve`, or the prevalence of all compared
+        curves together if none was passed.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -176,9 +176,9 @@ def lc_index(
         The lowest, the most likely and the highest ratio of the cost of a false positive to the
         cost of a false negative. Ratios are at least 0 and can be infinite.
     prevalence : float, default None
-        Prevalence, between 0 and 1, for the conversion of costs to probability costs. By default,
-        this is the prevalence of all compared curves together. If the table was computed with
-        `prevalence=`, it is that prevalence.
+        Prevalence, between 0 and 1, for the conversion of costs to probability costs. The default
+        is the prevalence that was passed to `curve`, or the prevalence of all compared curves
+        together if none was passed.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -190,9 +190,10 @@ def lc_index(
 
         - `best_share` is the probability that the curve is the only one with the lowest cost.
         - `tied_share` is the probability that the curve shares the lowest cost with other curves.
-        - `lc_index` is `best_share` plus a part of `tied_share`: where k curves share the lowest
-          cost, the probability of this range of relative costs is divided equally between the k
-          curves. The index is between 0 and 1, and the indices of compared curves add up to 1.
+        - `lc_index` is `best_share` plus a part of `tied_share`: for each range of relative costs
+          in which k curves share the lowest cost, the probability of the range is divided equally
+          between the k curves. The index is between 0 and 1, and the indices of compared curves add
+          up to 1.
         - `cost_ratio_low`, `cost_ratio_mode` and `cost_ratio_high` are the values of `cost_ratio`.
 
         A curve that lacks a class is not compared. The index, the shares and the prevalence of this

@@ -78,8 +78,8 @@ def transfer(
         rules are given, the result has a row for each.
     over : str, default "fold"
         Group column with the parts of the data. For each curve, the threshold is chosen on the
-        other parts of its group, such as the other folds of the same model, pooled. Not used with
-        `chosen`.
+        pooled rows of the other parts of its group, such as the other folds of the same model. Not
+        used with `chosen`.
     chosen : DataFrame, default None
         A table of `operating_point` with the chosen thresholds. The group columns of this table
         must be group columns of `curves`. The rules and all options, such as `costs`, must be the
@@ -93,8 +93,8 @@ def transfer(
         not given are 0.
     prevalence : float, default None
         Prevalence, between 0 and 1, at which rules and constraints that depend on the prevalence
-        are computed. By default, this is the prevalence of each curve. If the table was computed
-        with `prevalence=`, it is that prevalence. The counts do not change.
+        are computed. The default is the prevalence that was passed to `curve`, or the prevalence of
+        each curve if none was passed. The counts do not change.
     subject_to : mapping of str to sequence, default None
         Constraints of the choice: the lowest and highest allowed value of metrics, as in
         `operating_point`. The numbers of rows `"alerts"`, `"tp"`, `"fp"`, `"fn"` and `"tn"` raise

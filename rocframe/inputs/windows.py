@@ -69,14 +69,15 @@ def windows(
         Shift of the starts of all windows, such as `"2d"` for weeks from Wednesday to Tuesday.
     closed : {"left", "right", "both", "none"}, default "left"
         Ends that belong to a window. `"left"`: window <= time < window_end. `"right"`: window <
-        time <= window_end. `"both"`: both ends. `"none"`: no end.
+        time <= window_end. `"both"`: window <= time <= window_end. `"none"`: window < time <
+        window_end.
     incomplete : {"keep", "drop"}, default "keep"
         Handling of overlapping windows at the end of the data. Time is divided into steps of the
         length `every`. A window is incomplete if it ends after the end of the last step that
         contains rows. `"drop"` leaves these windows out. For example, if each day has a window of
         28 days, the windows that start on the last 27 days are left out. Windows that do not
-        overlap are never left out. If the data are shorter than one window, `"drop"` leaves out all
-        rows except those with a null time.
+        overlap are never left out. If windows overlap and the data are shorter than one window,
+        `"drop"` leaves out all rows except those with a null time.
 
     Returns
     -------
@@ -94,7 +95,7 @@ def windows(
     Raises
     ------
     RocframeError
-        If the column does not exist or has an unsuitable type, the table has a column named
+        If the column does not exist or has an unsuitable type, if the table has a column named
         `window` or `window_end`, or if an option is invalid. For a LazyFrame, errors that depend on
         its columns or values are raised by `collect`.
 

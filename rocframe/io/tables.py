@@ -73,7 +73,7 @@ def write(
     Raises
     ------
     StorageError
-        If the suffix is unknown, the folder does not exist, or the file cannot be written.
+        If the suffix is unknown, if the folder does not exist, or if the file cannot be written.
     RepeatedNameError
         If `about` contains a name that rocframe uses in the metadata.
     OptionValueError
@@ -271,8 +271,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
         - `ties`: how tied scores are counted.
         - `version`: the version of rocframe.
         - `schema`: the version of the metadata.
-        - `prevalence`: only if the table has a column `prevalence` right of `tn`: the value of this
-          column, or None if the values differ.
+        - `prevalence`: the value of the column `prevalence` right of `tn`, or None if its values
+          differ. If the table has no such column, this entry is absent.
 
     Raises
     ------

@@ -230,14 +230,15 @@ def intervals(
         - All resamples have the same value of the metric.
         - The value of a resample is infinite.
 
-        In the first two cases, the bootstrap limits are null too, except in two cases:
+        In the first two of these cases, the bootstrap limits are null too. There are two
+        exceptions:
 
         - If the AUC is 0 or 1, the limits of AUC, Gini and KS are computed by Newcombe's methods,
           and the limits of EER by Wilson's method. If the AUC is 1, the limits of average precision
           and `pr_auc` are also computed by Wilson's method.
-        - If a proportion or F1 at a given threshold is 0 or 1, both classes have rows, and rows
-          have neither weights nor clusters, the limits of this metric are computed by Wilson's
-          method.
+        - The limits of a proportion or of F1 at a given threshold are computed by Wilson's method
+          if its value is 0 or 1. Both classes must have rows, and rows must have neither weights
+          nor clusters.
 
         If the value of a resample is infinite, limits can be infinite. The limits of
         `"bootstrap_basic"` are null if one of them is the difference of two infinite numbers.
@@ -247,7 +248,7 @@ def intervals(
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, no_solution, redrawn`. `redrawn:12`
         means that 12 resamples were drawn again or omitted. A resample is drawn again if it has no
-        row of one class. A resample is omitted if the metric is 0/0 or if no row meets the
+        row of one class. A resample is omitted if the metric is 0/0 or if no threshold meets the
         constraints.
 
     Raises
@@ -286,8 +287,8 @@ def intervals(
     The same data determine the threshold of a rule and the metrics at this threshold. The estimates
     of these metrics are therefore optimistic. The intervals do not correct this bias.
 
-    With `prevalence`, the points of given alert rates are those with these alert rates at this
-    prevalence, as in `at` of a curve that was computed with `prevalence=`.
+    With `prevalence`, alert rates are alert rates at this prevalence, as in the function `at` if
+    `prevalence=` was passed to `curve`.
 
     The value of a named expression in a row must not depend on other rows. `prevalence` is not
     available for `"average_precision"`, `"pr_auc"` and measures of probabilities, except `"cllr"`

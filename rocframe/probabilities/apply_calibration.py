@@ -69,8 +69,8 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
         the same columns, for example as a list. The predictions can also be a long table, with the
         models in a column `model` and all scores in one column. Then pass this column of scores.
     fit : DataFrame
-        A table of `fit_calibration`. The columns left of `score` are group columns of the
-        predictions.
+        A table of `fit_calibration`. Its columns left of the column `score` must be columns of the
+        predictions; they identify the groups.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
         If a column is missing, if `fit` is not a table of `fit_calibration` with one fit per group,
         or if the predictions already have a column with the name of a new column. This error is
         also raised if a score is outside [0, 1] and the calibration method needs probabilities, or
-        if a score changes when it becomes Float64. For a LazyFrame, errors that depend on its
+        if Float64 cannot represent a score exactly. For a LazyFrame, errors that depend on its
         columns or values are raised by `collect`.
 
     See Also

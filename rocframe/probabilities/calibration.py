@@ -196,12 +196,12 @@ def calibration(
         `consistency_lower` and `consistency_upper` (Float64) are quantiles of the event rate,
         computed on the assumption that each row is positive with a probability equal to its score.
 
-        A bin without rows has `n` = 0, and null scores, event rate and limits. If a group has no
-        rows and `empty_bins` is False, the result has one such row for the group, with `bin` 0. A
-        kernel estimate and its limits are null at points without rows nearby. Bootstrap limits are
-        null if all resamples have the same event rate. There is one exception: quantile and uniform
-        bins with an event rate of 0 or 1, without weights and clusters, have Wilson's limits
-        instead. Their `ci_method` is `wilson`.
+        A bin without rows has `n` = 0, and null scores, event rate and limits. If `empty_bins` is
+        False, a group without rows has one row of this kind, with `bin` 0. A kernel estimate and
+        its limits are null at points without rows nearby. Bootstrap limits are null if all
+        resamples have the same event rate. There is one exception: quantile and uniform bins with
+        an event rate of 0 or 1, without weights and clusters, have Wilson's limits instead. Their
+        `ci_method` is `wilson`.
 
         `note` (String) is null, or the first of these values that applies:
 

@@ -111,11 +111,11 @@ def curve_from_calibration(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and bin with `n` > 0, or per group and grid point, and one more row per
-        group with the threshold `inf`. The rows are sorted by group and falling threshold. The
-        columns are `*by, threshold, tp, fp, fn, tn`, the two rates, then `metrics`. This is a curve
-        table, which `area`, `at`, `operating_point`, `hull`, `chart` and all other functions on
-        curves accept.
+        One row per group and bin with `n` > 0. With `density`, one row per group and grid point.
+        Each group has one more row, whose threshold is `inf`. The rows are sorted by group and
+        falling threshold. The columns are `*by, threshold, tp, fp, fn, tn`, the two rates, then
+        `metrics`. This is a curve table, which `area`, `at`, `operating_point`, `hull`, `chart` and
+        all other functions on curves accept.
 
         `threshold` (Float64) is `score_min` of the bin, so that `score >= threshold` selects the
         rows of this bin and of all higher bins. `tp, fp, fn, tn` are the counts at this threshold:

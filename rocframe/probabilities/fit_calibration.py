@@ -136,14 +136,15 @@ def fit_calibration(
         group. `write` and `read` store the table.
 
         - `score` and `probability` (Float64) are the coordinates of a knot of the isotonic
-          regression. `score` is the lowest or the highest score with this probability. For all
-          other methods, both columns are null.
+          regression. For each probability, there are knots at the lowest and at the highest score
+          with this probability. For all other methods, both columns are null.
         - `intercept`, `slope` and `slope_complement` (Float64) are the parameters c, a and b. The
           slopes are >= 0, and at least one of them is > 0. For `"isotonic"`, all three are null.
           `slope_complement` is null for all methods except `"beta"`. The intercept of
           `"temperature"` is 0.
         - `method` (String) is the argument `method`.
-        - `n_folds` (Int64) is the number of other folds of the group; null without `over`.
+        - `n_folds` (Int64) is the number of folds to which the function is fitted: all folds of the
+          group except the fold of the row. It is null without `over`.
         - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives on which the
           function is fitted. `n_missing` (Int64) is the number of rows that were left out because a
           value is missing. A row counts `count` times; `weight` has no effect on these numbers.

@@ -47,7 +47,7 @@ def murphy_curve(
     prevalence: float | None = None,
     by: By = None,
 ) -> FrameT:
-    """Return the Murphy curve of each group: the expected cost of probabilities per threshold.
+    """Return the Murphy curve of each group: the expected cost at each probability threshold.
 
     Scores must be probabilities. At the probability threshold θ, rows with `score >= θ` are
     predicted positive. A false positive costs 2·θ and a false negative costs 2·(1 - θ), so that θ
@@ -69,9 +69,9 @@ def murphy_curve(
         slope: the scores, the event rates after isotonic recalibration, and the prevalence. Between
         these thresholds, all columns are straight lines.
     prevalence : float, default None
-        Prevalence, between 0 and 1, of the population for which the costs are computed. By default,
-        this is the prevalence of each curve. If the table was computed with `prevalence=`, it is
-        that prevalence.
+        Prevalence, between 0 and 1, of the population for which the costs are computed. The default
+        is the prevalence that was passed to `curve`, or the prevalence of each curve if none was
+        passed.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 

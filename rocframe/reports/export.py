@@ -94,7 +94,7 @@ def save_chart(
         If vl-convert is not installed and the suffix is not `.json`.
     OptionValueError
         If `chart` is not an Altair chart, if `scale` or `ppi` is not a number in its range, or if
-        the option does not apply to the format.
+        one of them is given for a format to which it does not apply.
 
     Examples
     --------

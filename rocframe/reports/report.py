@@ -103,9 +103,9 @@ def report(
         Group columns. Rows with a null in a group column are a separate group.
     over : str, sequence of one str, or None, optional
         Group column over which the curves are averaged. Each mean is drawn in front of its curves.
-        By default `"fold"`, if `by` contains this name; None for no averages. With `"class"`, means
-        have no limits, and models are compared within each class, because the classes have the same
-        instances.
+        By default `"fold"`, if `by` contains this name; None for no averages. All classes have the
+        same instances. Therefore, with `"class"`, means have no confidence limits, and models are
+        compared within each class.
     id : str or sequence of str, default None
         Columns that identify the instance of a row. With `id`, the page compares the models in the
         group column `model`; if the models are in a column with another name, rename this column
@@ -117,10 +117,10 @@ def report(
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     unmatched : {"raise", "drop"}, default "raise"
-        Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
-        model, the row of the other model for the same instance is left out too, and counted in
-        `note`. This is not an error, even with `unmatched="raise"`.
+        Handling of instances that only one of two compared models has. `"raise"`: an error.
+        `"drop"`: their rows are left out and counted in `note`. If `missing="drop"` leaves out the
+        row of one model, the row of the other model for the same instance is left out too, and
+        counted in `note`. This is not an error, even with `unmatched="raise"`.
     costs : mapping of str to float, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
         given are 0. The page then starts with a recommendation for each group: the threshold of
@@ -165,7 +165,8 @@ def report(
     MissingExtraError
         If vl-convert is not installed.
     StorageError
-        If the suffix is not `.html`, the folder does not exist, or the file cannot be written.
+        If the suffix is not `.html`, if the folder does not exist, or if the file cannot be
+        written.
     PairingError
         If `id` does not pair the rows of the models.
     RocframeError

@@ -97,8 +97,8 @@ def auc_test(
         - `"permutation"`: a test that permutes the labels of a group.
         - `"delong"`: a z test. The statistic is the area minus `null`, divided by DeLong's standard
           error.
-        - None: `"delong"` if `null` is not 0.5, and with `weight`, `cluster` or `missing="worst"`;
-          otherwise `"mann_whitney"`.
+        - None: `"mann_whitney"`. If `null` is not 0.5, or if `weight`, `cluster` or
+          `missing="worst"` is given, None means `"delong"`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
         (`"greater"`) or is smaller (`"less"`).
@@ -193,8 +193,8 @@ def auc_test(
     A two-sided permutation test counts the permutations whose AUC is at least as far from 1/2 as
     the observed AUC.
 
-    `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. In this function, a random
-    classifier has the same scores as the data in a random order, and therefore the same ties.
+    `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. In this function, the scores of a
+    random classifier are the scores of the data in a random order. It therefore has the same ties.
     Forman (2002) instead compares the best classifier with simple classifiers that are generated at
     random. `auc_by_chance` is exact if all permutations were enumerated. Otherwise, the AUC of a
     random classifier is assumed to be normal with the standard deviation `se`, and limited to

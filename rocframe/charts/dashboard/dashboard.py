@@ -92,8 +92,8 @@ def dashboard(
         is not a group column, the default is the first group column.
     threshold : float, default None
         Initial threshold. For one curve, the default is the threshold with the largest `tpr - fpr`.
-        For several curves, the default is the threshold at which the difference of `tpr - fpr`
-        between two curves is largest.
+        For several curves, the default is the threshold at which two curves differ most in
+        `tpr - fpr`.
     prevalence : float, default None
         Initial prevalence. By default, the value of `prevalence=` with which the table was
         computed. If the table was computed without this option, each curve has its own prevalence.
@@ -115,8 +115,8 @@ def dashboard(
     altair.VConcatChart
         An Altair chart, about 850 pixels wide. The browser computes all numbers from rows of the
         curves. The chart contains about 2,880 rows at most, divided equally between the curves; the
-        subtitle states how many rows are omitted. At a threshold between two of these rows, the row
-        with the higher threshold is used. The numbers in the bins of scores also include the
+        subtitle states how many rows are omitted. At a threshold between two rows of the chart, the
+        row with the higher threshold is used. The numbers in the bins of scores also include the
         omitted rows. Net benefit is computed with the odds p / (1 - p), where p is the threshold of
         the slider. Net benefit is undefined for thresholds outside [0, 1), and not shown for curves
         with scores outside [0, 1]. Curves without positives or without negatives are not drawn; the
