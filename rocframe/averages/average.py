@@ -84,10 +84,10 @@ def average(
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve should have all its rows (see
-        Notes). To use a part of the data, filter the predictions before `curve`, or keep only some
-        groups. A table of pandas, pyarrow, DuckDB or another package that exports Arrow streams is
-        converted to a polars DataFrame.
+        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
+        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
+        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
+        polars DataFrame.
     over : str, sequence of str or None, default "fold"
         Group columns to average over, such as the fold. Curves with the same values of all other
         group columns form a group. None: the curves are not averaged, and the result has the values

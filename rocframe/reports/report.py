@@ -103,9 +103,9 @@ def report(
         Group columns. Rows with a null in a group column are a separate group.
     over : str, sequence of one str, or None, optional
         Group column over which the curves are averaged. Each mean is drawn in front of its curves.
-        By default `"fold"`, if `by` contains this name; None for no averages. All classes have the
-        same instances. Therefore, with `"class"`, means have no confidence limits, and models are
-        compared within each class.
+        By default `"fold"`, if `by` contains this name; None for no averages. In tables with a
+        column `class`, all classes have the same instances. Therefore, with `"class"`, means have
+        no confidence limits, and models are compared within each class.
     id : str or sequence of str, default None
         Columns that identify the instance of a row. With `id`, the page compares the models in the
         group column `model`; if the models are in a column with another name, rename this column
