@@ -283,6 +283,12 @@ class AmbiguousCountError(RocframeError, ValueError):
         )
 
 
+def _state_labels(labels: Iterable[object]) -> str:
+    """Return a sentence that lists labels, or states that there are none."""
+    names = format_list(labels)
+    return f"Found: {names}." if names else "The column contains no labels."
+
+
 class LabelError(RocframeError, ValueError):
     """The labels do not determine the positive class, or a class has no score column."""
 
@@ -296,7 +302,7 @@ class LabelError(RocframeError, ValueError):
         return cls(
             f"label={column!r}: the positive class is unknown. The labels have type {dtype}, and "
             "only Boolean and 0/1 labels have a default positive class.\n"
-            f"Found: {format_list(found) or 'no labels'}.\n"
+            f"{_state_labels(found)}\n"
             + (
                 "The labels look like scores. Check that label= and score= are not exchanged."
                 if are_scores
@@ -309,7 +315,7 @@ class LabelError(RocframeError, ValueError):
         """Return an error for a value of `positive` that does not occur among the labels."""
         return cls(
             f"positive={positive!r}: no label of column {column!r} has this value.\n"
-            f"Found: {format_list(values) or 'no labels'}.\nUse one of these values as positive. "
+            f"{_state_labels(values)}\nUse one of these values as positive. "
             "If the data has no positives, cast the labels to an Enum of both classes."
         )
 

@@ -628,7 +628,7 @@ def test_text_labels_without_any_row_still_need_a_positive_value(frame):
         rf.auc(rows, "label", "score").lazy().collect()
     assert text_of(caught) == (
         "label='label': the positive class is unknown. The labels have type String, and only "
-        "Boolean and 0/1 labels have a default positive class.\nFound: no labels.\n"
+        "Boolean and 0/1 labels have a default positive class.\nThe column contains no labels.\n"
         "Use, for example, positive='yes'."
     )
     area = rf.auc(rows, "label", "score", positive="yes").lazy().collect()

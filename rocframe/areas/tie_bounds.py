@@ -86,8 +86,8 @@ def tie_bounds(
     ------
     RocframeError
         If the table is not a curve table, if a metric is unknown, or if a curve lacks some of its
-        rows: it has no row with threshold `inf`, or its row with the lowest threshold has true
-        negatives.
+        rows: the row with threshold `inf` is missing, or the row with the lowest threshold still
+        has true negatives.
 
     See Also
     --------

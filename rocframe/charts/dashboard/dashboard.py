@@ -131,9 +131,9 @@ def dashboard(
     OptionValueError
         If a number is outside its range, or the table has more than 12 curves.
     RocframeError
-        If the table is not a curve table, or if a curve lacks some of its rows: it has no row with
-        threshold `inf`, or its row with the lowest threshold has true negatives. Other missing rows
-        raise no error, and the numbers are then wrong.
+        If the table is not a curve table, or if a curve lacks some of its rows: the row with
+        threshold `inf` is missing, or the row with the lowest threshold still has true negatives.
+        Other missing rows raise no error, and the numbers are then wrong.
 
     Examples
     --------
