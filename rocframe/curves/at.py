@@ -122,7 +122,7 @@ def at(
         columns of all other metrics are null, for example user-defined metrics, `expected_cost`,
         `net_benefit`, and `f_beta` with a `beta` other than 1.
 
-        With `interpolate=True`, the last columns are `threshold_above, threshold_below, mix`
+        If points are interpolated, the last columns are `threshold_above, threshold_below, mix`
         (Float64). The first two columns are the higher and the lower threshold of the two rows
         around the point. `mix` is in [0, 1]. To obtain the rates of the point, use
         `threshold_below` for a proportion `mix` of the predictions, chosen at random, and
