@@ -211,9 +211,9 @@ def average(
         For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column
         `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves,
         note`. The pooled curve includes the rows of curves without positives or without negatives;
-        `mean_auc` excludes these curves. If the row with the lowest threshold of a curve has true
-        negatives, rows with lower thresholds are missing. Both areas are then null, and `note`
-        contains `lacks_rows`.
+        `mean_auc` excludes these curves. If the row with the lowest threshold of a curve still has
+        true negatives, the curve lacks the rows for the lowest scores. Both areas are then null,
+        and `note` contains `lacks_rows`.
 
     Raises
     ------
@@ -257,9 +257,9 @@ def average(
     counted from 1 and interpolated linearly.
 
     At the lowest threshold of a complete curve, all rows are predicted positive, so there are no
-    true negatives. If there are true negatives, rows with lower thresholds are missing, because of
-    a filter or of `curve(thresholds=...)`. The curve has no value at points that need these rows.
-    Metrics that both rise and fall, such as accuracy, need all rows.
+    true negatives. If there are true negatives, the curve lacks the rows for the lowest scores,
+    because of a filter or of `curve(thresholds=...)`. The curve has no value at points that need
+    these rows. Metrics that both rise and fall, such as accuracy, need all rows.
 
     A curve with unscored positives (`missing="worst"`) ends at a TPR below 1. The curve has no
     value at a higher TPR.

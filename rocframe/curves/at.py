@@ -133,8 +133,8 @@ def at(
     RocframeError
         If not exactly one threshold or rate is given, if a value is out of range, if the table is
         not a curve table, or if a curve has no row with threshold `inf`. If the row with the lowest
-        threshold of a curve has true negatives, rows with lower thresholds are missing. Values that
-        need these rows raise an error.
+        threshold of a curve still has true negatives, the curve lacks the rows for the lowest
+        scores. Values that need these rows raise an error.
 
     See Also
     --------
