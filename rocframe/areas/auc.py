@@ -108,10 +108,9 @@ def auc(
         FPR over this range.
     alert_rate : (float, float), default None
         Range of the alert rate, the share of rows that are predicted positive. The range must start
-        at 0: `(0, 0.01)` is the 1 % of the rows with the highest scores. With `(0, u)`, the rows
-        with the highest scores are the share u of all rows. The partial area is the probability
-        that a random positive is one of these rows, and has a higher score than a random negative.
-        A tie counts 1/2. See Notes.
+        at 0: `(0, 0.01)` selects the 1 % of the rows with the highest scores. The partial area is
+        the probability that a random positive is one of the selected rows, and has a higher score
+        than a random negative. A tie counts 1/2. See Notes.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.

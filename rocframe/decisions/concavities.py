@@ -243,8 +243,8 @@ def repair_scores(
     Returns
     -------
     DataFrame or LazyFrame
-        The predictions with a last column `repaired_score` (Float64). In a concavity, the scores
-        are at least `threshold_below` and below `threshold_above`, and the highest score is
+        The predictions with a last column `repaired_score` (Float64). For the scores in a
+        concavity, `threshold_below <= score < threshold_above`. The highest of these scores is
         `score_max`. These names are columns of `concavities`. The repaired score is
         `threshold_below + score_max - score`. In other data, a score of this range can be above
         `score_max`: the repaired score is then `threshold_below`. All other scores, and scores of
@@ -265,8 +265,8 @@ def repair_scores(
     -----
     The order of the scores of a concavity is reversed: the highest score becomes the lowest one. On
     the data in which the concavity was found, the repaired part of the curve is the original part,
-    rotated by 180° about the middle of the edge of the hull above it. The AUC increases by twice
-    the area of the concavity.
+    rotated by 180°. The center is the middle of the straight line between both ends of the
+    concavity. The AUC increases by twice the area of the concavity.
 
     Repaired scores are rounded to Float64. If the scores of a concavity differ by many orders of
     magnitude, such as 0.7 and 1e-17, small scores can have the same repaired score, and the AUC
