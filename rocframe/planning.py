@@ -79,12 +79,13 @@ def power(
     variance : str, optional
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
         is exact for exponential scores and a good approximation for many other scores.
-        `"obuchowski"` is for ratings, such as 1 to 5, of an underlying score with a normal
-        distribution in each class. The variance of `"obuchowski"` is larger than the variance of
-        the default for areas from about 0.7 to 0.95, and smaller for areas near 0.5 and near 1.
+        `"obuchowski"` is for ratings, such as 1 to 5. Each rating is a range of an underlying
+        score, and this score has a normal distribution in each class. The variance of
+        `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
+        and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the area in the
-        column `auc` of the result, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area
+        Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
+        in DeLong's tests (`auc_test`, `compare`), which use the estimated area. `"null"`: the area
         that the null hypothesis assumes, as in published formulas and in the permutation and
         Mann-Whitney tests against chance.
 
@@ -210,12 +211,13 @@ def sample_size(
     variance : str, optional
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
         is exact for exponential scores and a good approximation for many other scores.
-        `"obuchowski"` is for ratings, such as 1 to 5, of an underlying score with a normal
-        distribution in each class. The variance of `"obuchowski"` is larger than the variance of
-        the default for areas from about 0.7 to 0.95, and smaller for areas near 0.5 and near 1.
+        `"obuchowski"` is for ratings, such as 1 to 5. Each rating is a range of an underlying
+        score, and this score has a normal distribution in each class. The variance of
+        `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
+        and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the area in the
-        column `auc` of the result, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area
+        Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
+        in DeLong's tests (`auc_test`, `compare`), which use the estimated area. `"null"`: the area
         that the null hypothesis assumes, as in published formulas and in the permutation and
         Mann-Whitney tests against chance.
 
@@ -380,12 +382,13 @@ def detectable_difference(
     variance : str, optional
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
         is exact for exponential scores and a good approximation for many other scores.
-        `"obuchowski"` is for ratings, such as 1 to 5, of an underlying score with a normal
-        distribution in each class. The variance of `"obuchowski"` is larger than the variance of
-        the default for areas from about 0.7 to 0.95, and smaller for areas near 0.5 and near 1.
+        `"obuchowski"` is for ratings, such as 1 to 5. Each rating is a range of an underlying
+        score, and this score has a normal distribution in each class. The variance of
+        `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
+        and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the area in the
-        column `auc` of the result, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area
+        Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
+        in DeLong's tests (`auc_test`, `compare`), which use the estimated area. `"null"`: the area
         that the null hypothesis assumes, as in published formulas and in the permutation and
         Mann-Whitney tests against chance.
 

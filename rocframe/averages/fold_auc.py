@@ -120,8 +120,8 @@ def fold_auc(
           It is null for one fold.
         - `se` and the limits are null if the variance is 0 or, for DeLong's methods, if a fold has
           only one row of a class.
-        - `auc_of_mean` is the area under the averaged curve: the mean TPR of the folds at 101
-          values of the FPR.
+        - `auc_of_mean` is the area under the averaged curve. This curve is the mean TPR of the
+          folds at 101 values of the FPR.
         - `pooled_auc` is the AUC of all rows of the group.
         - `n_curves` (Int64) is the number of folds with both classes.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
