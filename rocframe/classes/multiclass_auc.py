@@ -157,8 +157,8 @@ def multiclass_auc(
 
     See Also
     --------
-    one_vs_one : With `auc`, the AUC of each pair of classes; their mean is Hand and Till's M.
-    one_vs_rest : With `auc`, the AUC of each class against all others.
+    one_vs_one : Predictions for which `auc` returns the AUC of each pair of classes.
+    one_vs_rest : Predictions for which `auc` returns the AUC of each class against all others.
 
     Notes
     -----

@@ -115,7 +115,7 @@ def multiclass_losses(
     See Also
     --------
     summary : Brier score and logarithmic loss of one score.
-    top_label : With `calibration`, the calibration of the predicted classes.
+    top_label : Predictions for which `calibration` shows the calibration of the predicted classes.
     multiclass_auc : Averages of AUCs, for any real scores.
 
     Notes

@@ -90,14 +90,14 @@ def confusion_matrix(
 
         - `fpr` and `tpr` (Float64) are the rates.
         - `auc` (Float64) is the area under the lines from (0, 0) to the point and from the point to
-          (1, 1): (1 + tpr - fpr) / 2. With `missing="worst"`, it is equal to the result of the
-          function `auc`: pairs with a missing score count 0.
+          (1, 1). It is (1 + tpr - fpr) / 2 if no score is missing. With `missing="worst"`, pairs
+          with a missing score count 0, as in the function `auc`.
         - `below_chance` (Boolean) is true if `tpr` is less than `fpr`. If `below_chance` is true
           and no score is missing, the negated classifier, which reverses all decisions, is better
           than chance.
-        - `negated_fpr` and `negated_tpr` (Float64) are the rates of the negated classifier,
-          1 - `fpr` and 1 - `tpr`. With `missing="worst"`, rows without a score are errors of the
-          negated classifier too.
+        - `negated_fpr` and `negated_tpr` (Float64) are the rates of the negated classifier. They
+          are 1 - `fpr` and 1 - `tpr` if no score is missing. With `missing="worst"`, rows without a
+          score are errors of both classifiers.
         - `tp, fp, fn, tn` are Int64, or Float64 if rows are weighted.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
           of rows with a missing value. A row counts `count` times; `weight` has no effect on these
