@@ -79,8 +79,8 @@ def chart(
     than eight groups, all marks have the same size.
 
     Tables of `cost_curve`, `decision_curve`, `murphy_curve` and `decision_intervals` become a line
-    per group. The subtitle states the meaning of the dashed lines, such as treating all. The
-    subtitle names the groups and points that are not drawn, except in charts of tables of `curve`.
+    per group. The subtitle states the meaning of the dashed lines, such as treating all. If groups
+    or points cannot be drawn, the subtitle names them. Charts of curve tables do not name them.
 
     Tables of `calibration` become event rates against scores, and a dashed line of perfect
     calibration:
@@ -157,9 +157,9 @@ def chart(
         Without `x_domain`, panels have separate x axes if the thresholds of a panel cover less than
         half of the range of all thresholds.
 
-        With `y="threshold"`, the chart shows the threshold against a metric that only rises or only
-        falls as the threshold is lowered. With `x="rnp"` (the rate of negative predictions), the
-        line is the quantile function of the score.
+        With `y="threshold"`, the chart shows the threshold against a metric. The metric must only
+        rise or only fall as the threshold is lowered. With `x="rnp"` (the rate of negative
+        predictions), the line is the quantile function of the score.
     y : str or sequence of str, default None
         Metric or count on the y axis. With `x="threshold"`, several metrics are possible. Each
         metric has a color, or a panel if other groups have colors. `color="metric"` or
@@ -172,8 +172,9 @@ def chart(
         and `detail` do not name. A column with more than 12 values has colors only if the values
         are numbers or times. Otherwise, all lines have the same color, and tooltips show the value.
 
-        By default, a dot plot has colors only if the column has at most eight values and another
-        column distinguishes the lines. Comparisons of models have no colors by default.
+        By default, a dot plot has colors only if two conditions are met. The column of the colors
+        has at most eight values, and there is another group column. Comparisons of models have no
+        colors by default.
     facet : str, default None
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()
@@ -262,9 +263,9 @@ def chart(
     -------
     altair.LayerChart or altair.FacetChart
         A plain Altair chart; a FacetChart with `facet`. Tooltips show rows of the table. The legend
-        shows the area under each curve, or the mean area of the curves of one color: average
-        precision (AP) for precision-recall, AUC for other kinds. In charts without colors, the
-        subtitle shows the areas.
+        shows the area under each curve, or the mean area of the curves of one color. The area is
+        average precision (AP) for precision-recall, and AUC for other kinds. In charts without
+        colors, the subtitle shows the areas.
 
         The sum `a + b` of two charts has the same colors for equal values, and one line of chance;
         `alt.layer(a, b)` draws the line of chance of each chart. If `a` and `b` have different
@@ -287,8 +288,8 @@ def chart(
         If there is no chart for the table, or if a curve lacks some of its rows: the row with
         threshold `inf` is missing, or the row with the lowest threshold still has true negatives.
         To draw a part of a curve, use `x_domain` or `y_domain`. Other missing rows raise no error,
-        and the curve is then wrong. For example, all rows with thresholds below the lowest score of
-        the negatives may be missing. The curve then ends below a true positive rate of 1, as if the
+        and the curve is then wrong. For example, if all rows with thresholds below the lowest score
+        of the negatives are missing, the curve ends below a true positive rate of 1, as if the
         scores of some positives were missing.
 
     Examples

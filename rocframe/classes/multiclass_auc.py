@@ -157,8 +157,8 @@ def multiclass_auc(
 
     See Also
     --------
-    one_vs_one : Predictions for which `auc` returns the AUC of each pair of classes.
-    one_vs_rest : Predictions for which `auc` returns the AUC of each class against all others.
+    one_vs_one : Return a table of pairs of classes, for example for `auc`.
+    one_vs_rest : Return a table of each class against all others, for example for `auc`.
 
     Notes
     -----
