@@ -79,8 +79,8 @@ def chart(
     than eight groups, all marks have the same size.
 
     Tables of `cost_curve`, `decision_curve`, `murphy_curve` and `decision_intervals` become a line
-    per group. The subtitle states the meaning of the dashed lines, such as treating all. If groups
-    or points cannot be drawn, the subtitle names them. Charts of curve tables do not name them.
+    per group. The subtitle states the meaning of the dashed lines, such as treating all. It also
+    names the groups and points that cannot be drawn.
 
     Tables of `calibration` become event rates against scores, and a dashed line of perfect
     calibration:
@@ -105,9 +105,9 @@ def chart(
     `relative_superiority` become bars: the ranges of error costs for which a model has the lowest
     expected cost.
 
-    Most other tables become dot plots with a line per row, in the order of the table. If a result
-    is undefined, its line states the reason. If a group column has three or more dates or times,
-    areas are lines over time instead. The dot plots show:
+    Most other tables become dot plots. They show one row of the table below the other, with a dot
+    for the result. If a result is undefined, the reason is shown instead. If a group column has
+    three or more dates or times, areas are lines over time instead. The dot plots show:
 
     - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the range from
       `auc_pessimistic` to `auc_optimistic`, if the table has these columns. A dashed line shows
@@ -288,9 +288,7 @@ def chart(
         If there is no chart for the table, or if a curve lacks some of its rows: the row with
         threshold `inf` is missing, or the row with the lowest threshold still has true negatives.
         To draw a part of a curve, use `x_domain` or `y_domain`. Other missing rows raise no error,
-        and the curve is then wrong. For example, if all rows with thresholds below the lowest score
-        of the negatives are missing, the curve ends below a true positive rate of 1, as if the
-        scores of some positives were missing.
+        and the curve is then wrong. For example, it can end below a true positive rate of 1.
 
     Examples
     --------

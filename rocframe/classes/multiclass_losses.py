@@ -114,9 +114,9 @@ def multiclass_losses(
 
     See Also
     --------
-    summary : Brier score and logarithmic loss of one score. top_label : Return a table of the
-    predicted classes, for example for `calibration`. multiclass_auc : Averages of AUCs, for any
-    real scores.
+    summary : Brier score and logarithmic loss of one score.
+    top_label : Return a table of the predicted classes, for example for `calibration`.
+    multiclass_auc : Averages of AUCs, for any real scores.
 
     Notes
     -----
