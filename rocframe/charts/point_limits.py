@@ -103,6 +103,8 @@ def _with_curve_values(
     threshold = points.get_column(THRESHOLD).to_numpy()
     for side, axis in (("x", plane.x), ("y", plane.y)):
         columns[side] = value = marked_values(axis.name, plane.kind, at_rows, threshold)
+        if axis.name == THRESHOLD:  # the difference of infinite thresholds is NaN
+            continue
         estimate = points.get_column(f"{side}_estimate").to_numpy()
         differs = np.flatnonzero(np.abs(estimate - value) > RATE_TOLERANCE)
         if len(differs):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from statistics import NormalDist
 
 import polars as pl
@@ -171,6 +172,10 @@ def test_bars_of_one_metric_are_drawn_against_the_threshold(axes):
         assert point[sides["threshold"]] == [row["threshold"]]
         assert bar[sides["threshold"]] == [row["threshold"]] * 2
     assert "Bars are 95 % confidence limits." in chart.description
+    above_all = rf.intervals(VOTE, **OPTIONS, metrics="tpr", threshold=[inf, 0.5, 0.6])
+    expected = [point[side] for point in points for side in "xy"]
+    chart = CURVES.roc.chart(x=axes[0], y=axes[1], mark=above_all)
+    assert [point[side] for point in parts(chart, "mark") for side in "xy"] == expected
 
 
 def test_metrics_without_limits_in_the_table_have_points_without_bars():
