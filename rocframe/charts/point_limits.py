@@ -79,7 +79,7 @@ def points_with_limits(
     values, index = np.unique(joined.get_column(THRESHOLD).to_numpy(), return_inverse=True)
     rows, _ = rows_at(point_axis(curves, THRESHOLD), values.tolist())
     result = joined.with_columns(pl.Series(CURVE_ROW, rows[curve, index], pl.Int64))
-    return _with_curve_values(plane, curves, line_points, result)
+    return _with_curve_values(plane, curves, line_points, result, points)
 
 
 def marked_values(
@@ -90,11 +90,11 @@ def marked_values(
 
 
 def _with_curve_values(
-    plane: Plane, curves: Curves, line_points: LinePoints, points: pl.DataFrame
+    plane: Plane, curves: Curves, line_points: LinePoints, points: pl.DataFrame, table: pl.DataFrame
 ) -> pl.DataFrame:
     """Return the points with the counts and with the metrics `x` and `y` of their curves.
 
-    Raise an error if a metric differs from its estimate in the table.
+    Raise an error about `table`, the table of the points, if a metric differs from its estimate.
     """
     row, curve = (points.get_column(name).to_numpy() for name in (CURVE_ROW, CURVE_INDEX))
     tp, fp = (curves.columns[name][row].astype(np.float64) for name in ("tp", "fp"))
@@ -114,5 +114,5 @@ def _with_curve_values(
                 f"{points.get_column(THRESHOLD)[i]:g}, but the curve has {value[i]:.6g}"
             )
             hint = "Pass points that were computed from these curves."
-            raise OptionValueError.compose("mark", points, problem, hint)
+            raise OptionValueError.compose("mark", table, problem, hint)
     return points.with_columns(pl.Series(name, array) for name, array in columns.items())
