@@ -110,6 +110,7 @@ def test_a_file_with_several_names_is_read_once(tmp_path):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "c").symlink_to(tmp_path / "b")
     (tmp_path / "b" / "latest.parquet").symlink_to(tmp_path / "b" / "day.parquet")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
     assert_frame_equal(rf.scan(tmp_path).collect(), table)
 
 

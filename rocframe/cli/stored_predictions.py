@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -29,7 +31,6 @@ from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from rocframe.cli.options import EvaluationOptions, StoreArguments
     from rocframe.io.logs import Logs
@@ -74,7 +75,8 @@ def read_store(
             f"--id {options.id[0]}: a store has no columns that identify rows, because equal "
             "predictions are merged.\nLeave out --id."
         )
-    if folder.resolve() in {out.resolve(), *out.resolve().parents}:
+    real_out = Path(os.path.realpath(out))  # Path.resolve raises an error for a link to itself
+    if Path(os.path.realpath(folder)) in {real_out, *real_out.parents}:
         raise StorageError.compose(
             out, f"the folder is in the store {str(folder)!r}", "Pass another folder as --out."
         )

@@ -76,20 +76,31 @@ def local_path(path: object) -> Path:
 def visible_files(folder: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield the files in a folder and its subfolders, except hidden files and folders.
 
-    Symbolic links are followed. A file or folder with several names is listed once.
+    Symbolic links are followed. A file or folder with several names is listed once, if possible by
+    a name without links.
     """
-    visited = set()
-    for parent, folders, names in os.walk(folder, followlinks=True):
-        if (real := Path(parent).resolve()) in visited:
-            folders.clear()
-            continue
-        visited.add(real)
-        folders[:] = sorted(name for name in folders if not name.startswith(HIDDEN_PREFIXES))
-        for name in sorted(names):
-            path = Path(parent, name)
-            if not name.startswith(HIDDEN_PREFIXES) and (real := path.resolve()) not in visited:
-                visited.add(real)
-                yield path
+    roots, links, visited = [Path(folder)], list[Path](), set[Path]()
+    for root in roots:  # the loop appends links to folders
+        for parent, folders, names in os.walk(root):
+            if (real := Path(os.path.realpath(parent))) in visited:
+                folders.clear()
+                continue
+            visited.add(real)
+            folders[:] = sorted(name for name in folders if not name.startswith(HIDDEN_PREFIXES))
+            roots += filter(Path.is_symlink, (Path(parent, name) for name in folders))
+            for name in sorted(names):
+                path = Path(parent, name)
+                if name.startswith(HIDDEN_PREFIXES):
+                    continue
+                if path.is_symlink():
+                    links.append(path)
+                else:
+                    visited.add(real / name)
+                    yield path
+    for path in links:
+        if (real := Path(os.path.realpath(path))) not in visited:
+            visited.add(real)
+            yield path
 
 
 def file_problem(path: Path, file_format: FileFormat) -> str | None:

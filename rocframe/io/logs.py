@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from glob import glob, has_magic
@@ -37,18 +38,26 @@ def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list
     """Return the sorted log files of all `sources`, which are names of files, globs and folders.
 
     `exclude` contains files and folders that are not logs, such as tables that an earlier command
-    wrote to the same folder.
+    wrote to the same folder. A file with several names is listed once, by the name with the fewest
+    symbolic links.
     """
-    excluded = {path.resolve() for path in exclude}
+    excluded = {Path(os.path.realpath(path)) for path in exclude}
     files: dict[Path, str] = {}
     for source in sources:
         for file in _expand(source):
-            path = Path(file).resolve()
-            if excluded.isdisjoint([path, *path.parents]):
-                files.setdefault(path, file)
+            path = Path(os.path.realpath(file))
+            if path in files:
+                files[path] = min(files[path], file, key=_link_count)
+            elif excluded.isdisjoint([path, *path.parents]):
+                files[path] = file
     if not files:
         raise LogError.compose(format_list(sources), "no logs found", "Pass files or folders.")
     return sorted(files.values())
+
+
+def _link_count(file: str) -> int:
+    """Return how many parts of the name of a file are symbolic links."""
+    return sum(path.is_symlink() for path in (Path(file), *Path(file).parents))
 
 
 def _expand(source: str) -> Iterator[str]:

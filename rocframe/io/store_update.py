@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b, file_digest
@@ -234,7 +235,7 @@ class LogFile:
 
 def absolute_path(file: str) -> str:
     """Return the absolute path of a log, without symbolic links."""
-    return str(Path(file).resolve())
+    return os.path.realpath(file)
 
 
 def _size_and_time(file: str) -> tuple[int, int] | None:

@@ -281,6 +281,7 @@ def test_files_of_other_programs_and_copies_of_parts_raise_an_error(capsys):
         (["--relative"], "--relative: --resolution is not given.\n"),
         (["--id", "day"], "--id day: a store has no columns that identify rows, "),
         (["--out", "store/out"], "store/out: the folder is in the store 'store'.\n"),
+        (["logs", "--store", "loop"], "loop: the folder cannot be created: File exists.\n"),
         (["--stor", "x"], "Unknown option: --stor. Did you mean --store?"),
         (["--store", "gone"], "gone: the store does not exist.\nPass logs to create it"),
         (["--store", "empty"], "empty: the store is empty.\nPass logs to add them to the store."),
@@ -298,6 +299,7 @@ def test_files_of_other_programs_and_copies_of_parts_raise_an_error(capsys):
 )
 def test_wrong_options_raise_an_error_and_change_nothing(capsys, arguments, text):
     Path("empty").mkdir()
+    Path("loop").symlink_to("loop")
     evaluate(capsys, *CREATE)
     before = files()
     code = run(*STORE, "--out", "out", *arguments)

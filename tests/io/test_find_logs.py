@@ -68,6 +68,26 @@ def test_links_to_folders_are_followed_once():
     assert find_logs(["logs"]) == ["logs/c.csv", "logs/day=1/d.pq", "logs/link/g.parquet"]
 
 
+@pytest.mark.parametrize("sources", [["days"], ["days/*"], ["days/current", "days"]])
+def test_a_file_with_several_names_is_listed_by_a_name_without_links(sources):
+    Path("days/day=1").mkdir(parents=True)
+    Path("days/day=1/a.parquet").touch()
+    Path("days/before").mkdir()
+    Path("days/before/latest").symlink_to("../day=1")
+    Path("days/current").symlink_to("day=1")
+    Path("days/a.parquet").symlink_to("day=1/a.parquet")
+    assert find_logs(sources) == ["days/day=1/a.parquet"]
+
+
+def test_a_link_to_itself_is_a_file_that_does_not_exist():
+    Path("logs/latest").symlink_to("latest")
+    Path("logs/d.csv").symlink_to("d.csv")
+    assert find_logs(["logs"]) == ["logs/c.csv", "logs/d.csv", "logs/day=1/d.pq"]
+    with pytest.raises(rf.LogError) as caught:
+        find_logs(["logs/latest"])
+    assert str(caught.value).startswith("logs/latest: the file or folder does not exist.\n")
+
+
 def test_the_error_names_a_missing_file(tmp_path):
     with pytest.raises(rf.LogError) as caught:
         find_logs(["a.parquet", "gone.parquet"])
