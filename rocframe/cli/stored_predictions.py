@@ -275,7 +275,11 @@ def _window(
         and (until is None or days[part.path] <= until)
     ]
     if not chosen:
-        content = f"The store has {name} {_range_text(parts, days)}."
+        content = (
+            f"The store has {name} {_range_text(parts, days)}."
+            if days
+            else f"The column {name!r} of the store is null in all rows."
+        )
         raise OptionValueError(f"{window}: the store has no rows in this window.\n{content}")
     return chosen
 

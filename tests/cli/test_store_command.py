@@ -434,6 +434,15 @@ def test_a_run_states_which_rows_and_logs_are_not_used(capsys):
     assert (lines[1:], errors) == ([null_days], "")
 
 
+@pytest.mark.parametrize("option", [["--since", "2026-11-01"], ["--last", "7d"]])
+def test_a_window_of_a_store_without_days_raises_an_error(capsys, option):
+    LOG.with_columns(day=pl.lit(None, pl.Date)).write_parquet("no_day.parquet")
+    assert error_of(capsys, "no_day.parquet", *CREATE[1:], *option) == (
+        f"{' '.join(option)}: the store has no rows in this window.\n"
+        "The column 'day' of the store is null in all rows."
+    )
+
+
 def test_rounded_scores_and_pooled_models_are_stated(capsys):
     columns = ["--store", "store", "--positive", "yes", "--partition-by", "day"]
     assert run("logs", *OPTIONS, *columns, "--resolution", "0.5", "--out", "out") == 0
