@@ -93,7 +93,7 @@ ARGUMENTS = (
 # An argument with a value: by="x", by=['x'] or level=0.9, but not a folder such as label=1/.
 ASSIGNMENT = re.compile(
     rf"""(?<![\w.\-'"/\\])({ARGUMENTS})="""
-    r"""(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?)(?![\w/\\]|\.\d)|(\[[^\[\]]*\]))"""
+    r"""(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?(?:e[-+]\d+)?)(?![\w/\\]|\.\d)|(\[[^\[\]]*\]))"""
 )
 
 
@@ -103,6 +103,8 @@ DICT_OPTIONS = {"costs": "cost", "benefits": "benefit", "subject_to": "subject-t
 DICT = re.compile(rf"(?:({'|'.join(DICT_OPTIONS)})=|(?<=example, ))(\{{[^{{}}]*\}})")
 # An item of a dict, such as costs['fp']= or subject_to['tpr']=(0.5, None).
 ITEM = re.compile(rf"({'|'.join(DICT_OPTIONS)})\[(['\"])(.*?)\2\]=(\([^()]*\))?")
+# A quoted text, or the number inf outside quotes.
+INFINITY = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\binf\b""")
 # An argument without a value, such as costs=.
 BARE_ARGUMENT = re.compile(rf"(?<![\w.\-'\"/\\])({ARGUMENTS})=(?![\w'\"(\[{{…-])")
 
@@ -125,7 +127,7 @@ def _assigned_option(match: re.Match[str]) -> str:
         return "--no-count" if name == "count" else f"no --{name}"
     if listed is not None:
         values = _literal(listed)
-        if not isinstance(values, list):
+        if not values or not isinstance(values, list):
             return match[0]
     else:
         values = [bare if quoted is None else quoted]
@@ -156,8 +158,9 @@ def _item_option(match: re.Match[str]) -> str:
 
 def _literal(text: str) -> object:
     """Return the value of a Python literal, in which `inf` can be a number; None for other text."""
+    text = INFINITY.sub(lambda match: match[1] or "1e999", text)
     try:
-        return literal_eval(re.sub(r"\binf\b", "1e999", text))
+        return literal_eval(text)
     except (ValueError, SyntaxError):
         return None
 
