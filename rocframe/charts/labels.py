@@ -107,8 +107,10 @@ def distinct_number_texts(numbers: pl.Series) -> list[str]:
     The texts of different numbers are different.
     """
     exact = [text.removesuffix(".0") for text in format_values(numbers)]
-    values = zip(numbers.to_list(), exact, strict=True)
-    rounded = [text if value is None else str(json_number(value)) for value, text in values]
+    rounded = [
+        text if number is None else str(number).removesuffix(".0")
+        for number, text in zip(json_numbers(numbers.to_list()), exact, strict=True)
+    ]
     return rounded if len(set(rounded)) == len(set(exact)) else exact
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import nan
+
 import polars as pl
 import pytest
 
@@ -139,6 +141,12 @@ def test_values_that_differ_only_in_later_digits_have_different_shapes():
         "threshold 1000000.01",
         "threshold 1000000.02",
         "threshold 0.3333333333333333",
+    ]
+    large = points.with_columns(value=pl.Series([1e7, 25_000_000.5, nan]))
+    assert encodings(large.roc.chart(), "shape")[0]["scale"]["domain"] == [
+        "threshold 10000000",
+        "threshold 25000000.5",
+        "threshold NaN",
     ]
 
 
