@@ -119,7 +119,7 @@ def parse_number(
     example: object = None,
     hint: str = "",
 ) -> float:
-    """Return a finite number between `low` and `high`.
+    """Return a finite number between `low` and `high`; a Boolean raises an error.
 
     `closed` states which of the two limits is an allowed value: none, `low` ("left") or `high`
     ("right").
@@ -128,7 +128,7 @@ def parse_number(
     number = to_float(value)
     above = number is not None and (number >= low if closed == "left" else number > low)
     below = number is not None and (number <= high if closed == "right" else number < high)
-    if number is None or not (above and below and isfinite(number)):
+    if number is None or isinstance(value, bool) or not (above and below and isfinite(number)):
         limits = []
         if low > -inf:
             limits.append(f"{'of at least' if closed == 'left' else 'above'} {low:g}")
@@ -156,7 +156,7 @@ def parse_integer(
     example: int = 1000,
     hint: str = "",
 ) -> int:
-    """Return an integer from `low` to `high`.
+    """Return an integer from `low` to `high`; a Boolean raises an error.
 
     If `hint` is empty, the error suggests the value `example`.
     """

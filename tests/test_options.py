@@ -176,6 +176,7 @@ WRONG = [
     (lambda: curve(thresholds=[nan]), "thresholds=[nan]: a value is NaN.\nRemove NaN."),
     (lambda: curve(beta="2"), f"beta='2': {BETA}"),
     (lambda: curve(beta=0), f"beta=0: {BETA}"),
+    (lambda: curve(beta=True), f"beta=True: {BETA}"),
     (lambda: curve(beta=inf), f"beta=inf: {BETA}"),
     (lambda: curve(prevalence="half"), f"prevalence='half': {PREVALENCE}"),
     (lambda: curve(prevalence=10), f"prevalence=10: {PREVALENCE}"),

@@ -368,6 +368,14 @@ BAD = {
             "Use, for example, resolution=0.001, or leave out resolution= to round no score."
         ),
     ),
+    "Boolean resolution": (
+        {"label": [1], "score": [1]},
+        {"resolution": True},
+        (
+            "resolution=True: expected a finite number above 0.\n"
+            "Use, for example, resolution=0.001, or leave out resolution= to round no score."
+        ),
+    ),
     "relative": (
         {"label": [1], "score": [1]},
         {"relative": True},

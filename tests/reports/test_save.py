@@ -146,6 +146,14 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
         ),
         (
             "chart.png",
+            {"scale": True},
+            (
+                "scale=True: expected a number of at least 0.01 and below 10000.\n"
+                "Use, for example, scale=2."
+            ),
+        ),
+        (
+            "chart.png",
             {"ppi": "300"},
             (
                 "ppi='300': expected a number of at least 1 and below 10000.\n"
