@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal
 
 import altair as alt
@@ -75,7 +76,7 @@ def time_chart(
     table: pl.DataFrame, by: Sequence[str], time: str, options: ChartOptions, style: DotStyle
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw areas over time: for each group, a line through dots with intervals."""
-    rows = TimeRows.from_table(table, by, time, options)
+    rows = TimeRows.from_table(table, by, time, style.marks[0], options)
     chance = style.chance
     if chance is not None and not is_near(chance, rows.records, style.marks[:1]):
         chance = None
@@ -101,7 +102,7 @@ def drift_chart(
     style = layout.type.dots
     assert style is not None
     time = _window_column(table, layout.by)
-    rows = TimeRows.from_table(table, layout.by, time, options)
+    rows = TimeRows.from_table(table, layout.by, time, style.marks[0], options)
     levels = rows.table.get_column("ci_level").drop_nulls()
     alpha = round(1 - levels.item(0), 10) if len(levels) else 0.05
     has_line = _has_one_reference(rows.table, rows.others)
@@ -114,13 +115,9 @@ def drift_chart(
     layers = rows.area_layers(style, bounds)
     ring: Any = alt.Chart().mark_point(filled=False, size=190, strokeWidth=2, opacity=1)
     ring = ring.transform_filter(f"datum.{RING}")
-    layers.append(
-        ring.encode(
-            x=rows.time_channel(), y=f"{style.marks[0]}:Q", color=rows.color(style.marks[0])
-        )
-    )
+    layers.append(ring.encode(x=rows.time_channel(), y=f"{rows.mark}:Q", color=rows.color()))
     if bounds:
-        layers = [*layers[:1], *_reference_layers(rows, style.marks[0]), *layers[1:]]
+        layers = [*layers[:1], *_reference_layers(rows), *layers[1:]]
     names = rows.groups.names(len(rows.records))
     texts = [
         f"{name} {record[TIME_TEXT]}: {number_text(record['auc'])}, "
@@ -152,12 +149,14 @@ def drift_chart(
 class TimeRows:
     """The rows of a table in the order of time, with a record for each row.
 
-    `time` is the column on the x axis, `others` are the other group columns, and `shown` are the
-    columns in tooltips. Rows without a time are left out; `undrawn` are their names.
+    `time` is the column on the x axis, `mark` is the column of the areas on the y axis, `others`
+    are the other group columns, and `shown` are the columns in tooltips. Rows without a time are
+    left out. `undrawn` are their names, and the names of groups without an area.
     """
 
     table: pl.DataFrame
     time: str
+    mark: str
     others: tuple[str, ...]
     shown: tuple[str, ...]
     groups: Groups
@@ -166,7 +165,7 @@ class TimeRows:
 
     @classmethod
     def from_table(
-        cls, table: pl.DataFrame, by: Sequence[str], time: str, options: ChartOptions
+        cls, table: pl.DataFrame, by: Sequence[str], time: str, mark: str, options: ChartOptions
     ) -> TimeRows:
         """Return the rows of a table with the group columns `by`."""
         others = [name for name in _without_ends(by) if name != time]
@@ -203,20 +202,21 @@ class TimeRows:
         return cls(
             table=table,
             time=time,
+            mark=mark,
             others=tuple(others),
             shown=tuple(shown),
             groups=groups,
             records=records,
-            undrawn=tuple(map(JOINT.join, undrawn)),
+            undrawn=(*map(JOINT.join, undrawn), *_groups_without_area(groups, records, mark)),
         )
 
-    def color(self, mark: str) -> Any:
-        """Return the color channel; groups without a value of the field `mark` have no legend."""
+    def color(self) -> Any:
+        """Return the color channel; groups without an area have no legend."""
         return self.groups.line_color(
             {
                 record[str(self.groups.color)]
                 for record in self.records
-                if self.groups.color is not None and finite([record[mark]])
+                if self.groups.color is not None and finite([record[self.mark]])
             }
         )
 
@@ -236,11 +236,11 @@ class TimeRows:
 
     def area_layers(self, style: DotStyle, others: Sequence[Any]) -> list[Any]:
         """Return the layers of lines, intervals and dots; `others` are other values on the axis."""
-        fields = (style.marks[0], LOW, HIGH)
+        fields = (self.mark, LOW, HIGH)
         values = finite(record[name] for record in self.records for name in fields)
-        x, color = self.time_channel(), self.color(style.marks[0])
+        x, color = self.time_channel(), self.color()
         y = alt.Y(
-            f"{style.marks[0]}:Q",
+            f"{self.mark}:Q",
             title=style.axis,
             scale=alt.Scale(domain=domain_of([*values, *others]), zero=False, nice=True),
         )
@@ -257,12 +257,12 @@ class TimeRows:
             bars.encode(x=x, y=alt.Y(f"{LOW}:Q"), y2=alt.Y2(f"{HIGH}:Q"), color=color),
             points.encode(x=x, y=y, color=color, tooltip=tooltips),
         ]
-        return [*layers, *self._reasons(style.marks[0])]
+        return [*layers, *self._reasons()]
 
-    def _reasons(self, mark: str) -> list[Any]:
-        """Return a layer with the reason of each panel without a value of the field `mark`.
+    def _reasons(self) -> list[Any]:
+        """Return a layer with the reason of each panel without an area.
 
-        The list is empty if all panels have values.
+        The list is empty if all panels have areas.
         """
         panel = self.groups.panel
         by_panel: dict[str, list[dict[str, Any]]] = {}
@@ -271,7 +271,7 @@ class TimeRows:
         empty = [
             records
             for records in by_panel.values()
-            if not finite(record[mark] for record in records)
+            if not finite(record[self.mark] for record in records)
         ]
         for records in empty:
             notes = dict.fromkeys(note_text(record.get("note")) for record in records)
@@ -313,6 +313,25 @@ class TimeRows:
                 not_drawn(self.undrawn),
             ),
         )
+
+
+def _groups_without_area(groups: Groups, records: Sequence[dict[str, Any]], mark: str) -> list[str]:
+    """Return the names of groups without an area, except in panels that show the reason.
+
+    `mark` is the field of the areas. A panel without any area shows the reason.
+    """
+    names = groups.names(len(records))
+    panels = [record[groups.panel] if groups.panel else "" for record in records]
+    drawn = [bool(finite([record[mark]])) for record in records]
+    with_area = set(compress(names, drawn))
+    with_area_in_panel = set(compress(panels, drawn))
+    return list(
+        dict.fromkeys(
+            name
+            for name, panel in zip(names, panels, strict=True)
+            if name not in with_area and panel in with_area_in_panel
+        )
+    )
 
 
 def _without_ends(by: Sequence[str]) -> list[str]:
@@ -404,14 +423,11 @@ def _has_one_reference(table: pl.DataFrame, others: Sequence[str]) -> list[bool]
     return rows.select(single & pl.col(REFERENCE_LOW).is_not_null()).to_series().to_list()
 
 
-def _reference_layers(rows: TimeRows, mark: str) -> list[Any]:
-    """Return the line of the area of the reference of each group, and the band of its interval.
-
-    `mark` is the field of the areas.
-    """
+def _reference_layers(rows: TimeRows) -> list[Any]:
+    """Return the line of the area of the reference of each group, and the band of its interval."""
     keys = [*rows.groups.table_columns, REFERENCE, *REFERENCE_LIMITS]
     low, high = REFERENCE_LIMITS
-    color = rows.color(mark)
+    color = rows.color()
     band: Any = alt.Chart().mark_rect(opacity=BAND_OPACITY / 2)
     line: Any = alt.Chart().mark_rule(strokeDash=CHANCE_STROKE["strokeDash"])
     band, line = (

@@ -76,9 +76,25 @@ def test_lines_of_two_group_columns_are_in_panels(weeks):
 def test_a_group_without_values_has_a_reason_and_no_legend(weeks):
     without = weeks.with_columns(pl.col("label") & (pl.col("segment") == "app"))
     table = rf.drift(without, "label", "score", by="segment")
-    assert encodings(table.roc.chart(), "color")[0]["legend"]["values"] == ["app"]
-    reasons = [record.get("empty") for record in records(table.roc.chart(facet="segment"))]
+    chart = table.roc.chart()
+    assert encodings(chart, "color")[0]["legend"]["values"] == ["app"]
+    assert chart.title.subtitle.endswith(" Not drawn: web")
+    assert chart.description.endswith(" Not drawn: web.")
+    panels = table.roc.chart(facet="segment")
+    reasons = [record.get("empty") for record in records(panels)]
     assert [reason for reason in reasons if reason] == ["no positives"]
+    assert "Not drawn" not in panels.title.subtitle + panels.description
+
+
+def test_groups_without_an_area_on_any_date_are_named(log):
+    without = pl.concat([log.with_columns(model=pl.lit(name)) for name in ("a", "b", "c")])
+    empty = pl.col("segment").eq("web") & pl.col("model").eq("a") | pl.col("model").eq("b")
+    without = without.with_columns(pl.col("label") & ~empty)
+    table = rf.auc(without, "label", "score", by=["segment", "model", "day"])
+    title = table.roc.chart(color="segment", facet="model").title
+    assert title.subtitle.endswith(" Not drawn: web · a")
+    title = table.roc.chart(color="model", facet="segment").title
+    assert title.subtitle.endswith(" Not drawn: app · b, web · a, web · b")
 
 
 def test_the_ticks_of_windows_are_at_their_starts(weeks):
