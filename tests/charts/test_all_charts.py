@@ -235,9 +235,30 @@ def test_a_common_cost_curve_without_points_is_named_without_a_model():
     assert table.roc.chart().title.subtitle == "Dashed: trivial classifiers. Not drawn: v"
 
 
-def test_the_description_states_the_range_of_a_domain(table):
-    if "x_domain" not in table_of(table.columns).type.chart_options:
-        return
+@pytest.mark.parametrize(
+    "name",
+    [
+        "combined decisions",
+        "chain",
+        "decision intervals",
+        "cost intervals",
+        "band",
+        "band both ways",
+        "smooth",
+        "at",
+        "at, between rows",
+        "cost curve",
+        "decision curve",
+        "calibration",
+        "calibration, isotonic",
+        "murphy curve",
+        "operating point",
+        "hull",
+        "common hull",
+    ],
+)
+def test_the_description_states_the_range_of_a_domain(name):
+    table = TABLE_FUNCTIONS[name](PREDICTIONS, "g")
     chart = table.roc.chart(x_domain=(0.125, 0.25))
     assert " from 0.125 to 0.25." in chart.description
     assert "Shown: " not in table.roc.chart().description
@@ -255,7 +276,8 @@ def test_the_chart_of_an_empty_table_is_empty(table):
 
 def test_an_option_that_a_drawing_does_not_read_raises(table):
     reads = table_of(table.columns).type.chart_options
-    values = {"color": "g", "facet": "g", "detail": "g", "kind": "roc", "by": "g"}
+    values = dict.fromkeys(["color", "facet", "detail", "by"], "g")
+    values |= {"kind": "roc", "x_domain": (0.125, 0.25)}
     for option in values.keys() - set(reads):
         with pytest.raises(rf.RocframeError) as caught:
             table.roc.chart(**{option: values[option]})
