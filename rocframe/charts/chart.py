@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from rocframe.charts.overlays import Mark
+    from rocframe.charts.marks import Mark
     from rocframe.inputs.roles import By
     from rocframe.kinds import KindName, Scale
 

@@ -19,6 +19,7 @@ from rocframe.charts.axes import (
 from rocframe.charts.curve_data import (
     LEVEL_STEP,
     POINTS,
+    OverlayInput,
     drawn_points,
     records_of,
     simplified_lines,
@@ -45,14 +46,13 @@ from rocframe.charts.groups import (
     total_area,
 )
 from rocframe.charts.labels import EMPTY_REASON, sentences
+from rocframe.charts.marks import unmarked_text
 from rocframe.charts.overlays import (
     TIE,
-    OverlayInput,
     overlay_key,
     overlay_layers,
     overlay_records,
     overlay_texts,
-    unmarked_text,
 )
 from rocframe.charts.style import MUTED
 from rocframe.charts.threshold_chart import has_threshold_axis, threshold_chart

@@ -26,7 +26,7 @@ from rocframe.kernel.threads import run_parallel
 from rocframe.rates import COUNT_METRICS, NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
     from numpy.typing import NDArray
@@ -342,3 +342,50 @@ def _is_bent(plane: Plane, start: LinePoints, end: LinePoints) -> NDArray[np.boo
     ]
     bent[bent] = np.maximum.reduce(distances) > BEND_TOLERANCE
     return bent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OverlayInput:
+    """Input of all overlays: the curves, their axes, and the points of their lines."""
+
+    plane: Plane
+    curves: Curves
+    line_points: LinePoints
+
+    @property
+    def drawn(self) -> NDArray[np.bool_]:
+        """A mask of the curves that are drawn."""
+        return np.diff(self.line_points.starts) > 0
+
+    @property
+    def curve(self) -> NDArray[np.int64]:
+        """The index of the curve of each row of the table."""
+        return np.repeat(np.arange(len(self.curves.firsts)), np.diff(self.curves.starts))
+
+    def line_records(self, part: str, points: LinePoints) -> list[dict[str, Any]]:
+        """Return a record for each line of the overlay `part`, simplified like the curves."""
+        names = ("curve", *POINTS)
+        return [
+            {**{name: record[name] for name in names}, "part": part}
+            for record in records_of(
+                simplified_lines(self.plane, points), self.curves, self.plane.kind
+            )
+            if record["x"]
+        ]
+
+    def point_record(self, part: str, curve: int, points: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the record of points of the overlay `part` on one curve.
+
+        The record contains the numbers of positives and negatives for tooltips.
+        """
+        names = {"x": self.plane.x.name, "y": self.plane.y.name}
+        return {
+            "curve": curve,
+            "part": part,
+            "pos": self.line_points.pos[curve].item(),
+            "neg": self.line_points.neg[curve].item(),
+            **{
+                field: json_numbers(points[field], None, digits_of(names.get(field, field)))
+                for field in POINTS
+            },
+        }

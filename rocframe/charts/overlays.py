@@ -1,40 +1,31 @@
-"""Overlays of curves: convex hulls, ranges of ties, lines of equal cost and marked points."""
+"""Overlays of curves: convex hulls, ranges of ties, lines of equal cost, and layers of marks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from json import dumps
-from math import inf, isnan, nan
+from math import inf, isnan
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import numpy as np
-import polars as pl
 
 from rocframe.areas.area import areas_of_ties
 from rocframe.charts.axes import FREE, axis_rates, axis_values
-from rocframe.charts.curve_data import (
-    POINTS,
-    add_bend_points,
-    records_of,
-    simplified_lines,
-)
+from rocframe.charts.curve_data import POINTS, add_bend_points
 from rocframe.charts.curve_layers import ROW_FIELDS, overlay, row_tooltips
-from rocframe.charts.labels import (
-    RATE_FORMAT,
-    chart_text,
-    digits_of,
-    json_number,
-    json_numbers,
-    json_rows,
-    level_text,
-    note_text,
-    tooltip,
+from rocframe.charts.labels import RATE_FORMAT, json_number, json_numbers, tooltip
+from rocframe.charts.marks import (
+    LIMITS,
+    MARK,
+    MARK_SYMBOLS,
+    limit_level,
+    mark_records,
+    marked_names,
+    named_marks,
+    unmarked_text,
 )
-from rocframe.charts.match_rows import CURVE_INDEX, match_rows
-from rocframe.charts.point_limits import has_limits, marked_values, points_with_limits
 from rocframe.charts.style import (
     BACKGROUND,
     MAX_SIZE_STEPS,
@@ -44,31 +35,22 @@ from rocframe.charts.style import (
     TIE_KEY,
     with_key,
 )
-from rocframe.curves.at import operating_points
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.curves.table import TOTAL_ROUNDING
 from rocframe.curves.thinning import BETWEEN
 from rocframe.decisions.costs import EQUAL_COST_KINDS, equal_cost_steps, lowest_cost
-from rocframe.errors import MissingColumnError, OptionValueError
-from rocframe.options import check_flag, check_supported, to_floats
-from rocframe.rates import CONFUSION, Settings
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.options import check_flag, check_supported
+from rocframe.rates import Settings
 from rocframe.text import format_interval, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Mapping, Sequence
 
     from rocframe.charts.axes import Plane
     from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.curve_data import OverlayInput
     from rocframe.charts.curve_layers import CurvePlot
     from rocframe.charts.groups import GroupColumn
     from rocframe.curves.table import Curves
-    from rocframe.curves.thinning import LinePoints
-
-    MarkedPoints: TypeAlias = "float | Sequence[float] | pl.Series | pl.DataFrame"
-    Mark: TypeAlias = "MarkedPoints | Mapping[str, MarkedPoints] | None"
 
 # For each option, the kinds of curves that can have its overlay.
 OVERLAY_KINDS = {
@@ -78,8 +60,7 @@ OVERLAY_KINDS = {
     "ties": ("roc", "gain", "lift_chart"),
 }
 # The values of the field `part` in the records of overlays.
-TIE, HULL, EQUAL_COST, LOWEST_COST, MARK = "tie", "hull", "equal cost", "lowest cost", "mark"
-LIMITS = "limits"
+TIE, HULL, EQUAL_COST, LOWEST_COST = "tie", "hull", "equal cost", "lowest cost"
 LINE_KEYS = {
     HULL: "thin dashed: convex hull",
     EQUAL_COST: "thin: equal expected cost",
@@ -97,54 +78,6 @@ MIN_TIE = 1 / 800  # share of an axis; the line of the curve hides a narrower re
 # count after it. The curve is a diagonal of the rectangle. The sides are the curves if all tied
 # positives, or all tied negatives, come first. The first corner is repeated to close the outline.
 TIE_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
-MARK_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OverlayInput:
-    """Input of all overlays: the curves, their axes, and the points of their lines."""
-
-    plane: Plane
-    curves: Curves
-    line_points: LinePoints
-
-    @property
-    def drawn(self) -> NDArray[np.bool_]:
-        """A mask of the curves that are drawn."""
-        return np.diff(self.line_points.starts) > 0
-
-    @property
-    def curve(self) -> NDArray[np.int64]:
-        """The index of the curve of each row of the table."""
-        return np.repeat(np.arange(len(self.curves.firsts)), np.diff(self.curves.starts))
-
-    def line_records(self, part: str, points: LinePoints) -> list[dict[str, Any]]:
-        """Return a record for each line of the overlay `part`, simplified like the curves."""
-        names = ("curve", *POINTS)
-        return [
-            {**{name: record[name] for name in names}, "part": part}
-            for record in records_of(
-                simplified_lines(self.plane, points), self.curves, self.plane.kind
-            )
-            if record["x"]
-        ]
-
-    def point_record(self, part: str, curve: int, points: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the record of points of the overlay `part` on one curve.
-
-        The record contains the numbers of positives and negatives for tooltips.
-        """
-        names = {"x": self.plane.x.name, "y": self.plane.y.name}
-        return {
-            "curve": curve,
-            "part": part,
-            "pos": self.line_points.pos[curve].item(),
-            "neg": self.line_points.neg[curve].item(),
-            **{
-                field: json_numbers(points[field], None, digits_of(names.get(field, field)))
-                for field in POINTS
-            },
-        }
 
 
 def overlay_records(inputs: OverlayInput, options: ChartOptions) -> list[dict[str, Any]]:
@@ -190,40 +123,15 @@ def overlay_texts(
     """Describe the overlays in sentences, for readers who cannot see the chart."""
     texts = [_tie_text(curves, captioned)] if options.ties else []
     texts += _texts_of_drawn(LINE_TEXTS, records)
-    marked = _marked_names(options, records)
+    marked = marked_names(options, records)
     if marked:
         names = [name for name in marked if name is not None]
         texts.append(f"Points are marked: {', '.join(names)}" if names else "Points are marked")
-        level = _limit_level(options)
+        level = limit_level(options)
         if level and any(record["part"] == LIMITS for record in records):
             texts.append(f"Bars are {level} confidence limits")
     unmarked = unmarked_text(options, records)
     return [*texts, unmarked[:1].upper() + unmarked[1:]]
-
-
-def _marked_names(options: ChartOptions, records: Sequence[Mapping[str, Any]]) -> list[str | None]:
-    """Return the names in `mark` with at least one point in the chart."""
-    drawn = {record.get(MARK) for record in records if record["part"] == MARK}
-    return [name for name in named_marks(options.mark) if name in drawn]
-
-
-def unmarked_text(options: ChartOptions, records: Sequence[Mapping[str, Any]]) -> str:
-    """Return a text with the names in `mark` that have no point in the chart, and the reasons.
-
-    The text is empty if each name has a point.
-    """
-    marked = _marked_names(options, records)
-    texts = []
-    for name, points in named_marks(options.mark).items():
-        if name in marked:
-            continue
-        reason = "not on the drawn lines"
-        counts = [one for one in CONFUSION if isinstance(points, pl.DataFrame) and one in points]
-        if isinstance(points, pl.DataFrame) and counts and points.drop_nulls(counts).is_empty():
-            notes = points.get_column("note").unique() if "note" in points.columns else [None]
-            reason = " and ".join(sorted({note_text(note) for note in notes}))
-        texts.append(f"no points are marked{f' for {name}' if name else ''} ({reason})")
-    return ", ".join(texts)
 
 
 def overlay_key(records: Sequence[Mapping[str, Any]]) -> str:
@@ -235,16 +143,6 @@ def _texts_of_drawn(texts: Mapping[str, str], records: Sequence[Mapping[str, Any
     """Return the texts of the overlays that have records."""
     drawn = {record["part"] for record in records}
     return [text for part, text in texts.items() if part in drawn]
-
-
-def _limit_level(options: ChartOptions) -> str:
-    """Return the confidence level of marked points with limits as text; empty without limits."""
-    levels = [
-        points.get_column("ci_level")
-        for points in named_marks(options.mark).values()
-        if has_limits(points)
-    ]
-    return level_text(pl.concat(levels)) if levels else ""
 
 
 def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
@@ -401,132 +299,6 @@ def _clipped_line(
     return list(zip(x, y, strict=True))
 
 
-def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
-    """Return the points of `mark` by name; the key is None if `mark` is not a mapping."""
-    if not isinstance(mark, Mapping):
-        return {} if mark is None else {None: mark}
-    names: list[object] = list(mark)
-    for name in names:
-        if not isinstance(name, str) or not name:
-            raise OptionValueError.compose(
-                "mark",
-                name,
-                "the keys of the mapping must be strings that are not empty",
-                'Use, for example, mark={"high": 0.9}.',
-            )
-    n_symbols = len(MARK_SYMBOLS)
-    if not 0 < len(mark) <= n_symbols:
-        problem = f"expected 1 to {n_symbols} names, got {len(mark)}"
-        hint = "Draw more points in a second chart." if mark else "Pass points, or leave out mark=."
-        raise OptionValueError.compose("mark", list(mark), problem, hint)
-    return {chart_text(str(name)): points for name, points in mark.items()}
-
-
-def mark_records(inputs: OverlayInput, options: ChartOptions) -> list[dict[str, Any]]:
-    """Return the records of all points in `mark`, and of the bars between their limits."""
-    return [
-        record | {MARK: name}
-        for name, points in named_marks(options.mark).items()
-        for record in (
-            _limited_marks(inputs, points) if has_limits(points) else _marks(inputs, points)
-        )
-    ]
-
-
-def _marks(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, Any]]:
-    """Return a record for each curve with its marked points that lie inside the axes."""
-    table = marked_rows(inputs.curves, points).sort(CURVE_INDEX, maintain_order=True)
-    curve = table.get_column(CURVE_INDEX).to_numpy()
-    tp, fp = (table.get_column(name).cast(pl.Float64).to_numpy() for name in ("tp", "fp"))
-    between = np.full(len(curve), BETWEEN)
-    marked = replace(inputs.line_points, curve=curve, row=between, tp=tp, fp=fp)
-    plane = inputs.plane
-    threshold = table.get_column(THRESHOLD).fill_null(nan).to_numpy()
-    values: dict[str, list[Any]] = {
-        name: table.get_column(name).to_list() for name in (THRESHOLD, "tp", "fp")
-    }
-    values[THRESHOLD] = [
-        "between two rows" if value is None else value for value in values[THRESHOLD]
-    ]
-    for name, axis in (("x", plane.x), ("y", plane.y)):
-        values[name] = marked_values(axis.name, plane.kind, marked, threshold).tolist()
-    rows: dict[int, list[int]] = {}
-    for row, (i, x, y) in enumerate(zip(curve.tolist(), values["x"], values["y"], strict=True)):
-        if inputs.drawn[i] and plane.contains(x, y):
-            rows.setdefault(i, []).append(row)
-    return [
-        inputs.point_record(MARK, i, {name: [values[name][row] for row in part] for name in values})
-        for i, part in rows.items()
-    ]
-
-
-def _limited_marks(inputs: OverlayInput, points: Any) -> list[dict[str, Any]]:
-    """Return records of the points in a table of `intervals`, and of bars between their limits.
-
-    Points outside the axes are left out.
-    """
-    plane, records = inputs.plane, []
-    table = points_with_limits(plane, inputs.curves, inputs.line_points, points)
-    for i, point in enumerate(json_rows(table.to_dict(as_series=False))):
-        curve = point[CURVE_INDEX]
-        if not (inputs.drawn[curve] and plane.contains(point["x"], point["y"])):
-            continue
-        texts = {}
-        for side, axis in (("x", plane.x), ("y", plane.y)):
-            lower, upper = (point[f"{side}_{end}"] for end in ("lower", "upper"))
-            text = format_interval(lower, upper, 3, brackets=True)
-            if text is None:
-                continue
-            texts[f"{side}_limits"] = text
-            ends: dict[str, Any] = {name: [None, None] for name in POINTS}
-            ends |= {name: [point[name]] * 2 for name in "xy"}
-            ends[side] = np.clip([lower, upper], axis.low, axis.high).tolist()
-            records.append(inputs.point_record(LIMITS, curve, ends) | {"bar": f"{side}{i}"})
-        values = {name: [point[name]] for name in POINTS}
-        records.append(inputs.point_record(MARK, curve, values) | texts)
-    return records
-
-
-def marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
-    """Return a table with the curve index, threshold and counts of each marked point, unsorted."""
-    if not isinstance(points, pl.DataFrame):
-        values = None if isinstance(points, pl.LazyFrame) else to_floats(points)
-        if values is None or any(map(isnan, values)):
-            problem = "expected thresholds or a DataFrame of points"
-            hint = "Pass thresholds, a table from at(), or a mapping from names to either."
-            raise OptionValueError.compose("mark", points, problem, hint)
-        rows = operating_points(curves, "threshold", values)
-        curve = np.repeat(np.arange(len(curves.firsts)), len(values))
-        return rows.select(pl.Series(CURVE_INDEX, curve, pl.Int64), THRESHOLD, *CONFUSION)
-    for name in (*curves.keys.columns, THRESHOLD, *CONFUSION):
-        if name not in points.columns:
-            raise MissingColumnError.of_table("mark", name, points.columns)
-    points = points.drop_nulls(CONFUSION)
-    row, curve = match_rows("mark", "points", points, curves.keys, curves.keys.columns)
-    matched = points.select(THRESHOLD, *CONFUSION)[row].with_columns(
-        pl.Series(CURVE_INDEX, curve, pl.Int64)
-    )
-    _check_totals(curves, matched, points.columns)
-    return matched.select(CURVE_INDEX, THRESHOLD, *CONFUSION)
-
-
-def _check_totals(curves: Curves, points: pl.DataFrame, columns: Sequence[str]) -> None:
-    """Raise an error if a point has other numbers of positives or negatives than its curve."""
-    curve = points.get_column(CURVE_INDEX).to_numpy()
-    for one, other, size in (("tp", "fn", curves.pos), ("fp", "tn", curves.neg)):
-        total = size[curve]
-        point_total = (points.get_column(one) + points.get_column(other)).to_numpy()
-        differs = np.flatnonzero(np.abs(point_total - total) > TOTAL_ROUNDING * total)
-        if len(differs):
-            i = int(differs[0])
-            problem = (
-                f"a point has {one} + {other} = {point_total[i]:g}, but its curve has {total[i]:g}"
-            )
-            raise OptionValueError.compose(
-                "mark", columns, problem, "Pass points that were computed from these curves."
-            )
-
-
 def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
     """Return the layers of the overlays in the records, with areas below lines and points."""
     if not plot.overlays:
@@ -539,7 +311,7 @@ def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
         LOWEST_COST: _point_overlay(
             plot, LOWEST_COST, size=50, strokeWidth=2, fill=BACKGROUND
         ).encode(tooltip=[*row_tooltips(plot), cost]),
-        LIMITS: _limit_layer(plot, _limit_level(options)),
+        LIMITS: _limit_layer(plot, limit_level(options)),
         MARK: _point_overlay(
             plot, MARK, size=MARK_SIZE, stroke=BACKGROUND, strokeWidth=1.5, filled=True
         ),

@@ -20,7 +20,13 @@ from rocframe.charts.axes import (
     prevalence_text,
     zoom_plane,
 )
-from rocframe.charts.curve_data import POINTS, points_of_counts, records_of, thinned_lines
+from rocframe.charts.curve_data import (
+    POINTS,
+    OverlayInput,
+    points_of_counts,
+    records_of,
+    thinned_lines,
+)
 from rocframe.charts.curve_layers import (
     CurvePlot,
     curve_stroke,
@@ -29,13 +35,8 @@ from rocframe.charts.curve_layers import (
     row_layer,
 )
 from rocframe.charts.groups import JOINT, free_name, metric_channels, read_groups
-from rocframe.charts.overlays import (
-    OverlayInput,
-    mark_records,
-    overlay_layers,
-    overlay_texts,
-    unmarked_text,
-)
+from rocframe.charts.marks import mark_records, unmarked_text
+from rocframe.charts.overlays import overlay_layers, overlay_texts
 from rocframe.curves.thinning import BETWEEN
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.kinds import Kind
