@@ -404,7 +404,7 @@ class ChartOptions:
             check_supported(
                 option.name,
                 getattr(self, option.name),
-                f"a chart of this kind of table ({table})",
+                f"a chart of a table of the type {table!r}",
                 supported=option.name in options,
                 default=option.default,
                 hint=f"{available} Leave out {option.name}=.",

@@ -60,10 +60,10 @@ def volume(
     the rows of a triple are assigned to their classes without error. Random assignment has the
     volume 1/6. The largest possible volume is 1. How rows are assigned depends on `scores`:
 
-    With one score for all classes, and `classes` from lowest to highest, the column `rule` is
-    `"order"`. A triple is correct if its scores are in the order of its classes. A triple counts
-    1/2 if two of its scores are tied and the remaining score is in the correct order with both. A
-    triple counts 1/6 if all three scores are tied.
+    If one score is given for all classes, `classes` lists the classes from lowest to highest score.
+    The column `rule` is then `"order"`. A triple is correct if its scores are in the order of its
+    classes. A triple counts 1/2 if two of its scores are tied and the remaining score is in the
+    correct order with both. A triple counts 1/6 if all three scores are tied.
 
     With a score for each class, `rule` is `"sum"`. There are six ways to assign the three rows to
     the three classes. The assignment with the largest sum of scores is chosen. The sum has three

@@ -95,8 +95,8 @@ def drift(
           and that does not overlap the window.
         - A value of the column `over`: this window.
         - A DataFrame, LazyFrame or Arrow table of other predictions, such as those of the first
-          month: the rows of this table that belong to the same group. The table needs all columns
-          that the arguments use, except `over`.
+          month. The reference is the rows of this table that belong to the same group. The table
+          needs all columns that the arguments use, except `over`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the AUC of the window is
         larger (`"greater"`) or smaller (`"less"`) than the AUC of the reference.
