@@ -166,8 +166,8 @@ def hull_shares(
     p)/n_boot).
 
     Models with equal curves have equal shares. The share is not the probability that the model is
-    best: several models can be on the hull of the same resample, and a model is on the hull even if
-    its only vertex is optimal for a small range of costs.
+    best. Several models can be on the hull of the same resample, and one vertex is enough, even if
+    it is optimal only for a small range of costs.
 
 
     References

@@ -246,9 +246,9 @@ def repair_scores(
         The predictions with a last column `repaired_score` (Float64). For the scores in a
         concavity, `threshold_below <= score < threshold_above`. The highest of these scores is
         `score_max`. These names are columns of `concavities`. The repaired score is
-        `threshold_below + score_max - score`. In other data, a score of this range can be above
-        `score_max`: the repaired score is then `threshold_below`. All other scores, and scores of
-        groups without a concavity, do not change. Missing scores remain missing.
+        `threshold_below + score_max - score`. Other data can have scores between `score_max` and
+        `threshold_above`. Their repaired score is `threshold_below`. All other scores, and scores
+        of groups without a concavity, do not change. Missing scores remain missing.
 
     Raises
     ------
