@@ -230,6 +230,7 @@ def test_a_column_with_two_roles_raises(frame, columns, problem):
     [
         ({"by": "label"}, "by='label': this is the same column as label='label'"),
         ({"scores": {0: "p0", 1: "label"}}, "scores='label': this is the same column as label="),
+        ({"by": "p1"}, "by='p1': this is the same column as scores='p1'.\nPass another column as"),
     ],
 )
 def test_a_column_with_two_roles_raises_for_many_classes(columns, problem):
@@ -237,6 +238,48 @@ def test_a_column_with_two_roles_raises_for_many_classes(columns, problem):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.multiclass_auc(table, **{"label": "label", "scores": {0: "p0", 1: "p1"}, **columns})
     assert str(caught.value).startswith(problem)
+
+
+def test_a_score_may_have_the_name_of_the_label_if_it_is_computed_from_other_columns():
+    table = pl.DataFrame({"label": [0, 1], "p0": [0.9, 0.2], "p1": [0.1, 0.8]})
+    expr = (1 - pl.col("p0")).alias("label")
+    areas = rf.multiclass_auc(table, "label", {0: "p0", 1: expr})
+    assert_frame_equal(areas, rf.multiclass_auc(table, "label", {0: "p0", 1: "p1"}))
+
+
+MANY_CLASSES = pl.DataFrame(
+    {"label": [0, 1], "0": [0.9, 0.2], "1": [0.1, 0.8], "n": [1, 1], "text": ["a", "b"]}
+)
+
+
+@pytest.mark.parametrize(
+    ("verb", "options", "used"),
+    [
+        (rf.multiclass_auc, {}, "label"),
+        (rf.multiclass_auc, {"label": pl.col("n") > 0}, "n"),
+        (rf.multiclass_auc, {"label": "text", "by": "n"}, "n"),
+        (rf.multiclass_auc, {"label": "text", "weight": pl.col("n") * 2}, "n"),
+        (rf.multiclass_auc, {"label": "text", "count": "n"}, "n"),
+        (rf.multiclass_auc, {"label": "text", "cluster": "n"}, "n"),
+        (rf.multiclass_losses, {"label": "text", "by": ["n"]}, "n"),
+        (rf.volume, {"label": "text", "count": "n"}, "n"),
+        (rf.one_vs_rest, {"label": "text", "id": "n"}, "n"),
+        (rf.one_vs_rest, {"label": {"0": "n", "1": "n"}}, "n"),
+        (rf.one_vs_one, {"label": "text", "id": cs.by_name("n")}, "n"),
+        (rf.top_label, {}, "label"),
+    ],
+)
+def test_a_selector_of_class_scores_that_takes_another_column_along_raises(
+    frame, verb, options, used
+):
+    table = like(frame, MANY_CLASSES.drop([] if used == "label" else ["label"]))
+    for scores in (cs.numeric(), [cs.numeric()]):
+        with pytest.raises(rf.OptionValueError) as caught:
+            verb(table, **{"label": "label", "scores": scores, **options}).lazy().collect()
+        assert text_of(caught) == (
+            f"scores=cs.numeric(): the selector selects {used!r}, which another argument uses.\n"
+            f"Exclude this column, for example with … - cs.by_name({used!r})."
+        )
 
 
 WRONG_ROLES = {

@@ -26,16 +26,17 @@ from rocframe.inputs.roles import (
     Column,
     bind_roles,
     check_repeated_columns,
-    output_columns,
     resolve_column,
     returns_several_columns,
+    selected_names,
+    used_columns,
 )
 from rocframe.kernel.groups import RowGroups, scale_weights
 from rocframe.options import parse_names
 from rocframe.text import format_list, format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Container
 
     from numpy.typing import NDArray
 
@@ -56,16 +57,17 @@ class ScoreColumns:
     """The score columns of a table with many classes.
 
     `classes` has the class of each score, and `argument` is the name of the option with the
-    classes. `names` are the names of the scores in error messages. `roots` are all input columns
-    that the scores read. If the scores are in one column of lists, `lists` has its name, expression
-    and dtype, and `exprs` is empty. If each row is one instance and one class, there is one score,
-    `classes` is None and `class_column` is the name of the column with the class.
+    classes. `names` are the names of the scores in error messages. `columns` are the columns of the
+    scores, by name or as expressions. If the scores are in one column of lists, `lists` has its
+    name, expression and dtype, and `exprs` is empty. If each row is one instance and one class,
+    there is one score, `classes` is None and `class_column` is the name of the column with the
+    class.
     """
 
     classes: list[Any] | None
     exprs: list[pl.Expr]
     names: list[str]
-    roots: set[str]
+    columns: list[Column]
     argument: str = "scores"
     lists: tuple[str, pl.Expr, pl.DataType] | None = None
     class_column: str | None = None
@@ -92,24 +94,25 @@ def read_scores(
     schema: pl.Schema,
     scores: ClassScores,
     classes: Classes,
+    used: Container[str],
     *,
     ordered: bool = False,
 ) -> ScoreColumns:
     """Check the options `scores` and `classes`, and return the score columns.
 
-    If `scores` is one numeric column: with `ordered`, the score increases from class to class in
-    the order of `classes`; without it, `classes` is the name of the column with the class of each
-    row.
+    A selector of scores must not select a column in `used`. If `scores` is one numeric column: with
+    `ordered`, the score increases from class to class in the order of `classes`; without it,
+    `classes` is the name of the column with the class of each row.
     """
     single = isinstance(scores, str) or (
         isinstance(scores, pl.Expr) and not returns_several_columns(scores)
     )
     if not single:
-        return _read_class_columns(plan, schema, scores, classes)
+        return _read_class_columns(plan, schema, scores, classes, used)
     name, expr, dtype = resolve_column(plan, schema, "scores", scores)  # type: ignore[arg-type]
-    roots = root_columns([scores])  # type: ignore[list-item]
+    columns: list[Column] = [scores]  # type: ignore[list-item]
     if isinstance(dtype, pl.List | pl.Array):
-        return _read_score_lists(name, expr, dtype, roots, classes)
+        return _read_score_lists(name, expr, dtype, columns, classes)
     _check_numeric(name, dtype)
     if ordered:
         values = _list_classes(
@@ -118,7 +121,7 @@ def read_scores(
             'Pass the classes from lowest to highest, such as classes=["low", "mid", "high"].',
         )
         return ScoreColumns(
-            classes=values, exprs=[expr], names=[name], roots=roots, argument="classes"
+            classes=values, exprs=[expr], names=[name], columns=columns, argument="classes"
         )
     if not isinstance(classes, str):
         raise OptionValueError.compose(
@@ -128,7 +131,9 @@ def read_scores(
             f"{SCORES_HINT}\nIf each row is one instance and one class, pass the name of the "
             'column with the class, such as classes="class".',
         )
-    return ScoreColumns(classes=None, exprs=[expr], names=[name], roots=roots, class_column=classes)
+    return ScoreColumns(
+        classes=None, exprs=[expr], names=[name], columns=columns, class_column=classes
+    )
 
 
 def _list_classes(classes: Classes, problem: str, hint: str) -> list[Any]:
@@ -140,10 +145,14 @@ def _list_classes(classes: Classes, problem: str, hint: str) -> list[Any]:
 
 
 def read_class_scores(
-    plan: pl.LazyFrame, schema: pl.Schema, scores: ClassScores, classes: Classes
+    plan: pl.LazyFrame,
+    schema: pl.Schema,
+    scores: ClassScores,
+    classes: Classes,
+    used: Container[str],
 ) -> ScoreColumns:
     """Return the score columns of a table that has one row per instance."""
-    columns = read_scores(plan, schema, scores, classes)
+    columns = read_scores(plan, schema, scores, classes, used)
     if columns.classes is None:
         raise OptionValueError.compose(
             "classes",
@@ -155,7 +164,11 @@ def read_class_scores(
 
 
 def _read_class_columns(
-    plan: pl.LazyFrame, schema: pl.Schema, scores: ClassScores, classes: Classes
+    plan: pl.LazyFrame,
+    schema: pl.Schema,
+    scores: ClassScores,
+    classes: Classes,
+    used: Container[str],
 ) -> ScoreColumns:
     """Read scores that have a column for each class."""
     if classes is not None:
@@ -171,7 +184,7 @@ def _read_class_columns(
             is_list = hasattr(scores, "__iter__") and not isinstance(scores, pl.Series)
             entries = list(scores) if is_list else []
         for entry in entries:
-            names, expanded = _expand_selector(plan, schema, entry)
+            names, expanded = _expand_selector(plan, schema, entry, used)
             values += names
             columns += expanded
         _check_distinct("scores", values)
@@ -186,12 +199,12 @@ def _read_class_columns(
         classes=values,
         exprs=[expr for _, expr, _ in sources],
         names=[name for name, _, _ in sources],
-        roots=root_columns(columns),
+        columns=columns,
     )
 
 
 def _expand_selector(
-    plan: pl.LazyFrame, schema: pl.Schema, entry: Any
+    plan: pl.LazyFrame, schema: pl.Schema, entry: Any, used: Container[str]
 ) -> tuple[list[str], list[Column]]:
     """Return names and columns of one entry of `scores`, which may be a selector."""
     if not isinstance(entry, pl.Expr) or not returns_several_columns(entry):
@@ -201,12 +214,16 @@ def _expand_selector(
         raise OptionValueError.compose(
             "scores", entry, problem, "Pass a selector, or a list with one expression per class."
         )
-    names = output_columns(plan, schema, "scores", entry).names()
+    names = selected_names(plan, schema, "scores", entry, used)
     return names, list(names)
 
 
 def _read_score_lists(
-    name: str, expr: pl.Expr, dtype: pl.List | pl.Array, roots: set[str], classes: Classes
+    name: str,
+    expr: pl.Expr,
+    dtype: pl.List | pl.Array,
+    columns: list[Column],
+    classes: Classes,
 ) -> ScoreColumns:
     """Read scores that are in one column of lists or arrays."""
     inner = dtype.inner() if isinstance(dtype.inner, type) else dtype.inner
@@ -228,7 +245,7 @@ def _read_score_lists(
         classes=values,
         exprs=[],
         names=[name] * size,
-        roots=roots,
+        columns=columns,
         argument="classes",
         lists=(name, expr.arr.to_list() if isinstance(dtype, pl.Array) else expr, pl.List(inner)),
     )
@@ -262,14 +279,6 @@ def _with_length_check(
 
     packed = pl.struct(*ids, lists)
     return packed.map_batches(run, return_dtype=dtype, is_elementwise=True)
-
-
-def root_columns(columns: Iterable[Column]) -> set[str]:
-    """Return the names of the input columns that columns and expressions read."""
-    names: set[str] = set()
-    for source in columns:
-        names |= {source} if isinstance(source, str) else set(source.meta.root_names())
-    return names
 
 
 def _check_numeric(name: str, dtype: pl.DataType) -> None:
@@ -429,7 +438,7 @@ class MulticlassGroups:
 def compute_class_table(
     predictions: FrameT,
     roles: Roles,
-    read_columns: Callable[[pl.LazyFrame, pl.Schema], ScoreColumns],
+    read_columns: Callable[[pl.LazyFrame, pl.Schema, set[str]], ScoreColumns],
     compute: Callable[[MulticlassGroups], dict[str, Any]],
     *,
     columns: Mapping[str, pl.DataType],
@@ -439,13 +448,14 @@ def compute_class_table(
 ) -> FrameT:
     """Return a table with the group columns and the columns that `compute` returns.
 
-    `read_columns` returns the score columns, and `roles` contains all other options. `columns` are
-    the names and dtypes of the computed columns; the column `anchor` is never null. `unknown_label`
-    composes the error for labels that are not one of the classes.
+    `read_columns` returns the score columns; its third argument contains the columns that a
+    selector of scores must not select. `roles` contains all other options. `columns` are the names
+    and dtypes of the computed columns; the column `anchor` is never null. `unknown_label` composes
+    the error for labels that are not one of the classes.
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        scores = read_columns(plan, schema)
+        scores = read_columns(plan, schema, used_columns(plan, schema, roles))
         plan, bound, code = _encode(
             plan, schema, roles, scores, table=tuple(columns), unknown_label=unknown_label
         )
@@ -478,8 +488,8 @@ def _encode(
     The third result is the name of the column with the number of the class of each row.
     """
     name, label, dtype = resolve_column(plan, schema, "label", roles.label)
-    arguments = [("by", group) for group in parse_names(roles.by)]
-    arguments += [("scores", score) for score in scores.names]
+    arguments: list[tuple[str, Column]] = [("by", group) for group in parse_names(roles.by)]
+    arguments += [("scores", score) for score in scores.columns]
     check_repeated_columns([("label", roles.label), *arguments])
     check_class_type("label", name, dtype)
     classes = typed_classes(scores.argument, scores.classes or [], dtype, name)

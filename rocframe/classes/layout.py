@@ -15,7 +15,6 @@ from rocframe.classes.inputs import (
     known_labels,
     nan_as_null,
     read_scores,
-    root_columns,
     typed_classes,
     unknown_values,
     with_check,
@@ -30,7 +29,7 @@ from rocframe.errors import (
 )
 from rocframe.frames import column, private_names
 from rocframe.inputs.cases import scores_as_floats
-from rocframe.inputs.roles import Column, output_columns, resolve_column
+from rocframe.inputs.roles import Column, output_columns, resolve_column, source_columns
 from rocframe.text import format_count, format_list
 
 if TYPE_CHECKING:
@@ -138,12 +137,16 @@ def read_layout(
 
     `table` are the names of the computed columns.
     """
-    score_columns = read_scores(plan, schema, scores, classes)
+    ids = None if id is None else _column_names(plan, schema, "id", id)
+    if ids == []:
+        raise OptionValueError.compose("id", id, "expected at least one column", ID_HINT)
+    sources = label.values() if isinstance(label, Mapping) else [label]
+    used = {name for s in sources for name in source_columns(plan, schema, "label", s)}
+    score_columns = read_scores(plan, schema, scores, classes, used.union(ids or ()))
     labels = _read_labels(plan, schema, label, score_columns)
-    roots = root_columns(label.values() if isinstance(label, Mapping) else [label])
     class_column = score_columns.class_column
     if class_column is not None:
-        roots.add(class_column)
+        used.add(class_column)
         if id is None:
             raise OptionValueError.compose(
                 "id",
@@ -151,9 +154,9 @@ def read_layout(
                 "the table has one row per instance and class, so id= is required",
                 ID_HINT,
             )
-    kept_columns, ids = _read_kept_columns(
-        plan, schema, keep=keep, id=id, used=roots | score_columns.roots, table=table
-    )
+    for source in score_columns.columns:
+        used.update(source_columns(plan, schema, "scores", source))
+    kept_columns = _read_kept_columns(plan, schema, keep=keep, ids=ids, used=used, table=table)
     label_roles = [f"label {i}" for i in range(len(labels))]
     score_roles = [f"score {i}" for i in range(len(score_columns.names))]
     names = private_names([*label_roles, *score_roles, "class", "row", "lists"], (*schema, ID))
@@ -343,17 +346,15 @@ def _read_kept_columns(
     schema: pl.Schema,
     *,
     keep: KeepColumns,
-    id: str | Sequence[str] | None,  # noqa: A002 - the public name
+    ids: list[str] | None,
     used: Iterable[str],
     table: Sequence[str],
-) -> tuple[list[str], list[str] | None]:
-    """Return the names of the columns to keep, and of the columns in `id`, or None.
+) -> list[str]:
+    """Return the names of the columns to keep.
 
-    `used` are the input columns of labels and scores. `table` are the computed columns.
+    `ids` are the columns in `id`. `used` are the input columns of labels and scores. `table` are
+    the computed columns.
     """
-    ids = None if id is None else _column_names(plan, schema, "id", id)
-    if ids == []:
-        raise OptionValueError.compose("id", id, "expected at least one column", ID_HINT)
     if keep is None:
         taken = {*used, *(ids or ())}
         kept_columns = [name for name in schema if name not in taken]
@@ -376,7 +377,7 @@ def _read_kept_columns(
                 rename = f"Rename the column first, for example with .rename({{{name!r}: 'other'}})"
                 other = ", or list the other columns in keep=[…]." if argument == "keep" else "."
                 raise RepeatedNameError.in_result(argument, name, table, rename + other)
-    return kept_columns, ids
+    return kept_columns
 
 
 def _column_names(

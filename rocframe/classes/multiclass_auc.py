@@ -219,7 +219,7 @@ def multiclass_auc(
     return compute_class_table(
         predictions,
         roles,
-        lambda plan, schema: read_class_scores(plan, schema, scores, classes),
+        lambda plan, schema, used: read_class_scores(plan, schema, scores, classes, used),
         lambda grouped: _multiclass_auc_columns(grouped, averages, confidence),
         columns=MULTICLASS_AUC.columns(),
         rows_per_group=len(averages),

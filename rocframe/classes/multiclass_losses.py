@@ -167,7 +167,7 @@ def multiclass_losses(
     return compute_class_table(
         predictions,
         roles,
-        lambda plan, schema: read_class_scores(plan, schema, scores, classes),
+        lambda plan, schema, used: read_class_scores(plan, schema, scores, classes, used),
         _loss_columns,
         columns=MULTICLASS_LOSSES.columns(),
         anchor="n",

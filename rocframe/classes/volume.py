@@ -180,8 +180,8 @@ def volume(
     confidence = Confidence.parse(ci, level, methods=get_args(VolumeMethod))
     roles = Roles(label=label, score=scores, by=by, count=count, missing=missing)
 
-    def read_columns(plan: pl.LazyFrame, schema: pl.Schema) -> ScoreColumns:
-        columns = read_scores(plan, schema, scores, classes, ordered=True)
+    def read_columns(plan: pl.LazyFrame, schema: pl.Schema, used: set[str]) -> ScoreColumns:
+        columns = read_scores(plan, schema, scores, classes, used, ordered=True)
         values = columns.classes or []
         if len(values) != 3:
             raise OptionValueError.compose(

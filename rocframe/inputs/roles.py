@@ -90,6 +90,18 @@ class Roles:
             )
 
     @property
+    def optional_columns(self) -> dict[str, Column]:
+        """The columns of the optional arguments that are given, such as `weight`."""
+        columns = {
+            "weight": self.weight,
+            "benefit": self.benefit,
+            "cost": self.cost,
+            "count": None if self.count is NOT_GIVEN else self.count,
+            "cluster": self.cluster,
+        }
+        return {role: source for role, source in columns.items() if source is not None}
+
+    @property
     def count_dtype(self) -> pl.DataType:
         """Dtype of the counts of a curve: Int64, or Float64 if rows have weights or costs."""
         weights = (self.weight, self.benefit, self.cost)
@@ -138,19 +150,7 @@ def bind_roles(
     The last `over` names in `roles.by` are the columns that the user passed as `over=`.
     """
     by = parse_names(roles.by)
-    optional = {
-        "weight": roles.weight,
-        "benefit": roles.benefit,
-        "cost": roles.cost,
-        "count": None if roles.count is NOT_GIVEN else roles.count,
-        "cluster": roles.cluster,
-    }
-    others = {role: source for role, source in optional.items() if source is not None}
-    has_width = SCORE_WIDTH in schema and schema[SCORE_WIDTH].is_float()
-    used = {*by, *([SCORE_WIDTH] if has_width else [])}
-    for role, source in {"label": roles.label, **others}.items():
-        used |= set(_source_columns(plan, schema, role, source))
-    scores, models = parse_scores(plan, schema, roles.score, used)
+    scores, models = parse_scores(plan, schema, roles.score, used_columns(plan, schema, roles))
     if models is not None and keyed and MODEL in table:
         rest = [name for name in table if name != MODEL]
         raise RepeatedNameError.in_result("metrics", MODEL, (MODEL, *rest))
@@ -166,9 +166,9 @@ def bind_roles(
 
     sources: dict[str, tuple[str, Column]] = {"label": ("label", roles.label)}
     sources |= {f"score {i}": ("score", score) for i, score in enumerate(scores)}
-    sources |= {role: (role, source) for role, source in others.items()}
+    sources |= {role: (role, source) for role, source in roles.optional_columns.items()}
     named = {_named_column(source) for _, source in sources.values()}
-    if has_width and SCORE_WIDTH not in {*by, *named}:
+    if _has_width(schema) and SCORE_WIDTH not in {*by, *named}:
         sources["width"] = ("width", SCORE_WIDTH)
 
     arguments = [("by", name) for name in result_keys] + [("over", name) for name in over_keys]
@@ -194,6 +194,22 @@ def bind_roles(
     )
 
 
+def used_columns(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> set[str]:
+    """Return the columns that a selector of scores must not select.
+
+    These are the columns of other arguments, and the widths of rounded scores.
+    """
+    used = {*parse_names(roles.by), *([SCORE_WIDTH] if _has_width(schema) else [])}
+    for role, source in {"label": roles.label, **roles.optional_columns}.items():
+        used |= set(source_columns(plan, schema, role, source))
+    return used
+
+
+def _has_width(schema: pl.Schema) -> bool:
+    """Return whether a table has a column with the widths of rounded scores."""
+    return SCORE_WIDTH in schema and schema[SCORE_WIDTH].is_float()
+
+
 def check_repeated_columns(arguments: Sequence[tuple[str, Column]]) -> None:
     """Raise an error if the same column is given for two arguments that need different columns.
 
@@ -207,7 +223,8 @@ def check_repeated_columns(arguments: Sequence[tuple[str, Column]]) -> None:
         if (name := _named_column(source)) is not None
     )
     for argument, name in columns:
-        for role in ("label", "score") if argument in {"by", "over"} else ("label",):
+        others = ("label", "score", "scores") if argument in {"by", "over"} else ("label",)
+        for role in others:
             if argument != role and (role, name) in columns:
                 raise OptionValueError.compose(
                     argument,
@@ -240,8 +257,7 @@ def parse_scores(
 ) -> tuple[list[Column], tuple[str, ...] | None]:
     """Return the score columns and the names of the models, which are None for a single score.
 
-    A selector of scores must not select a column in `used`, which are the columns of other
-    arguments and the widths of rounded scores.
+    A selector of scores must not select a column in `used`.
     """
     _check_no_values("score", score)
     if isinstance(score, Mapping):
@@ -266,11 +282,30 @@ def parse_scores(
     return columns, _check_model_names(names)
 
 
+def selected_names(
+    plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: pl.Expr, used: Container[str]
+) -> list[str]:
+    """Return the columns of a selector of scores; raise an error if one of them is in `used`."""
+    names = output_columns(plan, schema, argument, source).names()
+    for name in names:
+        if name in used:
+            use = "which another argument uses"
+            if name == SCORE_WIDTH:
+                use = "the column with the widths of rounded scores"
+            raise OptionValueError.compose(
+                argument,
+                source,
+                f"the selector selects {name!r}, {use}",
+                f"Exclude this column, for example with … - cs.by_name({name!r}).",
+            )
+    return names
+
+
 def _expand_scores(
     plan: pl.LazyFrame, schema: pl.Schema, score: pl.Expr, used: Container[str]
 ) -> tuple[list[Column], tuple[str, ...]]:
     """Return an expression for each column of a selector or expression, and the model names."""
-    names = output_columns(plan, schema, "score", score).names()
+    names = selected_names(plan, schema, "score", score, used)
     if not names:
         raise OptionValueError.compose(
             "score",
@@ -278,17 +313,6 @@ def _expand_scores(
             "the selector matches no column",
             f"The frame has: {format_list(schema, most=30)}.",
         )
-    for name in names:
-        if name in used:
-            use = "which another argument uses"
-            if name == SCORE_WIDTH:
-                use = "the column with the widths of rounded scores"
-            raise OptionValueError.compose(
-                "score",
-                score,
-                f"the selector selects {name!r}, {use}",
-                f"Exclude this column, for example with … - cs.by_name({name!r}).",
-            )
     if cs.is_selector(score):
         return [column(name) for name in names], _check_model_names(names)
     # `struct.field` treats a name of the form `^…$` as a regular expression, so the fields are
@@ -354,7 +378,7 @@ def resolve_column(
     return name, expr, dtype
 
 
-def _source_columns(
+def source_columns(
     plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: object
 ) -> list[str]:
     """Return the columns that are used by an argument, which is a name or an expression."""
