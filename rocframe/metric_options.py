@@ -20,7 +20,7 @@ from rocframe.options import check_choice, to_list
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, RATES, Rate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rocframe.rates import Settings
 
@@ -167,35 +167,71 @@ TEST_ROWS: tuple[tuple[float | None, ...], ...] = (
 )
 
 
-def check_rowwise(argument: str, name: str, expr: pl.Expr, rates: Iterable[str] = ()) -> None:
-    """Raise an error if an expression is not numeric, or if its value depends on other rows.
-
-    `rates` are further columns that the expression may contain.
-    """
+def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
+    """Raise an error if an expression is not numeric, or if its value depends on other rows."""
     frame = pl.DataFrame(TEST_ROWS, schema=dict.fromkeys(VARIABLES, pl.Float64), orient="row")
-    frame = frame.with_columns(RATES["tpr"].expr().alias(rate) for rate in rates)
     try:
-        in_table = _column_of(frame, expr)
-        separate = [_column_of(frame[i], expr) for i in range(len(TEST_ROWS))]
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        reason = (str(error).splitlines() or ["no further message"])[0]
-        problem = f"the expression cannot be computed for each row separately: {reason}"
-        raise _rowwise_error(argument, name, problem) from error
+        in_table, separate = _test_values(frame, expr)
+    except POLARS_ERRORS as error:
+        raise _separate_error(argument, name, error) from error
     for values in (in_table, *separate):
         if not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
             problem = f"the expression returns {values.dtype}"
             hint = "Use an expression that returns numbers or Booleans."
             raise OptionValueError.compose(argument, name, problem, hint)
-    numbers, expected = (
-        np.concatenate([part.cast(pl.Float64).to_numpy() for part in parts])
-        for parts in ([in_table], separate)
+    _check_equal(argument, name, in_table, separate)
+
+
+def check_curve_expression(name: str, expr: pl.Expr, rates: Iterable[str]) -> None:
+    """Raise an error if the value of an expression in a row of a curve depends on other rows.
+
+    The expression may contain the columns `rates` and return values of any type. It is not checked
+    if it fails for the values or the types of the test rows, because it may succeed for a curve.
+    """
+    frame = pl.DataFrame(TEST_ROWS, schema=dict.fromkeys(VARIABLES, pl.Float64), orient="row")
+    frame = frame.with_columns(RATES["tpr"].expr().alias(rate) for rate in rates)
+    frame = frame.with_columns(pl.col(CONFUSION).cast(pl.Int64))
+    try:
+        in_table, separate = _test_values(frame, expr)
+    except (pl.exceptions.ShapeError, pl.exceptions.OutOfBoundsError) as error:
+        raise _separate_error("metrics", name, error) from error
+    except POLARS_ERRORS:
+        return
+    _check_equal("metrics", name, in_table, separate)
+
+
+POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+
+
+def _test_values(frame: pl.DataFrame, expr: pl.Expr) -> tuple[pl.Series, list[pl.Series]]:
+    """Return the values of an expression for the table of all rows, and for each row alone."""
+    parts = (frame, *(frame[i] for i in range(frame.height)))
+    in_table, *separate = (
+        part.with_columns(expr.alias("value")).get_column("value") for part in parts
     )
-    if not np.allclose(numbers, expected, rtol=1e-9, atol=0, equal_nan=True):
+    return in_table, separate
+
+
+def _check_equal(
+    argument: str, name: str, in_table: pl.Series, separate: Sequence[pl.Series]
+) -> None:
+    """Raise an error if values for the table of all rows differ from values for each row alone."""
+    if in_table.dtype.is_numeric() or in_table.dtype == pl.Boolean:
+        numbers, expected = (
+            np.concatenate([part.cast(pl.Float64).to_numpy() for part in parts])
+            for parts in ([in_table], separate)
+        )
+        is_equal = np.allclose(numbers, expected, rtol=1e-9, atol=0, equal_nan=True)
+    else:
+        is_equal = all(in_table[[i]].equals(value) for i, value in enumerate(separate))
+    if not is_equal:
         raise _rowwise_error(argument, name, "the value in a row depends on other rows")
 
 
-def _column_of(frame: pl.DataFrame, expr: pl.Expr) -> pl.Series:
-    return frame.with_columns(expr.alias("value")).get_column("value")
+def _separate_error(argument: str, name: str, error: BaseException) -> OptionValueError:
+    reason = (str(error).splitlines() or ["no further message"])[0]
+    problem = f"the expression cannot be computed for each row separately: {reason}"
+    return _rowwise_error(argument, name, problem)
 
 
 def _rowwise_error(argument: str, name: str, problem: str) -> OptionValueError:

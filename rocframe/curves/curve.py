@@ -24,9 +24,9 @@ from rocframe.kernel.threads import run_parallel, split_groups, split_rows
 from rocframe.kinds import PREVALENCE, KindName, kind_named, scale_of
 from rocframe.metric_options import (
     VARIABLES,
+    check_curve_expression,
     check_metric_name,
     check_metric_settings,
-    check_rowwise,
     expression_name,
     parse_metric,
     parse_metrics,
@@ -316,7 +316,7 @@ def metric_expression(metric: object, settings: Settings, kind: Kind) -> tuple[s
         name = expression_name("metrics", metric)
         rates = (*kind.rates, PREVALENCE)
         if {*metric.meta.root_names()} <= {*VARIABLES, *rates}:
-            check_rowwise("metrics", name, metric, rates)
+            check_curve_expression(name, metric, rates)
         return name, metric
     check_metric_name("metrics", metric, NAMES)
     if metric == PREVALENCE and settings.prevalence is not None:

@@ -488,6 +488,51 @@ def test_an_expression_that_combines_rows_raises_an_error(column):
     )
 
 
+@pytest.mark.parametrize(
+    ("expr", "problem"),
+    [
+        (pl.col("tp").cast(pl.String).last(), "the value in a row depends on other rows"),
+        (pl.struct("fp", pl.col("tp").sum()), "the value in a row depends on other rows"),
+        (pl.col("tp").implode(), "the value in a row depends on other rows"),
+        (pl.col("tp").bitwise_count_ones().max(), "the value in a row depends on other rows"),
+        (pl.col("tp").filter(pl.col("tp") > 1), "the expression cannot be computed for each row"),
+        (pl.col("tp").get(2), "the expression cannot be computed for each row separately: "),
+    ],
+)
+def test_an_expression_of_any_type_that_combines_rows_raises_an_error(expr, problem):
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [4, 3, 2, 1]})
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.curve(rows, "label", "score", metrics=expr.alias("new"))
+    assert str(caught.value).startswith(f"metrics='new': {problem}")
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_an_expression_may_return_any_type(frame, weight):
+    rows = frame({"label": [1, 0, 1], "score": [3, 2, 1], "weight": [1.0, 1.0, 1.0]})
+    metrics = [
+        pl.when(pl.col("tpr") > 0.6).then(pl.lit("high")).otherwise(pl.lit("low")).alias("zone"),
+        pl.struct("tp", "fp").alias("both"),
+        pl.col("tp").cast(pl.UInt8).alias("small"),
+        pl.col("tp").cast(pl.Int64).bitwise_count_ones().alias("ones"),
+        pl.lit(None).alias("nothing"),
+    ]
+    table = rf.curve(rows, "label", "score", weight=weight, metrics=metrics).lazy().collect()
+    count = int if weight is None else float
+    assert table["zone"].to_list() == ["low", "low", "low", "high"]
+    assert table["both"].to_list() == [
+        {"tp": count(tp), "fp": count(fp)} for tp, fp in ((0, 0), (1, 0), (1, 1), (2, 1))
+    ]
+    assert table["small"].to_list() == [0, 1, 1, 2]
+    assert table["ones"].to_list() == [0, 1, 1, 1]
+    assert table["nothing"].to_list() == [None] * 4
+
+
+def test_an_expression_of_integers_is_computed_from_integer_counts():
+    rows = pl.DataFrame({"label": [1, 0, 1], "score": [3, 2, 1]})
+    ones = pl.col("tp").bitwise_count_ones().alias("ones")
+    assert rf.curve(rows, "label", "score", metrics=ones)["ones"].to_list() == [0, 1, 1, 1]
+
+
 def test_an_expression_may_contain_the_two_rates_and_the_group_columns():
     rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [4, 3, 2, 1], "g": list("aabb")})
     youden = (pl.col("tpr") - pl.col("fpr")).alias("youden_index")
