@@ -273,7 +273,7 @@ def check_group_columns(
         if name not in names:
             hint = None
             if argument == "over" and name == "fold":
-                hint = 'The default is over="fold". Pass the column of the folds as over=.'
+                hint = "Pass the column of the folds as over=."
             raise MissingColumnError.compose(argument, name, names, hint=hint)
         if by.count(name) > 1:
             raise RepeatedNameError.compose(argument, name, by)

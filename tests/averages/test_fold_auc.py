@@ -309,7 +309,7 @@ def test_an_unknown_fold_column_raises(frame, verb):
     assert str(caught.value).startswith(
         "over='fold': the frame has no column of this name.\n"
         "The frame has: 'label', 'score'.\n"
-        'The default is over="fold". Pass the column of the folds as over=.'
+        "Pass the column of the folds as over=."
     )
     with pytest.raises(rf.OptionValueError) as caught:
         verb(frame(TABLE), "label", "score", over=None)

@@ -573,6 +573,14 @@ ERRORS = {
         lambda: rf.fit_calibration(FIT, "label", "p", over=["fold"]),
         "over=['fold']: expected the name of one column.\nUse, for example, over=\"fold\".",
     ),
+    "missing column of the folds": (
+        lambda: rf.fit_calibration(FIT.select("label", "p"), "label", "p", over="fold"),
+        (
+            "over='fold': the frame has no column of this name.\n"
+            "The frame has: 'label', 'p'.\n"
+            "Pass the column of the folds as over=."
+        ),
+    ),
     "no probabilities": (
         lambda: rf.fit_calibration(FIT, "label", "score", method="beta"),
         (
