@@ -133,7 +133,8 @@ def _add_reference(
     names = [name for name in dict.fromkeys((*schema, SCORE_WIDTH)) if name in found]
     table = reference.select(map(column, names))
     try:
-        bound_reference = bind_roles(table, found, roles, ())
+        # The types of the labels are compared below.
+        bound_reference = bind_roles(table, found, replace(roles, positive=None), ())
     except RocframeError as error:
         raise type(error)(f"reference: {error}") from None
     if bound_reference.models != bound.models:
@@ -151,15 +152,19 @@ def _add_reference(
         [part.with_columns(pl.lit(value).alias("reference")) for value, part in parts.items()],
         how="diagonal_relaxed",
     )
+    of_predictions, of_reference = (
+        part.collect_schema()[private["label"]] for part in parts.values()
+    )
+    # `concat` would convert numbers and times to text, and times to numbers.
+    can_be_equal = _label_kind(of_predictions) == _label_kind(of_reference)
     try:
         both.collect_schema()
     except pl.exceptions.SchemaError:
-        of_predictions, of_reference = (
-            part.collect_schema()[private["label"]] for part in parts.values()
-        )
+        can_be_equal = False
+    if not can_be_equal:
         hint = f"In the predictions, it has type {of_predictions}. Cast one of the two columns."
         name = bound.names["label"]
-        raise ColumnTypeError.of_table("reference", name, of_reference, hint) from None
+        raise ColumnTypeError.of_table("reference", name, of_reference, hint)
     return both, replace(
         bound,
         by=(*bound.by, "reference"),
@@ -167,6 +172,13 @@ def _add_reference(
         private=private,
         names={**bound_reference.names, **bound.names},
     )
+
+
+def _label_kind(dtype: pl.DataType) -> str:
+    """Return the kind of labels of this type; labels of two kinds are never equal."""
+    if dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
+        return "text"
+    return "time" if dtype.is_temporal() else "other"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

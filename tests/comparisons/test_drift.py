@@ -318,6 +318,40 @@ def test_errors_about_the_rows_of_a_reference_table_say_so():
         assert str(error.value) == message
 
 
+@pytest.mark.parametrize(
+    ("of_predictions", "of_reference"),
+    [
+        (pl.col("label"), pl.col("label").cast(pl.String)),
+        (pl.col("label").cast(pl.String), pl.col("label")),
+        (pl.col("label") == 1, pl.lit("yes")),
+        (pl.lit(MONDAY), pl.lit("yes")),
+        (pl.col("label"), pl.lit(MONDAY)),
+        (pl.lit(MONDAY), pl.col("label")),
+    ],
+)
+def test_labels_of_another_type_in_the_reference_raise_an_error(
+    frame, of_predictions, of_reference
+):
+    table, reference = (
+        LOG.with_columns(expr.alias("label")) for expr in (of_predictions, of_reference)
+    )
+    positive = table["label"][0]
+    for value in (None, positive) if table.schema["label"].is_numeric() else (positive,):
+        with pytest.raises(rf.ColumnTypeError) as error:
+            rf.drift(
+                table.lazy() if frame is pl.LazyFrame else table,
+                "label",
+                "score",
+                over="day",
+                positive=value,
+                reference=reference,
+            ).lazy().collect()
+        assert str(error.value).split("\n\nResolved plan")[0] == (
+            f"reference: column 'label' of the table has type {reference.schema['label']}.\n"
+            f"In the predictions, it has type {table.schema['label']}. Cast one of the two columns."
+        )
+
+
 @pytest.mark.parametrize("reference", ["first", "previous", MONDAY + timedelta(weeks=1)])
 def test_windows_that_overlap_are_not_tested_against_each_other(reference):
     rolling = rf.windows(LOG, "day", every="1w", period="2w")
