@@ -171,6 +171,7 @@ def _add_reference(
         keys={**bound.keys, "reference": pl.Boolean()},
         private=private,
         names={**bound_reference.names, **bound.names},
+        reference_by=by,
     )
 
 

@@ -295,8 +295,15 @@ def _missing(
     first = rows.arg_max()
     where = ""
     if bound.by and first is not None:
-        key = format_key(bound.by, (frame.get_column(name)[first] for name in bound.by))
-        where = f", the first one in group {key}"
+        by, places = bound.by, []
+        if bound.reference_by is not None:
+            by, is_reference = bound.by[:-1], bound.by[-1]
+            if frame.get_column(is_reference)[first]:
+                by, places = bound.reference_by, ["the reference"]
+        if by:
+            key = format_key(by, (frame.get_column(name)[first] for name in by))
+            places.insert(0, f"group {key}")
+        where = f", the first one in {' of '.join(places)}"
     return MissingValuesError.compose(
         argument,
         bound.names[role],

@@ -116,7 +116,8 @@ class BoundRoles:
     "label" or "weight". `private` maps each role to the name of the column in the frame of
     `inputs`. `names` maps each role to the name of the column in error messages. `models` are the
     names of the models if several scores are given, otherwise None. `keys` are the dtypes of the
-    group columns.
+    group columns. If the rows of a reference table are included, the last group column is True for
+    these rows, and `reference_by` are the group columns of the reference; otherwise it is None.
     """
 
     roles: Roles
@@ -127,6 +128,7 @@ class BoundRoles:
     private: dict[str, str]
     names: dict[str, str]
     positive: object
+    reference_by: tuple[str, ...] | None = None
 
     @property
     def result_keys(self) -> dict[str, pl.DataType]:

@@ -288,8 +288,8 @@ def test_errors_about_the_rows_of_a_reference_table_say_so():
             incomplete,
             (
                 "missing='raise': score column 'score' is null or NaN in 163 rows, the first one "
-                'in group day=None, reference=True.\nUse missing="drop" to leave these rows out, '
-                'or missing="worst" to count rows without a score as wrong at every threshold.'
+                'in the reference.\nUse missing="drop" to leave these rows out, or '
+                'missing="worst" to count rows without a score as wrong at every threshold.'
             ),
         ),
         (
@@ -316,6 +316,21 @@ def test_errors_about_the_rows_of_a_reference_table_say_so():
         with pytest.raises(rf.RocframeError) as error:
             rf.drift(table, label, "score", over="day", positive=positive, reference=reference)
         assert str(error.value) == message
+
+
+def test_the_error_for_missing_values_states_their_table_and_group():
+    incomplete = LOG.with_columns(score=pl.when(pl.col("segment") == "a").then("score"))
+    n = LOG.filter(pl.col("segment") != "a").height
+    for table, reference, place in (
+        (LOG, incomplete, "group segment='b' of the reference"),
+        (incomplete, LOG, f"group segment='b', day={MONDAY!r}"),
+    ):
+        with pytest.raises(rf.MissingValuesError) as error:
+            rf.drift(table, "label", "score", over="day", by="segment", reference=reference)
+        assert str(error.value).split("\n")[0] == (
+            f"missing='raise': score column 'score' is null or NaN in {n} rows, the first one in "
+            f"{place}."
+        )
 
 
 @pytest.mark.parametrize(
