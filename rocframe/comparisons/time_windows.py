@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from rocframe.inputs.node import plan_bound_table
 from rocframe.inputs.roles import bind_roles
 from rocframe.inputs.score_cells import SCORE_WIDTH
 from rocframe.kernel.groups import is_run_start
-from rocframe.options import NOT_GIVEN, parse_names
+from rocframe.options import NOT_GIVEN, parse_names, to_list
 from rocframe.schemas.columns import WINDOW, WINDOW_COLUMNS, WINDOW_END
 from rocframe.text import format_list
 
@@ -112,18 +113,20 @@ def _add_reference(
     """
     found = reference.collect_schema()
     by = parse_names(roles.by)
-    for name in (*by, roles.label, roles.score, roles.weight, roles.count):
-        if isinstance(name, str) and name not in found:
-            hint = "Compress the reference in the same way as the predictions."
-            problem = f"the predictions have a column {name!r}, but the reference does not"
-            raise MissingColumnError.of_table(
-                "reference",
-                name,
-                found,
-                problem=problem,
-                owner="The reference has",
-                hint=hint if name is roles.count else None,
-            )
+    scores = roles.score.values() if isinstance(roles.score, Mapping) else to_list(roles.score)
+    for source in (*by, roles.label, *scores, *roles.optional_columns.values()):
+        # Selectors have no root names, and can select other columns of the reference.
+        for name in source.meta.root_names() if isinstance(source, pl.Expr) else [source]:
+            if isinstance(name, str) and name not in found:
+                hint = "Compress the reference in the same way as the predictions."
+                raise MissingColumnError.of_table(
+                    "reference",
+                    name,
+                    found,
+                    problem=f"the predictions have a column {name!r}, but the reference does not",
+                    owner="The reference has",
+                    hint=hint if source is roles.count else None,
+                )
     check_keys("reference", found, schema, by)
     if roles.count is NOT_GIVEN and "count" in found:
         hint = 'For count="count", compress the predictions in the same way as the reference.'

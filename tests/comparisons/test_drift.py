@@ -238,11 +238,12 @@ def test_a_reference_table_needs_the_columns_of_all_scores_and_expressions():
     named = {"positive": None, "label": "label"}
     as_text = {"label": (pl.col("text") == "yes").alias("label")}
     for table, score, options, reference, missing in (
-        (scores, ["score", "other"], named, LOG, "score='other'"),
-        (scores, {"a": "score", "b": "other"}, named, LOG, "score='other'"),
-        (scores, pl.col("other") * 2, named, LOG, "score='other'"),
-        (scores, "score", named | {"weight": pl.col("w") * 2}, LOG, "weight='w'"),
-        (LOG.with_columns(text=pl.lit("yes")), "score", as_text, LOG, "label='text'"),
+        (scores, "other", named, LOG, "other"),
+        (scores, ["score", "other"], named, LOG, "other"),
+        (scores, {"a": "score", "b": "other"}, named, LOG, "other"),
+        (scores, pl.col("other") * 2, named, LOG, "other"),
+        (scores, "score", named | {"weight": pl.col("w") * 2}, LOG, "w"),
+        (LOG.with_columns(text=pl.lit("yes")), "score", as_text, LOG, "text"),
     ):
         for policy in ("drop", "worst"):
             with pytest.raises(rf.MissingColumnError) as error:
@@ -250,8 +251,8 @@ def test_a_reference_table_needs_the_columns_of_all_scores_and_expressions():
                     table, score=score, over="day", missing=policy, reference=reference, **options
                 )
             assert str(error.value) == (
-                f"reference: {missing}: the frame has no column of this name.\n"
-                "The frame has: 'day', 'segment', 'label', 'score'."
+                f"reference: the predictions have a column {missing!r}, but the reference does "
+                "not.\nThe reference has: 'day', 'segment', 'label', 'score'."
             )
     with pytest.raises(rf.OptionValueError) as models:
         rf.drift(scores, "label", cs.by_name("score", "other", require_all=False), over="day",
