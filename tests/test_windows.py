@@ -178,6 +178,33 @@ def test_the_windows_of_a_row_are_those_that_contain_its_time(zone, first, close
         assert found.filter(pl.col("window") >= start).rows() == expected
 
 
+@pytest.mark.parametrize(
+    ("zone", "first", "lengths"),
+    [
+        ("Pacific/Apia", date(2011, 12, 29), {"every": "6h", "period": "1d"}),
+        ("Pacific/Apia", date(2011, 12, 29), {"every": "1d", "period": timedelta(hours=36)}),
+        ("Pacific/Apia", date(2011, 12, 29), {"every": "1d", "offset": "2h"}),
+        ("Antarctica/Troll", date(2026, 3, 28), {"every": "1h", "period": "1d"}),
+    ],
+)
+def test_a_skipped_end_of_a_window_raises_an_error_if_days_and_hours_are_combined(
+    frame, zone, first, lengths
+):
+    hours = [instant(first, zone) + timedelta(hours=i) for i in range(48)]
+    table = frame({"time": pl.Series(hours).dt.convert_time_zone(zone)})
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.windows(table, "time", **lengths).lazy().collect()
+    assert str(caught.value) == (
+        f"every='{lengths['every']}': a clock change in the time zone {zone} skips the start or "
+        "the end of a window.\n"
+        'Use days and longer units only, such as period="1d", or hours and shorter units only, '
+        'such as period="24h".'
+    )
+    for every, period in (("1d", "1d"), ("24h", "24h")):
+        found = rf.windows(table, "time", every=every, period=period).lazy().collect()
+        assert found.height == 48
+
+
 @pytest.mark.parametrize("closed", ["left", "right", "both", "none"])
 @pytest.mark.parametrize(("every", "period", "offset"), [(3, 7, -5), (3, 3, 8), (2, 5, 20)])
 def test_the_first_window_is_the_last_one_that_starts_before_the_earliest_time(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import polars as pl
 
 from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError
-from rocframe.frames import as_input_frame, lazy_plan, private_names
+from rocframe.frames import as_input_frame, collect_frame, lazy_plan, private_names
 from rocframe.inputs.roles import resolve_column
 from rocframe.options import check_choice, public
 from rocframe.schemas.columns import WINDOW, WINDOW_COLUMNS, WINDOW_END
@@ -123,6 +123,8 @@ def windows(
     start or end at this midnight then starts or ends at the time of the clock change. A clock
     change can also skip a whole day. If `every` is at most a day, no window starts on this day. If
     `every` is longer, a window that would start on this day starts at the time of the clock change.
+    If some lengths are given in days and others in hours, a start or an end at a skipped local time
+    raises an error, except for clock changes by one hour.
 
     A row occurs at most once in each window, so a column that identifies rows remains unique within
     a window. If windows overlap, results of different windows depend on each other, because the
@@ -195,21 +197,28 @@ def windows(
         times = times.with_columns(pl.col(member).alias(WINDOW))
         if isinstance(time_dtype, pl.Datetime) and zone is not None and closed != "left":
             times = _with_local_times(times, member, time_dtype)
-        found = (
-            times.group_by_dynamic(
+
+        def group(times: pl.LazyFrame) -> pl.LazyFrame:
+            return times.group_by_dynamic(
                 WINDOW,
                 every=step,
                 period=length,
                 offset=shift,
                 closed=closed,
                 include_boundaries=True,
+            ).agg(member)
+
+        grouped = group(times)
+        if zone is None and isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
+            grouped = times.map_batches(
+                lambda frame: _collect_windows(group(frame.lazy()), every, dtype.time_zone),
+                schema=grouped.collect_schema(),
             )
-            .agg(member)
-            .with_columns(pl.col("_upper_boundary").cast(dtype).alias(WINDOW_END))
-            .with_columns(
-                (pl.col(name) if zone is None else in_time_zone(pl.col(name), zone)).alias(new)
-                for name, new in ((WINDOW, start), (WINDOW_END, end))
-            )
+        found = grouped.with_columns(
+            pl.col("_upper_boundary").cast(dtype).alias(WINDOW_END)
+        ).with_columns(
+            (pl.col(name) if zone is None else in_time_zone(pl.col(name), zone)).alias(new)
+            for name, new in ((WINDOW, start), (WINDOW_END, end))
         )
         if zone is not None:
             # A clock change can skip a day. A window of this day only is empty, and a longer window
@@ -368,6 +377,24 @@ def in_time_zone(local: pl.Expr, zone: str) -> pl.Expr:
         for value in (local, local.dt.offset_by("-1d"))
     )
     return pl.coalesce(time, day_before + pl.duration(hours=24))
+
+
+def _collect_windows(windows: pl.LazyFrame, every: Length, zone: str | None) -> pl.DataFrame:
+    """Collect the windows of times with a time zone; `every` is the value of this option.
+
+    polars raises an error if a window has an end at a local time that a clock change skips, except
+    for changes by one hour.
+    """
+    try:
+        return collect_frame(windows)
+    except (pl.exceptions.ComputeError, pl.exceptions.PanicException):
+        raise OptionValueError.compose(
+            "every",
+            every,
+            f"a clock change in the time zone {zone} skips the start or the end of a window",
+            'Use days and longer units only, such as period="1d", or hours and shorter units only, '
+            'such as period="24h".',
+        ) from None
 
 
 def _check_times(times: pl.Series, name: str, lengths: Sequence[str]) -> pl.Series:
