@@ -278,8 +278,16 @@ def test_a_selector_of_class_scores_that_takes_another_column_along_raises(
             verb(table, **{"label": "label", "scores": scores, **options}).lazy().collect()
         assert text_of(caught) == (
             f"scores=cs.numeric(): the selector selects {used!r}, which another argument uses.\n"
-            f"Exclude this column, for example with … - cs.by_name({used!r})."
+            f"Exclude this column, for example with … - cs.by_name({used!r}), or pass a "
+            "list of column names."
         )
+
+
+def test_a_list_may_contain_columns_that_the_expression_of_the_label_uses():
+    label = pl.col("svm") > 0.45
+    areas = rf.auc(PREDICTIONS, label, ["svm", "tree"])
+    named = PREDICTIONS.with_columns(label=label)
+    assert_frame_equal(areas, rf.auc(named, "label", ["svm", "tree"]))
 
 
 WRONG_ROLES = {
@@ -334,21 +342,24 @@ WRONG_ROLES = {
         (
             "score=[cs.numeric() | cs.boolean()]: the selector selects 'label', which another "
             "argument uses.\n"
-            "Exclude this column, for example with … - cs.by_name('label')."
+            "Exclude this column, for example with … - cs.by_name('label'), or pass a "
+            "list of column names."
         ),
     ),
     "a selector that takes the weight along": (
         {"score": cs.numeric(), "weight": "importance"},
         (
             "score=cs.numeric(): the selector selects 'importance', which another argument uses.\n"
-            "Exclude this column, for example with … - cs.by_name('importance')."
+            "Exclude this column, for example with … - cs.by_name('importance'), or pass a "
+            "list of column names."
         ),
     ),
     "a selector that takes the label of an expression along": (
         {"label": pl.col("n") > 1, "score": cs.numeric()},
         (
             "score=cs.numeric(): the selector selects 'n', which another argument uses.\n"
-            "Exclude this column, for example with … - cs.by_name('n')."
+            "Exclude this column, for example with … - cs.by_name('n'), or pass a "
+            "list of column names."
         ),
     ),
     "a selector that takes the label of a selector along": (
@@ -356,21 +367,24 @@ WRONG_ROLES = {
         (
             "score=[cs.numeric() | cs.boolean()]: the selector selects 'label', which another "
             "argument uses.\n"
-            "Exclude this column, for example with … - cs.by_name('label')."
+            "Exclude this column, for example with … - cs.by_name('label'), or pass a "
+            "list of column names."
         ),
     ),
     "a selector that takes the cluster along": (
         {"score": cs.numeric(), "cluster": "n"},
         (
             "score=cs.numeric(): the selector selects 'n', which another argument uses.\n"
-            "Exclude this column, for example with … - cs.by_name('n')."
+            "Exclude this column, for example with … - cs.by_name('n'), or pass a "
+            "list of column names."
         ),
     ),
     "all columns": (
         {"score": pl.all(), "by": "day"},
         (
             "score=cs.all(): the selector selects 'day', which another argument uses.\n"
-            "Exclude this column, for example with … - cs.by_name('day')."
+            "Exclude this column, for example with … - cs.by_name('day'), or pass a "
+            "list of column names."
         ),
     ),
     "a score that is no number": (

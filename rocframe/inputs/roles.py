@@ -298,7 +298,8 @@ def selected_names(
                 argument,
                 source,
                 f"the selector selects {name!r}, {use}",
-                f"Exclude this column, for example with … - cs.by_name({name!r}).",
+                f"Exclude this column, for example with … - cs.by_name({name!r}), or pass a "
+                "list of column names.",
             )
     return names
 

@@ -445,7 +445,8 @@ def test_a_selector_of_scores_does_not_take_the_widths_as_scores(function):
         function(cells, "label", cs.float(), **options)
     assert str(caught.value) == (
         "score=cs.float(): the selector selects 'score_width', the column with the widths of "
-        "rounded scores.\nExclude this column, for example with … - cs.by_name('score_width')."
+        "rounded scores.\nExclude this column, for example with … - cs.by_name('score_width'), or "
+        "pass a list of column names."
     )
     others = cs.float() - cs.by_name("score_width")
     expected = function(cells, "label", ["score"], **options)
