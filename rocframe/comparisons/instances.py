@@ -63,10 +63,7 @@ class Instances:
     @property
     def group(self) -> NDArray[np.int64]:
         """The number of the group of each instance."""
-        number = np.empty(len(self.negative), np.int64)
-        starts = self.groups.starts
-        number[self.groups.order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        return number
+        return self.groups.number
 
 
 def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
