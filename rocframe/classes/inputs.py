@@ -33,7 +33,7 @@ from rocframe.inputs.roles import (
 )
 from rocframe.kernel.groups import RowGroups, scale_weights
 from rocframe.options import parse_names
-from rocframe.text import format_list, format_value
+from rocframe.text import format_key, format_list, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -267,7 +267,7 @@ def _with_length_check(
             # unknown here.
             row = rows.filter(has_other_length)[0]
             _, scores = row.popitem()
-            key = ", ".join(f"{name}={value!r}" for name, value in row.items())
+            key = format_key(row, row.values())
             raise OptionValueError.compose(
                 "scores",
                 name,

@@ -43,6 +43,7 @@ from rocframe.options import (
 )
 from rocframe.schemas.columns import MODEL
 from rocframe.schemas.comparisons import DECISION_AXES, decision_interval_columns
+from rocframe.text import format_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -451,7 +452,7 @@ def _in_threshold_ranges(
             key: dict[str, object] = dict(zip(columns.bound.keys, group_key, strict=True))
             if columns.model != pl.Null:
                 key |= {columns.options.between: model}
-            return "group " + ", ".join(f"{name}={value!r}" for name, value in key.items())
+            return f"group {format_key(key, key.values())}"
 
         has_groups = bool(columns.bound.keys) or columns.model != pl.Null
         problem = outside_unit_problem(values[used], group if has_groups else None)
