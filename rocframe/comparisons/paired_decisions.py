@@ -17,7 +17,7 @@ import polars as pl
 
 from rocframe.decisions.confusion_matrix import check_decisions
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
-from rocframe.frames import check_keys, column, take_rows
+from rocframe.frames import check_keys, column, find_keys, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.kernel.exact import exact_quotient
 from rocframe.options import to_float
@@ -122,9 +122,9 @@ def _table_thresholds(
     shape = keys.height, len(models)
     group, model = (index.ravel() for index in np.indices(shape))
     rows = take_rows(keys, group).with_columns(models[model].alias(MODEL))
-    rows = rows.join(thresholds, on=on, how="left", nulls_equal=True, maintain_order="left")
-    values: NDArray[np.float64] = rows.get_column(THRESHOLD).fill_null(np.nan).to_numpy()
-    return values.reshape(shape).T
+    position = find_keys(rows.select(on), thresholds.select(on))
+    values = thresholds.get_column(THRESHOLD).gather(position).fill_null(np.nan)
+    return values.to_numpy().reshape(shape).T
 
 
 def decide(batch: ModelBatch, thresholds: NDArray[np.float64]) -> Iterator[NDArray[np.bool_]]:
