@@ -21,12 +21,8 @@ from rocframe.comparisons.comparison_tests import Family
 from rocframe.comparisons.hypothesis import Hypothesis, Quantity
 from rocframe.comparisons.time_windows import TimeWindows, plan_windows
 from rocframe.comparisons.unpaired import welch_columns
-from rocframe.errors import (
-    OptionValueError,
-)
-from rocframe.frames import (
-    build_table,
-)
+from rocframe.errors import OptionValueError
+from rocframe.frames import build_table
 from rocframe.inference.confidence import parse_level
 from rocframe.inference.p_values import adjust_p_values, adjust_table, check_adjust
 from rocframe.inputs.roles import Roles

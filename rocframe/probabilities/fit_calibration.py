@@ -26,9 +26,7 @@ from rocframe.options import (
     parse_names,
     public,
 )
-from rocframe.probabilities.bins import (
-    probability_bins,
-)
+from rocframe.probabilities.bins import probability_bins
 from rocframe.probabilities.logistic import (
     LogisticRows,
     fit_logistic,
