@@ -13,10 +13,9 @@ from rocframe.errors import (
     VALUE_ALIASES,
     MissingColumnError,
     OptionValueError,
-    RepeatedNameError,
     UnknownOptionError,
 )
-from rocframe.options import check_choice, to_list
+from rocframe.options import check_choice, check_distinct, to_list
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, RATES, Rate
 
 if TYPE_CHECKING:
@@ -121,9 +120,7 @@ def parse_metrics(
     if not (names or allow_empty):
         problem, hint = "expected at least one name", f'Use, for example, {argument}=["{example}"].'
         raise OptionValueError.compose(argument, metrics, problem, hint)
-    for name in names:
-        if names.count(name) > 1:
-            raise RepeatedNameError.compose(argument, name, names)
+    check_distinct(argument, names)
     return dict(parsed)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from enum import Enum
 from functools import wraps
@@ -259,6 +261,14 @@ def parse_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
             )
         names.append(name)
     return tuple(names)
+
+
+def check_distinct(argument: str, values: Sequence[Any]) -> None:
+    """Raise an error if a value, such as a name or a class, is given more than once."""
+    with suppress(TypeError):  # values without a hash are not names, and raise another error
+        for value, times in Counter(values).items():
+            if times > 1:
+                raise RepeatedNameError.compose(argument, value, values)
 
 
 def check_group_columns(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,7 +10,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from rocframe.errors import ColumnTypeError, LabelError, OptionValueError, RepeatedNameError
+from rocframe.errors import ColumnTypeError, LabelError, OptionValueError
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -32,7 +30,7 @@ from rocframe.inputs.roles import (
     used_columns,
 )
 from rocframe.kernel.groups import RowGroups, scale_weights
-from rocframe.options import parse_names
+from rocframe.options import check_distinct, parse_names
 from rocframe.text import format_key, format_list, format_value
 
 if TYPE_CHECKING:
@@ -187,7 +185,7 @@ def _read_class_columns(
             names, expanded = _expand_selector(plan, schema, entry, used)
             values += names
             columns += expanded
-        _check_distinct("scores", values)
+        check_distinct("scores", values)
     if not columns:
         raise OptionValueError.compose(
             "scores", scores, "expected at least one column", SCORES_HINT
@@ -298,20 +296,12 @@ def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:
         raise ColumnTypeError.compose(argument, name, dtype, hint)
 
 
-def _check_distinct(argument: str, values: Sequence[Any]) -> None:
-    """Raise an error if a class or a name is given more than once."""
-    with suppress(TypeError):  # values without a hash are not classes, and raise another error
-        for value, times in Counter(values).items():
-            if times > 1:
-                raise RepeatedNameError.compose(argument, value, values)
-
-
 def typed_classes(
     argument: str, values: Sequence[Any], dtype: pl.DataType | None, label: str
 ) -> pl.Series:
     """Return the classes in the type `dtype` of the labels; if it is None, infer the type."""
     plain = [value.item() if hasattr(value, "item") else value for value in values]
-    _check_distinct(argument, plain)
+    check_distinct(argument, plain)
     try:
         series = pl.Series("class", plain, strict=True)
         typed = series if dtype is None else series.cast(dtype)

@@ -16,7 +16,7 @@ from rocframe.classes.class_areas import (
     wins_fit_int64,
 )
 from rocframe.classes.inputs import compute_class_table, read_class_scores
-from rocframe.errors import LabelError, OptionValueError, RepeatedNameError
+from rocframe.errors import LabelError, OptionValueError
 from rocframe.inference.bootstrap import batched_replicates, bootstrap_interval
 from rocframe.inference.confidence import Confidence
 from rocframe.inference.notes import first_notes
@@ -24,7 +24,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import group_starts, run_starts
 from rocframe.kernel.resample import RowSampler, draw_together, stream_keys
 from rocframe.kernel.scan import BLOCK_ROWS
-from rocframe.options import NOT_GIVEN, check_choice, public
+from rocframe.options import NOT_GIVEN, check_choice, check_distinct, public
 from rocframe.schemas.classes import MULTICLASS_AUC
 
 if TYPE_CHECKING:
@@ -233,8 +233,7 @@ def _parse_averages(average: Any) -> tuple[Average, ...]:
     names = (average,) if is_single else tuple(average)
     for name in names:
         check_choice("average", name, get_args(Average))
-        if names.count(name) > 1:
-            raise RepeatedNameError.compose("average", name, names)
+    check_distinct("average", names)
     if not names:
         hint = 'Use, for example, average="hand_till".'
         raise OptionValueError.compose("average", average, "expected at least one average", hint)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -27,6 +26,7 @@ from rocframe.options import (
     NOT_GIVEN,
     NotGiven,
     check_choice,
+    check_distinct,
     check_group_columns,
     group_dtypes,
     parse_names,
@@ -36,7 +36,7 @@ from rocframe.schemas.columns import MODEL
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Container
 
 
 SCORE_HINT = "Pass a column name, an expression, or several: a list, a selector, {name: column}."
@@ -264,7 +264,7 @@ def parse_scores(
     _check_no_values("score", score)
     if isinstance(score, Mapping):
         _check_score_mapping(score)
-        return list(score.values()), _check_model_names(score)
+        return list(score.values()), tuple(score)
     if is_single_score(score):
         return [score], None
     if isinstance(score, pl.Expr):
@@ -281,7 +281,8 @@ def parse_scores(
         parts, models = parse_scores(plan, schema, element, used)
         columns += parts
         names += models or [resolve_column(plan, schema, "score", element)[0]]
-    return columns, _check_model_names(names)
+    check_distinct("score", names)
+    return columns, tuple(names)
 
 
 def selected_names(
@@ -317,12 +318,12 @@ def _expand_scores(
             f"The frame has: {format_list(schema, most=30)}.",
         )
     if cs.is_selector(score):
-        return [column(name) for name in names], _check_model_names(names)
+        return [column(name) for name in names], tuple(names)
     # `struct.field` treats a name of the form `^…$` as a regular expression, so the fields are
     # renamed to numbers.
     fields = [str(i) for i in range(len(names))]
     struct = pl.struct(score).struct.rename_fields(fields)
-    return [struct.struct.field(field) for field in fields], _check_model_names(names)
+    return [struct.struct.field(field) for field in fields], tuple(names)
 
 
 def _check_score_mapping(scores: Mapping[str, Column]) -> None:
@@ -349,15 +350,6 @@ def is_single_score(score: Scores) -> TypeGuard[Column]:
 def returns_several_columns(expr: pl.Expr) -> bool:
     """Return whether an expression is a selector, or may return several columns."""
     return cs.is_selector(expr) or expr.meta.has_multiple_outputs()
-
-
-def _check_model_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the models; raise an error if two names are equal."""
-    models = tuple(names)
-    for name, times in Counter(models).items():
-        if times > 1:
-            raise RepeatedNameError.compose("score", name, models)
-    return models
 
 
 def resolve_column(
