@@ -22,7 +22,6 @@ from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_group_columns, parse_names, public
 from rocframe.rates import CONFUSION, RATES
 from rocframe.schemas.decisions import confusion_matrix_columns
-from rocframe.text import format_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -220,11 +219,12 @@ def check_decisions(score: NDArray[Any], used: NDArray[np.bool_], hint: str) -> 
 def _checked_counts(values: pl.Series) -> pl.Series:
     """Return counts as Int64; raise an error if they are negative or too large."""
     counts = values.cast(pl.Int64, strict=False)
-    invalid = int(((counts < 0) | (counts.is_null() & values.is_not_null())).sum())
-    if invalid:
-        problem = f"table: column {values.name!r} is negative or above the maximum of Int64"
-        hint = "Correct these rows, or remove them with .filter()."
-        raise MassError(f"{problem} in {format_count(invalid, 'row')}.\n{hint}")
+    if ((counts < 0) | (counts.is_null() & values.is_not_null())).any():
+        # `values` can be a part of the column, so the number of invalid rows is unknown.
+        raise MassError(
+            f"table: column {values.name!r} has values that are negative or above the maximum of "
+            "Int64.\nCorrect these rows, or remove them with .filter()."
+        )
     return counts
 
 

@@ -362,7 +362,7 @@ def test_averaged_curves_have_no_overlays(table):
     for option in ({"hull": True}, {"ties": True}, {"mark": 0.5}, {"costs": COSTS}):
         with pytest.raises(rf.OptionValueError) as caught:
             mean.roc.chart(**option)
-        assert "(average) does not support this option" in str(caught.value)
+        assert "of the type 'average' does not support this option" in str(caught.value)
 
 
 @pytest.mark.parametrize(

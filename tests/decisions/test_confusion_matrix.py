@@ -154,19 +154,19 @@ def test_tables_without_counts_raise(table, error):
 
 
 @pytest.mark.parametrize(
-    ("counts", "rows"),
+    "counts",
     [
-        (pl.Series([3, -1, -2]), "2 rows"),
-        (pl.Series([3, 1, 2**63], dtype=pl.UInt64), "1 row"),
-        (pl.Series([3, 1, -(2**70)], dtype=pl.Int128), "1 row"),
+        pl.Series([3, -1, -2]),
+        pl.Series([3, 1, 2**63], dtype=pl.UInt64),
+        pl.Series([3, 1, -(2**70)], dtype=pl.Int128),
     ],
 )
-def test_counts_that_are_no_numbers_of_rows_raise(frame, counts, rows):
+def test_counts_that_are_no_numbers_of_rows_raise(frame, counts):
     table = frame({"tp": [1, 2, 3], "fp": counts, "fn": [1, None, 1], "tn": [1, 1, 1]})
     with pytest.raises(rf.MassError) as caught:
         rf.expand_counts(table).lazy().collect()
     assert str(caught.value) == (
-        f"table: column 'fp' is negative or above the maximum of Int64 in {rows}.\n"
+        "table: column 'fp' has values that are negative or above the maximum of Int64.\n"
         "Correct these rows, or remove them with .filter()."
     )
 
