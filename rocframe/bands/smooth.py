@@ -280,13 +280,15 @@ def theoretical_curve(
     def height(rates: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(positives.sf(np.asarray(negatives.isf(rates))), np.float64)
 
-    tpr = height(fpr)
-    # Between two of these rates, FPR and TPR rise by at most 1/16. The second half are the false
-    # positive rates of the true positive rates in `KNOT_RATES`.
-    ends = np.concatenate(
-        [KNOT_RATES, np.asarray(negatives.sf(np.asarray(positives.isf(KNOT_RATES))))]
-    )
-    columns = {"fpr": fpr, "tpr": tpr, "auc": _area_below(height, ends)}
+    # Quantiles near the ends of the distributions can be too large for a floating-point number.
+    with np.errstate(all="ignore"):
+        tpr = height(fpr)
+        # Between two of these rates, FPR and TPR rise by at most 1/16. The second half are the
+        # false positive rates of the true positive rates in `KNOT_RATES`.
+        ends = np.concatenate(
+            [KNOT_RATES, np.asarray(negatives.sf(np.asarray(positives.isf(KNOT_RATES))))]
+        )
+        columns = {"fpr": fpr, "tpr": tpr, "auc": _area_below(height, ends)}
     return build_table(pl.DataFrame(height=len(fpr)), columns, SMOOTH_COLUMNS)
 
 
@@ -299,9 +301,14 @@ def _area_below(
     """
     from scipy.integrate import tanhsinh
 
+    def inner_height(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+        # The area over rates nearer to 0 or 1 is below the rounding error of the result. Some
+        # distributions of scipy cannot compute quantiles at these rates.
+        return height(np.clip(rates, 1e-16, 1 - 1e-16))
+
     # Intervals that are not much longer than rounding errors are merged with their neighbors.
     ends = np.unique(np.round(np.clip(ends, 0.0, 1.0), 14))
-    areas = tanhsinh(height, ends[:-1], ends[1:], atol=1e-17).integral
+    areas = tanhsinh(inner_height, ends[:-1], ends[1:], atol=1e-17).integral
     return float(np.clip(areas.sum(), 0.0, 1.0))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from scipy.stats import beta, expon, norm, poisson, uniform
+from scipy.stats import beta, expon, invgauss, ncf, norm, pareto, poisson, uniform, wald
 
 import rocframe as rf
 from tests.bands.binormal_samples import samples
@@ -117,8 +117,16 @@ GRID = np.linspace(0, 1, 41)
         (expon(scale=3), expon(), GRID ** (1 / 3), 3 / 4),
         (uniform(0, 1), uniform(0, 1), GRID, 1 / 2),
         (uniform(2, 1), uniform(0, 1), np.ones(41), 1),
+        # For these distributions, scipy cannot compute quantiles of very small probabilities.
+        (pareto(0.01), pareto(0.02), GRID ** (1 / 2), 2 / 3),
+        (wald(), wald(), GRID, 1 / 2),
+        (invgauss(0.145), invgauss(0.145), GRID, 1 / 2),
+        (ncf(27, 27, 0.4), ncf(27, 27, 0.4), GRID, 1 / 2),
     ],
-    ids=["triangular", "binormal", "exponential", "equal", "separate"],
+    ids=[
+        *("triangular", "binormal", "exponential", "equal", "separate"),
+        *("pareto", "wald", "inverse_gaussian", "noncentral_f"),
+    ],
 )
 def test_the_curve_of_two_distributions_is_the_known_one(positives, negatives, tpr, auc):
     table = rf.theoretical_curve(positives, negatives, grid=41)
