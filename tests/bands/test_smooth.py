@@ -150,6 +150,26 @@ def test_the_area_of_two_normal_distributions_is_exact_also_if_one_is_narrow(mea
     assert table["auc"].to_numpy() == pytest.approx(expected, abs=1e-13)
 
 
+class CountedNormal:
+    """A normal distribution that counts the computed quantiles."""
+
+    n_quantiles = 0
+
+    def sf(self, x):
+        return norm.sf(x)
+
+    def isf(self, q):
+        self.n_quantiles += np.size(q)
+        return norm.isf(q)
+
+
+def test_the_area_of_two_normal_distributions_needs_few_quantiles():
+    negatives = CountedNormal()
+    table = rf.theoretical_curve(norm(1), negatives, grid=2)
+    assert table["auc"].to_numpy() == pytest.approx(norm.cdf(1 / math.sqrt(2)), abs=1e-13)
+    assert negatives.n_quantiles < 500
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
