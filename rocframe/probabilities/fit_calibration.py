@@ -177,8 +177,10 @@ def fit_calibration(
     The parameters maximize the likelihood. For methods that need probabilities, scores are first
     clipped to [ε, 1 - ε] with ε = 2⁻⁵², because the logarithm of 0 is infinite. `"beta"` needs at
     least three different scores. If a slope of `"beta"` would be negative, this slope is set to 0,
-    and the other two parameters are fitted again. If a threshold separates the classes, the
-    parameters are not finite, unless the labels are replaced by Platt's targets.
+    and the other two parameters are fitted again.
+
+    If a threshold separates the classes, in either direction, `note` is `no_solution`, unless the
+    labels are replaced by Platt's targets. For `"temperature"`, this threshold must be 0.5.
 
     With weights, `n_pos` and `n_neg` in Platt's targets are sums of weights, as in scikit-learn.
 

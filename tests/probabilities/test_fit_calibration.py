@@ -391,6 +391,22 @@ def test_separated_classes_have_a_fit_only_with_smooth_targets(method):
     assert_frame_equal(default, smooth if method == "platt" else fit)
 
 
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_positives_below_all_negatives_have_no_fit(method):
+    table = pl.DataFrame({"label": [1, 1, 1, 1, 0, 0], "score": [0.2, 0.2, 0.2, 0.45, 0.6, 0.8]})
+    fit = rf.fit_calibration(table, "label", "score", method=method, smooth_targets=False)
+    assert fit.select(*NAMES, "note").row(0) == (*[None] * 5, "no_solution")
+    smooth = rf.fit_calibration(table, "label", "score", method=method, smooth_targets=True)
+    assert smooth.select(*NAMES, "note").row(0) == (*[None] * 5, "negative_slope")
+
+
+def test_temperature_scaling_has_a_fit_if_a_threshold_other_than_one_half_separates_the_classes():
+    table = pl.DataFrame({"label": [0, 0, 1, 1], "score": [0.55, 0.6, 0.7, 0.9]})
+    fit = rf.fit_calibration(table, "label", "score", method="temperature")
+    assert fit["slope"].item() > 0
+    assert fit["note"].item() is None
+
+
 @pytest.mark.parametrize("method", ["logistic", "beta", "temperature"])
 def test_probabilities_of_0_and_1_are_clipped(method):
     rows = {"label": [0, 1, 0, 1, 0, 1, 1, 0], "score": [0.0, 0.0, 0.2, 0.6, 0.7, 0.8, 1.0, 1.0]}
