@@ -312,15 +312,19 @@ def auc_table(
     scan = Scan.from_cases(cases)
     pairs, names = None, PARTIAL_AUC_NAMES
     areas: tuple[NDArray[np.float64], ...]
-    variance_of: Callable[..., NDArray[np.float64]]
+    variance_of: Callable[..., NDArray[np.float64]] | None = None
+    standardize: Callable[[Any], Any]
+    standardize, slope = (lambda area: area), 1.0
     if rate_range is None:
         is_delong = confidence.ci is not None and confidence.ci not in BOOTSTRAPS
         squares = is_delong and cases.cluster is None and cases.weight is None
         pairs, names = count_pairs(scan, squares=squares), AUC_NAMES
         areas, variance_of = pairs.areas, partial(auc_variance, scan, pairs)
+    elif isinstance(rate_range, TopRange):
+        areas = rate_range.standardized_areas(scan)
     else:
         areas, variance_of = rate_range.areas(scan), partial(rate_range.variance, scan)
-    standardize = (lambda area: area) if rate_range is None else rate_range.standardize
+        standardize, slope = rate_range.standardize, rate_range.slope
     columns: dict[str, Any] = {
         "n_pos": scan.totals.pos_rows,
         "n_neg": scan.totals.neg_rows,
@@ -344,14 +348,17 @@ def auc_table(
                 scan, statistic, areas[0], confidence, draws=draws, groups=groups
             )
         else:
-            variance = variance_of(clusters, cases.weight)
+            # The variance of areas over a range of alert rates is unknown; see `TOP_INTERVALS`.
+            variance = np.full(len(areas[0]), np.nan)
+            if variance_of is not None:
+                variance = variance_of(clusters, cases.weight)
             interval = _analytic_interval(
                 scan, areas[0], variance, confidence, pairs=pairs, maximum=statistic.bounds[1]
             )
         interval.replace_degenerate(areas[0], sizes, confidence.level, full_area=rate_range is None)
         variance, n_redrawn = interval.variance, interval.n_redrawn
         columns |= {
-            "se": interval.se * (1.0 if rate_range is None else rate_range.slope),
+            "se": interval.se * slope,
             "lower": standardize(interval.lower),
             "upper": standardize(interval.upper),
             "ci_level": confidence.level,

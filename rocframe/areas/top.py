@@ -46,19 +46,12 @@ class TopRange:
             raise OptionValueError.compose("alert_rate", alert_rate, problem, example)
         return cls(share=high, mcclish=mcclish)
 
-    @property
-    def slope(self) -> float:
-        """Always 1, because `areas` already returns standardized areas."""
-        return 1.0
+    def standardized_areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
+        """Return three areas of each group: with ties counted as 1/2, as 0 and as 1.
 
-    def standardize(self, area: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return areas unchanged, because `areas` returns standardized areas."""
-        return area
-
-    def areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
-        """Return three areas of each group: with ties counted as 1/2, as 0 and as 1."""
+        If `mcclish` is false, the areas are not standardized.
+        """
         totals = scan.totals
-
         parts = scan.map(lambda block: self.pairs(Steps.from_block(scan, block)))
         wins, wins_or_ties = group_sums(scan, [part[:2] for part in parts], 2, pair_dtype(scan, 1))
         cut = group_sums(scan, [part.cut for part in parts], 3)
@@ -118,10 +111,6 @@ class TopRange:
                 areas = (1 + (areas - chance) / (largest - chance)) / 2
         return tuple(areas)
 
-    def variance(self, scan: Scannable, *_: object) -> NDArray[np.float64]:
-        """Return NaN for each group, because no variance is known; see `TOP_INTERVALS`."""
-        return np.full(len(scan.totals.pos), np.nan)
-
     def statistic(self) -> Statistic:
         """Return the area as a `Statistic` for the bootstrap.
 
@@ -129,7 +118,8 @@ class TopRange:
         """
         return Statistic(
             replicate=ReplicateStatistic(
-                function=lambda sample: self.areas(sample)[0], depends_on_prevalence=True
+                function=lambda sample: self.standardized_areas(sample)[0],
+                depends_on_prevalence=True,
             ),
             influence=None,
             bounds=(-inf, inf) if self.mcclish else (0.0, 1.0),
