@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from rocframe.kernel.groups import groups_of_rows
+from rocframe.kernel.groups import groups_of_rows, run_starts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,8 +113,8 @@ def exclusion_notes(
     notes: list[str | None] = [None] * (len(starts) - 1)
     excluded = np.flatnonzero(~usable)
     group = groups_of_rows(starts, excluded)
-    for i in np.unique(group):
-        notes[i] = note_with_keys("left_out", names[excluded[group == i]])
+    for first, end in pairwise([*run_starts(group).tolist(), len(group)]):
+        notes[group[first]] = note_with_keys("left_out", names[excluded[first:end]].tolist())
     return notes
 
 
