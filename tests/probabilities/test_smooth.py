@@ -78,13 +78,12 @@ def test_local_regression_is_the_weighted_least_squares_fit_at_each_score(degree
 
 def test_a_span_of_1_uses_all_rows():
     _, score, label = simulated(40, 8)
-    curve = rf.calibration(
-        pl.DataFrame({"label": label, "score": score}), "label", "score", method="loess", span=1
-    )
-    ends = curve["event_rate"][0], curve["event_rate"][-1]
-    rows = (score, label, np.ones(40))
-    expected = [local_fit(rows, at, 1, 1) for at in (score.min(), score.max())]
-    assert ends == pytest.approx(expected, abs=1e-6)
+    frame = pl.DataFrame({"label": label, "score": score})
+    curve = rf.calibration(frame, "label", "score", method="loess", span=1, grid=2001)
+    rows, scores = (score, label, np.ones(40)), np.sort(score)
+    fits = [local_fit(rows, at, 1, 1) for at in scores]
+    expected = np.interp(curve["score_mean"], scores, fits)
+    assert curve["event_rate"].to_numpy() == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize(
