@@ -59,7 +59,8 @@ def run_parallel(
     task_list = list(tasks)
     thread = current_thread()
     is_nested = thread.name.startswith(THREAD_NAME)
-    is_of_polars = isinstance(thread, _DummyThread)  # a thread that Python did not start
+    # A thread that Python did not start. The module `threading` has no public test for this.
+    is_of_polars = isinstance(thread, _DummyThread)
     one_by_one = is_nested or (is_of_polars and not arrays_only)
     if len(task_list) < 2 or count_workers() == 1 or one_by_one:
         return [function(task) for task in task_list]
