@@ -12,10 +12,7 @@ from rocframe.areas.area import area_of_mean
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import delong_class_variances, delong_variance
 from rocframe.averages.average import DEFAULTS, average_curves
-from rocframe.averages.curve_groups import (
-    format_keys,
-    group_keys,
-)
+from rocframe.averages.curve_groups import format_keys, group_keys
 from rocframe.averages.means import CurveValues
 from rocframe.averages.options import parse_average_options, parse_over
 from rocframe.curves.curve import full_curves

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from rocframe.expressions.rows import (
-    field,
-    formula_expression,
-    pack_rows,
-    record,
-)
+from rocframe.expressions.rows import field, formula_expression, pack_rows, record
 from rocframe.options import check_choice, parse_integer, public
 from rocframe.probabilities.bins import BIN_ROUNDING, MAX_BINS
 from rocframe.probabilities.losses import EPSILON

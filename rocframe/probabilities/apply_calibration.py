@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rocframe.errors import (
-    MissingColumnError,
-    OptionValueError,
-    RepeatedNameError,
-)
+from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.frames import (
     as_input_frame,
     check_keys,
@@ -31,11 +27,7 @@ from rocframe.kernel.interpolate import interpolate_in_groups
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.options import public
-from rocframe.probabilities.fit_calibration import (
-    PARAMETERS,
-    PROBABILITY_METHODS,
-    probability_hint,
-)
+from rocframe.probabilities.fit_calibration import PARAMETERS, PROBABILITY_METHODS, probability_hint
 from rocframe.probabilities.losses import log_losses, log_odds
 from rocframe.schemas.calibration import FIT
 from rocframe.schemas.columns import MODEL

@@ -28,10 +28,7 @@ from rocframe.options import (
     parse_number,
     public,
 )
-from rocframe.probabilities.bins import (
-    MAX_BINS,
-    probability_bins,
-)
+from rocframe.probabilities.bins import MAX_BINS, probability_bins
 from rocframe.probabilities.kernel_smoothing import automatic_bandwidth, kernel
 from rocframe.probabilities.limits import (
     EventRates,

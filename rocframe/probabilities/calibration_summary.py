@@ -15,10 +15,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, parse_integer, public
-from rocframe.probabilities.bins import (
-    MAX_BINS,
-    probability_bins,
-)
+from rocframe.probabilities.bins import MAX_BINS, probability_bins
 from rocframe.probabilities.logistic import logistic_recalibration, unit_slope_intercept
 from rocframe.probabilities.losses import (
     binned_decomposition,

@@ -16,12 +16,7 @@ import polars as pl
 
 from rocframe.curves.curve import check_metric_columns, metric_expression, with_rates
 from rocframe.curves.table import SEPARATE_CURVES, name_key
-from rocframe.errors import (
-    BrokenCurveError,
-    ColumnTypeError,
-    MissingColumnError,
-    OptionValueError,
-)
+from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import (
     as_input_frame,
     build_table,

@@ -27,12 +27,7 @@ from rocframe.options import (
     public,
 )
 from rocframe.probabilities.bins import probability_bins
-from rocframe.probabilities.logistic import (
-    LogisticRows,
-    fit_logistic,
-    log_likelihood,
-    ones,
-)
+from rocframe.probabilities.logistic import LogisticRows, fit_logistic, log_likelihood, ones
 from rocframe.probabilities.losses import EPSILON, log_losses, log_odds
 from rocframe.schemas.calibration import FIT
 
