@@ -309,6 +309,11 @@ def _replicate_means(
         return origin + _divide(times @ above, times @ weight), 0
 
     means, _ = batched_replicates(
-        draw, n_boot=options.n_boot, batch_size=RESAMPLES_PER_BATCH, seed=options.seed, key=key
+        draw,
+        n_boot=options.n_boot,
+        batch_size=RESAMPLES_PER_BATCH,
+        seed=options.seed,
+        key=key,
+        arrays_only=True,
     )
     return means

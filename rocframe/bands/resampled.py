@@ -191,7 +191,7 @@ def _map_replicates(
         function=lambda sample: function(sample.population.group, sample),
         width=width,
     )
-    for result in resample_groups(scan, [statistic], draws, groups):
+    for result in resample_groups(scan, [statistic], draws, groups, arrays_only=True):
         yield result.population.group, result.values[0]
 
 

@@ -390,4 +390,5 @@ def _resampled_averages(
         batch_size=max(1, BLOCK_ROWS // max(sampler.size, len(rows.code))),
         seed=confidence.seed,
         key=key,
+        arrays_only=True,
     )

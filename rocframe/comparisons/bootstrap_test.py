@@ -60,7 +60,11 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
             continue
         key = draws.keys[batch.groups[group]]
         samples, redrawn[group] = sample.resample(
-            sample_values, draws, key, stratified=not depends_on_prevalence
+            sample_values,
+            draws,
+            key,
+            stratified=not depends_on_prevalence,
+            arrays_only=quantity.fixed_rate is None,
         )
         difference = bootstrap_interval(
             samples[:, a] - samples[:, b],

@@ -488,7 +488,11 @@ def _columns_of_group(
     redrawn = 0
     if confidence.ci is not None and min(sample.units) > 1:
         replicates, redrawn = sample.resample(
-            options.values, draws, draws.keys[group], stratified=options.stratified
+            options.values,
+            draws,
+            draws.keys[group],
+            stratified=options.stratified,
+            arrays_only=options.kind == "decision",  # costs of weighted rows are rounded by a query
         )
         limits = PointLimits.estimate(replicates, estimates, confidence.ci, confidence.level)
         if options.kind == "cost":

@@ -125,7 +125,7 @@ class PairedAreas:
         size = len(self.area)
         result = np.zeros((len(self.n_pos), size, size))
         pairs = list(combinations(range(size), 2))
-        variances = run_parallel(lambda pair: self.variance(*pair), pairs)
+        variances = run_parallel(lambda pair: self.variance(*pair), pairs, arrays_only=True)
         for (a, b), variance in zip(pairs, variances, strict=True):
             result[:, a, b] = result[:, b, a] = variance
         return result
@@ -238,7 +238,7 @@ def _sums_of_pairs(
         weight = values if count is None else exact_product(values, count)
         return segment_sums(weight, others, segment)
 
-    sums = run_parallel(add, pairs)
+    sums = run_parallel(add, pairs, arrays_only=True)
     result = np.zeros(
         (len(segment), len(left), len(right)), np.result_type(*{values.dtype for values in sums})
     )

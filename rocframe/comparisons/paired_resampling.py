@@ -79,12 +79,14 @@ class PairedSample:
         key: tuple[int, ...],
         *,
         stratified: bool = True,
+        arrays_only: bool = False,
     ) -> tuple[NDArray[Any], int]:
         """Return a row of values for each resample, and how many resamples were drawn again.
 
         `statistic` computes the values of several resamples from the counts of each model. If
         `stratified` is true, each class has as many rows in a resample as in the data, unless rows
-        are in clusters.
+        are in clusters. With `arrays_only`, `statistic` runs no query of polars; see
+        `run_parallel`.
         """
         sides = [RowSampler.from_counts(self.count[rows]) for rows in self.classes]
         clusters = [] if self.cluster is None else [self.cluster[rows] for rows in self.classes]
@@ -99,6 +101,7 @@ class PairedSample:
             batch_size=max(1, BLOCK_ROWS // len(self.count)),
             seed=draws.seed,
             key=key,
+            arrays_only=arrays_only,
         )
 
 

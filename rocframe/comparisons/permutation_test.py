@@ -175,7 +175,7 @@ def _exchange_p_values(
         for number, size in enumerate(batch_sizes(int(n_permutations[i]), batch_size)):
             tasks.append((i, number, number * batch_size, size))
     n_extreme = np.zeros(len(groups), np.int64)
-    counts = np.array(run_parallel(count_extreme, tasks), np.int64)
+    counts = np.array(run_parallel(count_extreme, tasks, arrays_only=True), np.int64)
     np.add.at(n_extreme, np.array([task[0] for task in tasks], np.int64), counts)
     p_value = permutation_p_value(n_extreme, n_permutations, exact)
     undefined = np.where(defined, 0.0, np.nan)

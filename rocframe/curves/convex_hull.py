@@ -41,7 +41,7 @@ def hull_vertices(
         rows = slice(edges[0], edges[-1])
         return _block_vertices(tp[rows], fp[rows], edges - edges[0])
 
-    blocks = run_parallel(find, split_groups(starts, BLOCK_ROWS))
+    blocks = run_parallel(find, split_groups(starts, BLOCK_ROWS), arrays_only=True)
     return np.concatenate(blocks) if blocks else np.zeros(0, bool)
 
 
@@ -151,6 +151,6 @@ def _hull_candidates(
         above -= (fp[rows] - np.repeat(fp1[edges], lengths)) * np.repeat(height[edges], lengths)
         is_candidate[rows] = above > 0
 
-    run_parallel(mark, split_rows(len(tp), BLOCK_ROWS))
+    run_parallel(mark, split_rows(len(tp), BLOCK_ROWS), arrays_only=True)
     is_candidate[vertices] = True
     return np.flatnonzero(is_candidate)

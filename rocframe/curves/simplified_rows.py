@@ -63,7 +63,7 @@ def simplified_rows(
         rows, error = _simplify_batch(counts.slice(*part), kind, scale, max_error)
         return rows + counts.starts[part[0]], error
 
-    results = run_parallel(simplify_part, pairwise(edges.tolist()))
+    results = run_parallel(simplify_part, pairwise(edges.tolist()), arrays_only=True)
     rows = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in results)])
     return rows, np.concatenate([np.zeros(0), *(error for _, error in results)])
 
@@ -439,9 +439,10 @@ def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDA
     batch = rows[:-1] // AREA_BATCH_ROWS
     edges = np.append(run_starts(batch), len(rows) - 1)
     parts = [slice(a, b + 1) for a, b in pairwise(edges.tolist())]
-    change_of_interval = np.concatenate(
-        [np.zeros(0), *run_parallel(lambda part: area_change_between(counts, rows[part]), parts)]
+    changes = run_parallel(
+        lambda part: area_change_between(counts, rows[part]), parts, arrays_only=True
     )
+    change_of_interval = np.concatenate([np.zeros(0), *changes])
     first_rows = np.searchsorted(rows, firsts)
     change_of_interval[first_rows[1:] - 1] = 0  # from the last row of a curve to the next curve
     changed = np.flatnonzero(change_of_interval)

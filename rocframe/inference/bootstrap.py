@@ -94,16 +94,19 @@ def batched_replicates(
     batch_size: int,
     seed: Seed,
     key: tuple[int, ...],
+    arrays_only: bool = False,
 ) -> tuple[NDArray[Any], int]:
     """Return all replicates, one row each, and the number of resamples that were drawn again.
 
     `draw` returns the replicates of one batch and the number of resamples of the batch that were
     drawn again. Batches are drawn in parallel, each from a separate random stream, so results do
-    not depend on the number of threads.
+    not depend on the number of threads. With `arrays_only`, `draw` runs no query of polars; see
+    `run_parallel`.
     """
     parts = run_parallel(
         lambda batch: draw(seed.stream(key, batch[0]), batch[1]),
         enumerate(batch_sizes(n_boot, batch_size)),
+        arrays_only=arrays_only,
     )
     return np.concatenate([values for values, _ in parts]), sum(redrawn for _, redrawn in parts)
 

@@ -63,7 +63,9 @@ def positive_count_limits(
         return _exact_limits(probability[own], rows[own], mean[part], variance[part], tail)
 
     if len(small):
-        lower[small], upper[small] = np.array(run_parallel(limits, small.tolist()), float).T
+        lower[small], upper[small] = np.array(
+            run_parallel(limits, small.tolist(), arrays_only=True), float
+        ).T
     return lower, upper
 
 

@@ -284,6 +284,7 @@ class ScoreFunctions:
         blocks = run_parallel(
             lambda rows: self._probabilities(score[rows], group[rows]),
             split_rows(len(score), BLOCK_ROWS),
+            arrays_only=True,
         )
         return pl.Series(values.name, np.concatenate(blocks), nan_to_null=True)
 

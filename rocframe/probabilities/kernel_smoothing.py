@@ -57,7 +57,8 @@ def smooth_error(points: Points) -> NDArray[np.float64]:
             spectrum = _spectrum(points, residual, part, nodes) / total[part, None]
             return _solve_error(spectrum, lower[part], upper[part], error[part])
 
-        error[selected] = np.concatenate(run_parallel(solve, _grid_parts(selected, nodes)))
+        errors = run_parallel(solve, _grid_parts(selected, nodes), arrays_only=True)
+        error[selected] = np.concatenate(errors)
         nodes *= GRID_FACTOR
         if nodes > MAX_NODES:
             break
@@ -145,7 +146,7 @@ def kernel(
 
     for size_of_grid in np.unique(n_nodes).tolist():
         selected = np.flatnonzero(n_nodes == size_of_grid)
-        run_parallel(estimate, _grid_parts(selected, size_of_grid))
+        run_parallel(estimate, _grid_parts(selected, size_of_grid), arrays_only=True)
     return rate.clip(0, 1)
 
 

@@ -174,6 +174,7 @@ def consistency_limits(
             seed=draws.seed,
             # The bootstrap of the same group uses the key without this number.
             key=(*draws.keys[group], 1),
+            arrays_only=True,
         )
         limits = column_limits(values, level)
         # If all replicates are equal, this value is both limits.
@@ -231,7 +232,7 @@ def _drawn_proportions(bins: Bins, draws: RandomDraws, level: float) -> RateLimi
         with np.errstate(invalid="ignore"):
             return column_limits(n_pos / (n_pos + n_neg), level)
 
-    return RateLimits.from_parts(run_parallel(part_limits, parts))
+    return RateLimits.from_parts(run_parallel(part_limits, parts, arrays_only=True))
 
 
 def _resampled_limits(
@@ -254,7 +255,7 @@ def _resampled_limits(
     statistic = ReplicateStatistic(
         function=replicate_rates, depends_on_prevalence=True, corners=False, width=width
     )
-    for result in resample_groups(scan, [statistic], draws):
+    for result in resample_groups(scan, [statistic], draws, arrays_only=True):
         own = slice(*starts[[result.population.group, result.population.group + 1]])
         part = column_limits(result.values[0][:, : own.stop - own.start], level)
         limits.lower[own], limits.upper[own], limits.constant[own], n_undefined = part

@@ -76,7 +76,7 @@ def loess(points: Points, *, span: float = 2 / 3, degree: int = 1) -> SmoothCurv
         return _local_rate(*_local_moments(points, neighborhoods.of_fits(part), degree))
 
     pairs = np.append(0, np.cumsum(neighborhoods.ends - neighborhoods.starts))
-    rates = run_parallel(fit, split_groups(pairs, PAIRS))
+    rates = run_parallel(fit, split_groups(pairs, PAIRS), arrays_only=True)
     return SmoothCurve(
         groups=points.groups,
         starts=group_starts(owner, len(points.groups)),

@@ -141,7 +141,8 @@ def fit_logistic(
     # A row on the wrong side lowers the log likelihood by at least log(2) times its weight. If the
     # log likelihood is higher, a linear function of the regressors separates the classes.
     smallest_weight = np.full(len(selected), np.inf)
-    for part, (values, weights) in zip(parts, run_parallel(_part_extremes, parts), strict=True):
+    extremes = run_parallel(_part_extremes, parts, arrays_only=True)
+    for part, (values, weights) in zip(parts, extremes, strict=True):
         largest[part.groups] = np.maximum(largest[part.groups], values)
         smallest_weight[part.groups] = np.minimum(smallest_weight[part.groups], weights)
 
@@ -240,7 +241,9 @@ def _likelihood(
         np.zeros((n_groups, n_columns)),
         np.zeros((n_groups, n_columns, n_columns)),
     )
-    results = run_parallel(lambda part: _part_likelihood(part, parameters[part.groups]), parts)
+    results = run_parallel(
+        lambda part: _part_likelihood(part, parameters[part.groups]), parts, arrays_only=True
+    )
     for part, result in zip(parts, results, strict=True):
         for values, part_values in zip(total, result, strict=True):
             values[part.groups] += part_values

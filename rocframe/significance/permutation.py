@@ -218,7 +218,7 @@ def _count_sampled(
         extreme = is_as_extreme(sums * draws.sign[i], draws.observed[i], draws.alternative)
         return int(np.count_nonzero(extreme))
 
-    counts = np.array(run_parallel(count_extreme, tasks), np.int64)
+    counts = np.array(run_parallel(count_extreme, tasks, arrays_only=True), np.int64)
     np.add.at(n_extreme, np.array([task[0] for task in tasks], np.int64), counts)
 
 
