@@ -84,10 +84,10 @@ def power(
         `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
         and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
-        in DeLong's tests (`auc_test`, `compare`), which use the estimated area. `"null"`: the area
-        that the null hypothesis assumes, as in published formulas and in the permutation and
-        Mann-Whitney tests against chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the area of the
+        model, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area of the null
+        hypothesis, as in published formulas and in the permutation and Mann-Whitney tests against
+        chance.
 
     Returns
     -------
@@ -216,10 +216,10 @@ def sample_size(
         `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
         and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
-        in DeLong's tests (`auc_test`, `compare`), which use the estimated area. `"null"`: the area
-        that the null hypothesis assumes, as in published formulas and in the permutation and
-        Mann-Whitney tests against chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the area of the
+        model, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area of the null
+        hypothesis, as in published formulas and in the permutation and Mann-Whitney tests against
+        chance.
 
     Returns
     -------
@@ -387,10 +387,10 @@ def detectable_difference(
         `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
         and smaller for areas near 0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
-        in DeLong's tests (`auc_test`, `compare`), which use the estimated area. `"null"`: the area
-        that the null hypothesis assumes, as in published formulas and in the permutation and
-        Mann-Whitney tests against chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the area of the
+        model, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area of the null
+        hypothesis, as in published formulas and in the permutation and Mann-Whitney tests against
+        chance.
 
     Returns
     -------

@@ -105,9 +105,9 @@ def chart(
     `relative_superiority` become bars: the ranges of error costs for which a model has the lowest
     expected cost.
 
-    Most other tables become dot plots. They show one row of the table below the other, with a dot
-    for the result. If a result is undefined, the reason is shown instead. If a group column has
-    three or more dates or times, areas are lines over time instead. The dot plots show:
+    Most other tables become dot plots. From top to bottom, they show a dot for the result of each
+    row. If a result is undefined, the reason is shown instead. If a group column has three or more
+    dates or times, areas are lines over time instead. The dot plots show:
 
     - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the range from
       `auc_pessimistic` to `auc_optimistic`, if the table has these columns. A dashed line shows
@@ -179,7 +179,7 @@ def chart(
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()
         Group columns whose values have separate lines, without a color or a panel. Group columns
-        that no option names also have separate lines.
+        that are not used for an option also have separate lines.
     scale : str, default None
         Scale of the rates. The default is `"normal_deviate"` for det, and `"linear"` for all other
         kinds.

@@ -104,8 +104,8 @@ def report(
     over : str, sequence of one str, or None, optional
         Group column over which the curves are averaged. Each mean is drawn in front of its curves.
         By default `"fold"`, if `by` contains this name; None for no averages. In tables with a
-        column `class`, all classes have the same instances. Therefore, with `"class"`, means have
-        no confidence limits, and models are compared within each class.
+        column `class`, all classes have the same instances. Therefore, with `over="class"`, the
+        averages have no confidence limits, and models are compared within each class.
     id : str or sequence of str, default None
         Columns that identify the instance of a row. With `id`, the page compares the models in the
         group column `model`; if the models are in a column with another name, rename this column
