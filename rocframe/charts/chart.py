@@ -107,7 +107,7 @@ def chart(
 
     Most other tables become dot plots. From top to bottom, they show a dot for the result of each
     row. If a result is undefined, the reason is shown instead. If a group column has three or more
-    dates or times, areas are lines over time instead. The dot plots show:
+    dates or times, values such as AUC are drawn as lines over time instead. The dot plots show:
 
     - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the range from
       `auc_pessimistic` to `auc_optimistic`, if the table has these columns. A dashed line shows
