@@ -233,7 +233,7 @@ EXPANDED = {"label": pl.Boolean(), "decision": pl.Boolean(), "count": pl.Int64()
 
 @public
 def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
-    """Return predictions whose confusion matrices are the rows of a table.
+    """Convert confusion matrices to predictions that have these confusion matrices.
 
     Pass the result, with `count="count"`, to any function of predictions that has this argument. A
     curve of the result has three points: all predictions are negative, the given confusion matrix,
