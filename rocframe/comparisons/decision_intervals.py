@@ -94,9 +94,9 @@ def decision_intervals(
     resamples, so that the intervals of differences account for the correlation of the models.
 
     Several models are passed as several score columns, or as the rows of a long table with `id`. In
-    a long table, the column `between` contains the name of the model. With one score column and
-    without `id`, each group is evaluated as one model. If a column such as `model` contains the
-    names of several models, pass this column in `by`.
+    a long table, the column `between` contains the name of the model. Without `id`, one score
+    column is the score of one model in each group. In this case, pass a column with the names of
+    models in `by`.
 
     Parameters
     ----------
@@ -185,8 +185,8 @@ def decision_intervals(
           better than the baseline if the difference of net benefits is positive, or the difference
           of costs is negative. `difference` is null in the rows of the baseline, and in all rows if
           `baseline` is None.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives that all models of
-          the group scored.
+        - `n_pos` and `n_neg` (Int64) are the numbers of positives and of negatives with a score of
+          every model of the group.
         - `ci_method` (String) is the method of `lower` and `upper`.
 
         All other numbers are Float64.
@@ -194,8 +194,9 @@ def decision_intervals(
         Limits and standard errors are null if `ci` is None, if a class has fewer than two rows or
         clusters, or if all resamples have the same value. `note` (String) is null, or the first of
         these values that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        zero_variance`; `redrawn:12` if 12 resamples had no row of one class and were drawn again;
-        `unmatched:3` if 3 rows without a matching row of another model were left out.
+        zero_variance`, `redrawn:12` or `unmatched:3`. `redrawn:12` means that 12 resamples had no
+        row of one class and were drawn again. `unmatched:3` means that 3 rows without a matching
+        row of another model were left out.
 
     Raises
     ------

@@ -124,7 +124,7 @@ def drift_test(
           sampling error. `between_sd` is 0 if the areas differ less than expected by chance.
         - `mean_auc` (Float64) is the weighted mean of the areas, and null if `n_windows` is 0.
         - `n_windows` (Int64) is the number of windows in the tests. Windows that lack a class, have
-          one row of a class, or have an AUC of 0 or 1 are left out.
+          only one row of a class, or have an AUC of 0 or 1 are left out.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
           of rows with a missing value, in all windows together.
         - `ci_level` (Float64) is `level`.

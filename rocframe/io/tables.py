@@ -271,8 +271,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
         - `ties`: how tied scores are counted.
         - `version`: the version of rocframe.
         - `schema`: the version of the metadata.
-        - `prevalence`: the value of the column `prevalence` right of `tn`, or None if its values
-          differ. If the table has no such column, this entry is absent.
+        - `prevalence`: the prevalence of a curve table that was computed with `prevalence=`, or
+          None if it differs between rows. For other tables, this entry is absent.
 
     Raises
     ------
