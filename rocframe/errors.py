@@ -1,4 +1,4 @@
-"""The exceptions that rocframe raises.
+"""The exceptions that rocframe raises, and the texts of their messages.
 
 RocframeError
 ├── ArgumentError          a call with an unknown argument, or without a required argument

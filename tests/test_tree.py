@@ -11,6 +11,7 @@ from tests.test_layers import LAYERS, parsed
 
 PACKAGE = Path(rf.__file__).parent
 PAGE = PACKAGE.parent / "CONTRIBUTING.md"
+SUFFIXES = {".py", ".js", ".html"}
 BLOCK = re.compile(r"(?<=^```text\nrocframe/\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -28,15 +29,18 @@ def tree(folder: Path, depth: int = 1) -> str:
         name = "  " * depth + path.name
         if path.is_dir() and any(path.glob("*.py")):
             lines += [line(f"{name}/", path / "__init__.py"), tree(path, depth + 1)]
-        elif path.suffix == ".py" and (path.name != "__init__.py" or depth == 1):
+        elif path.suffix in SUFFIXES and (path.name != "__init__.py" or depth == 1):
             lines.append(line(name, path))
     return "".join(lines)
 
 
 def line(name: str, path: Path) -> str:
-    """Return the name of a file or folder and the first line of a docstring."""
-    docstring = ast.get_docstring(parsed(path)) or ""
-    return f"{name:<28} {docstring.splitlines()[0]}\n"
+    """Return the name of a file or folder, and the first line of its docstring or comment."""
+    if path.suffix == ".py":
+        text = ast.get_docstring(parsed(path)) or ""
+    else:
+        text = path.read_text(encoding="utf-8").removeprefix("{# ").removeprefix("// ")
+    return f"{name:<28} {text.splitlines()[0].removesuffix(' -#}')}\n"
 
 
 def test_contributing_lists_every_file_with_its_first_line(request):

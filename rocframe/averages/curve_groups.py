@@ -1,4 +1,4 @@
-"""Group the curves that are averaged together, and divide the computation into blocks."""
+"""Group the curves that are averaged together, weight them, and divide the groups into blocks."""
 
 from __future__ import annotations
 

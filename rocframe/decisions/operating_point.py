@@ -1,4 +1,4 @@
-"""The function `operating_point`: the best threshold of each curve by a rule, under constraints."""
+"""The function `operating_point`: the rules, and the best threshold of each curve by a rule."""
 
 from __future__ import annotations
 

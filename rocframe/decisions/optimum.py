@@ -1,4 +1,4 @@
-"""Find the row of each curve that is best by a rule, such as the highest Youden index.
+"""Find the row of each curve with the highest or the lowest value of the quantity of a rule.
 
 Values that are computed from integer counts are compared exactly, so that ties are detected.
 """

@@ -1,4 +1,4 @@
-"""Check files before they are read, and replace files only when the new file is complete."""
+"""Formats of files, checks before files are read, and replacement of files by complete ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact sums and quotients of integers, and exact decimals."""
+"""Exact sums and quotients of integers, and exact fractions of options such as costs."""
 
 from __future__ import annotations
 

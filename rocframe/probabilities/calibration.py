@@ -1,4 +1,4 @@
-"""The function `calibration`: the event rate as a function of a predicted probability."""
+"""The function `calibration`: its methods, and the event rate as a function of a probability."""
 
 from __future__ import annotations
 

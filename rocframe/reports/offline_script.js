@@ -1,3 +1,4 @@
+// Draw the charts of pages without a network, from the specifications in the page.
 (() => {
   const { rocframe } = window;
   rocframe.draw ??= () => {

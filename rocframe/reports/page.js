@@ -1,3 +1,4 @@
+// Draw the charts of a report, with the colors of the page and the width of the window.
 (() => {
   const config = JSON.parse(document.getElementById("config").textContent);
   config.legend = { ...config.legend, orient: "bottom", direction: "vertical", columns: 1, layout: { bottom: { direction: "vertical", anchor: "start" } } };
