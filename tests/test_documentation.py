@@ -1,8 +1,8 @@
 """Tests of README.md, CONTRIBUTING.md and docs/: their examples run, and their names exist.
 
 The ```python blocks of a page run one after the other in one namespace, in a folder with the
-bundled logs in `data/`. If a ```text block follows a ```python block, the ```text block is the
-expected output; `--update-golden` updates it. The lines `$ rocframe …` of ```console blocks run.
+bundled logs in `data/`. After a ```python block that prints, a ```text block shows the expected
+output; `--update-golden` updates it. The lines `$ rocframe …` of ```console blocks run.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def test_every_python_block_runs_and_prints_what_the_page_shows(page, request):
     source = page.read_text(encoding="utf-8")
     page_blocks = blocks(page)
     namespace = {"__name__": "__main__"}
-    outputs = []
+    outputs, without_output = [], []
     for block, after in zip_longest(page_blocks, page_blocks[1:]):
         if block.language != "python":
             continue
@@ -85,6 +85,9 @@ def test_every_python_block_runs_and_prints_what_the_page_shows(page, request):
             exec(code, namespace)
         if after and after.language == "text" and follows(source, block, after):
             outputs.append((after, printed.getvalue()))
+        elif printed.getvalue():
+            without_output.append(block.line)
+    assert without_output == [], f"{page.name}: blocks at these lines print, but show no output"
     if request.config.getoption("--update-golden", default=False):
         for output, printed in reversed(outputs):
             source = source[: output.span[0]] + printed + source[output.span[1] :]
