@@ -41,7 +41,9 @@ settings.load_profile("rocframe")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--update-golden", action="store_true", help="write what is, as what is wanted"
+        "--update-golden",
+        action="store_true",
+        help="overwrite the stored files with the current results",
     )
 
 

@@ -22,7 +22,8 @@ def interpolate_in_groups(
     """Return y at the values `at` of x, each interpolated between the points of one group.
 
     The points of the group of a value are those from `first` to `last`, including both, with rising
-    x. Below the lowest and above the highest x of the group, y is that of this point.
+    x. Below the lowest x of the group, the result is the y of the first point. Above the highest x,
+    it is the y of the last point.
     """
     after = grouped_bisect(lambda i: x[i] <= at, first, last)
     low, high = np.clip(after - 1, first, last), np.clip(after, first, last)
@@ -37,9 +38,10 @@ def interpolate_segments(
     """Return y at the values `at` of x, each on the segment between two points.
 
     `x` and `y` have the coordinates of the points with the lower x and of those with the higher x.
-    Outside the segment, y is that of the nearest point. If the two points have the same x, y is
-    that of the first. Between an infinite and a finite x, y is that of the finite x, and between
-    two infinite x it is the mean. A point without y does not matter at the x of the other point.
+    Outside the segment, the result is the y of the nearest point. If both points have the same x,
+    it is the y of the first point. Between an infinite and a finite x, it is the y of the point
+    with the finite x. Between two infinite x, it is the mean of both y. At the finite x of one
+    point, it is the y of this point, even if the y of the other point is NaN.
     """
     (x0, x1), (y0, y1) = x, y
     # Halves of finite numbers do not overflow.
