@@ -6,10 +6,11 @@ import inspect
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import polars as pl
 
+from rocframe.inference.notes import Note
 from rocframe.kinds import KINDS
 from rocframe.schemas.columns import CURVE_COLUMNS
 from rocframe.schemas.curves import SIMPLIFICATION
@@ -133,6 +134,12 @@ def test_the_page_on_tables_lists_the_columns_of_each_type_of_table():
         ["_sd", "_se"],
         ["auc", "partial_auc"],
     ]
+
+
+def test_the_page_on_tables_lists_the_values_of_note_in_their_order():
+    (rows,) = re.findall(r"\n\| value \| meaning \|\n.*\n((?:\|.*\n)+)", PAGE.read_text("utf-8"))
+    cells = "".join(row.split("|")[1] for row in rows.splitlines())
+    assert re.findall(r"`(\w+)[^`]*`", cells) == list(get_args(Note))
 
 
 # Functions whose docstring has the columns in several lists, or describes them in another way.

@@ -17,6 +17,7 @@ from rocframe.comparisons.unpaired import area_estimates
 from rocframe.errors import OptionValueError, PairingError
 from rocframe.frames import build_table, find_keys
 from rocframe.inference.confidence import parse_level
+from rocframe.inference.notes import first_notes
 from rocframe.inference.p_values import adjust_p_values
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.roles import Roles
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.instances import UnpairedModels
     from rocframe.comparisons.pairing import PairingColumns, Unmatched
     from rocframe.frames import FrameT
+    from rocframe.inference.notes import Note
     from rocframe.inference.p_values import Adjust
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
@@ -187,9 +189,10 @@ def gate(
         - `not_in_old`: the old model has no rows in the group.
         - `not_in_new`: the new model has no rows in the group.
         - `few_rows`: there are fewer positives or fewer negatives than `min_rows`.
+        - `no_rows, no_positives, no_negatives, one_positive, one_negative`.
         - `identical_scores`: both models have the same score in each row. The group then passes if
           `margin` is above 0.
-        - `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance`.
+        - `zero_variance`: the variance of the deterioration is 0.
         - `redrawn:3`: 3 resamples lacked a class and were drawn again.
         - `unmatched:3`: 3 rows without a matching row of the other model were left out.
 
@@ -436,9 +439,11 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
     verdict[has_few_rows] = "ignored"
     limit = sign * table.get_column("upper" if sign > 0 else "lower").fill_null(np.nan).to_numpy()
     limit[is_identical] = 0.0
-    notes = np.array(note.to_list(), object)
-    notes[is_identical] = "identical_scores"
-    notes[has_few_rows & ~note.is_in(NOTES_OF_ONE_MODEL).fill_null(False).to_numpy()] = "few_rows"
+    is_of_one_model = note.is_in(NOTES_OF_ONE_MODEL).fill_null(False).to_numpy()
+    notes = first_notes(
+        {"few_rows": has_few_rows & ~is_of_one_model, "identical_scores": is_identical}
+    )
+    decision_note = pl.Series(notes.tolist(), dtype=pl.String)
     return build_table(
         data.keys,
         {
@@ -461,7 +466,7 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
             "n_paired": table.get_column("n_paired"),
             "ci_level": level,
             "test": comparison.test.name,
-            "note": notes.tolist(),
+            "note": decision_note.zip_with(decision_note.is_not_null(), note),
         },
         gate_columns(table.schema["model_a"], quantity.name),
         rows=group,
@@ -470,7 +475,7 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
 
 NEWCOMBE_METHODS = ("newcombe", "newcombe_unpaired")
 LEVEL_ROUNDING = 1e-12  # rounding error of 1 - level
-NOTES_OF_ONE_MODEL = ("not_in_old", "not_in_new")
+NOTES_OF_ONE_MODEL: tuple[Note, ...] = ("not_in_old", "not_in_new")
 
 
 def _groups_of_one_model(
@@ -486,14 +491,14 @@ def _groups_of_one_model(
     and note. `has_rows` is the first result of `_group_sizes`.
     """
     new, group = np.nonzero(has_rows != has_rows[old])
-    a = np.full(len(new), old)
+    a, has_old = np.full(len(new), old), has_rows[old, group]
     columns = {
         "group": group,
         "position_a": a,
         "position_b": new,
         "model_a": models[a],
         "model_b": models[new],
-        "note": np.where(has_rows[old, group], "not_in_new", "not_in_old").tolist(),
+        "note": first_notes({"not_in_old": ~has_old, "not_in_new": has_old}).tolist(),
     }
     schema = {name: dtype for name, dtype in table.schema.items() if name not in keys.columns}
     return build_table(keys, columns, schema, rows=group)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 # If several notes apply to a row, the column contains the first of these notes in this order.
 Note = Literal[
+    "not_in_old",
+    "not_in_new",
+    "few_rows",
     "no_rows",
     "no_positives",
     "no_negatives",
@@ -25,6 +28,7 @@ Note = Literal[
     "one_positive",
     "one_negative",
     "single_row",
+    "identical_scores",
     "zero_variance",
     "no_solution",
     "negative_slope",

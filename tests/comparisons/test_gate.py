@@ -173,6 +173,9 @@ def test_a_group_of_one_class_does_not_pass_unless_it_is_left_out():
     gate = decide(table)
     assert gate["verdict"].to_list() == [*["undecided"] * 2, *["non_inferior"] * 2]
     assert gate["note"].to_list() == ["no_negatives", "one_positive", None, None]
+    identical = decide(table.with_columns(new="old"))
+    assert identical["verdict"].to_list() == gate["verdict"].to_list()
+    assert identical["note"].to_list() == [*gate["note"][:2], *["identical_scores"] * 2]
     gate = decide(table, min_rows=2)
     assert gate["verdict"].to_list() == [*["ignored"] * 2, *["non_inferior"] * 2]
     assert gate["passed"].to_list() == [None, None, True, True]
