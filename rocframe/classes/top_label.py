@@ -71,10 +71,11 @@ def top_label(
     DataFrame or LazyFrame
         The kept columns, the columns of `id`, then `predicted, label, score`; one row per input row
         and in the same order. For a long table, one row per instance: the row of the predicted
-        class. `predicted` has the type of the label. If several classes have the highest score,
-        `predicted` is the first of these classes in the order of `scores` or `classes`; for a long
-        table, in sorted order. `label` (Boolean) is null if the true class is missing. All three
-        columns are null if any score of the row is missing.
+        class. Row numbers in `id` are UInt32. `predicted` has the type of the label. If several
+        classes have the highest score, `predicted` is the first of these classes in the order of
+        `scores` or `classes`; for a long table, in sorted order. `label` (Boolean) is null if the
+        true class is missing. `score` has the common type of the scores. All three columns are null
+        if any score of the row is missing.
 
     Raises
     ------

@@ -85,6 +85,8 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
           weights (Float64).
         - `auc` (Float64) is the area under the complete curve.
 
+        No value is null, except in group columns that have nulls in the curve table.
+
     Raises
     ------
     RocframeError
@@ -248,7 +250,8 @@ def repair_scores(
         `score_max`. These names are columns of `concavities`. The repaired score is
         `threshold_below + score_max - score`. Other data can have scores between `score_max` and
         `threshold_above`. Their repaired score is `threshold_below`. All other scores, and scores
-        of groups without a concavity, do not change. Missing scores remain missing.
+        of groups without a concavity, do not change. If a score is null or NaN, the repaired score
+        is also null or NaN.
 
     Raises
     ------

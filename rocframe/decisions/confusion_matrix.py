@@ -252,7 +252,8 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     -------
     DataFrame or LazyFrame
         Four rows per confusion matrix: `*by, label, decision` (Boolean) and `count` (Int64), the
-        number of rows with this label and decision.
+        number of rows with this label and decision. `label` and `decision` are never null. `count`
+        is null if this number is null in the confusion matrix.
 
     Raises
     ------
