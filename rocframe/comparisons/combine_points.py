@@ -37,8 +37,11 @@ from rocframe.rates import CONFUSION, TOTALS
 from rocframe.schemas.columns import MODEL, THRESHOLD
 from rocframe.schemas.comparisons import combination_columns
 from rocframe.schemas.recognition import OTHER, table_of
+from rocframe.text import format_key
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
 
@@ -135,6 +138,7 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
             keys = dict(zip(names, map(str, range(len(names))), strict=True))
             roles = {name: role for role, name in private.items()}
             points = frame.rename({**keys, **roles})
+            _check_rates(points, (*names, across))
             combined = point_combinations(points, len(names), columns)
             return combined.rename({key: name for name, key in keys.items()})
 
@@ -174,7 +178,6 @@ def point_combinations(
 ) -> pl.DataFrame:
     """Return two rows for each group and pair of models: AND and OR."""
     distinct, group = number_distinct_rows(select_keys(frame, frame.columns[:n_keys]))
-    _check_rates(frame, n_keys)
     rows = frame.with_columns(group=group).sort(MODEL).with_row_index("rank")
     pairs = rows.join(rows, on="group", suffix="_b").filter(pl.col("rank") < pl.col("rank_b"))
     pairs = pairs.sort("group", "rank", "rank_b")
@@ -213,16 +216,19 @@ def point_combinations(
     return build_table(distinct, result, columns, rows=pairs.get_column("group")[twice].to_numpy())
 
 
-def _check_rates(frame: pl.DataFrame, n_keys: int) -> None:
-    """Raise an error for rates outside [0, 1], and for several points of a model in a group."""
+def _check_rates(points: pl.DataFrame, names: Sequence[str]) -> None:
+    """Raise an error for rates outside [0, 1], and for several points of a model in a group.
+
+    `names` are the names of the first columns of `points`: group columns and the column of models.
+    """
     for rate in RATE_NAMES:
-        outside = frame.get_column(rate).drop_nulls()
-        outside = outside.filter((outside < 0) | (outside > 1))
-        if len(outside):
-            problem = f"the column {rate!r} has the value {outside[0]:g}, which is not in [0, 1]"
+        outside = points.filter((pl.col(rate) < 0) | (pl.col(rate) > 1))
+        if outside.height:
+            value = f"the value {outside.item(0, rate):g} for {format_key(names, outside.row(0))}"
+            problem = f"the column {rate!r} has {value}, which is not in [0, 1]"
             raise OptionValueError(f"table: {problem}.\nDivide percentages by 100.")
-    repeated = frame.filter(frame.select(pl.nth(range(n_keys + 1))).is_duplicated())
+    repeated = points.filter(points.select(pl.nth(range(len(names)))).is_duplicated())
     if repeated.height:
-        problem = f"model {repeated.item(0, MODEL)!r} has several points in a group"
+        problem = f"the table has several points for {format_key(names, repeated.row(0))}"
         hint = "Select one point with .filter(), or pass the columns that distinguish rows as by=."
         raise OptionValueError(f"table: {problem}.\n{hint}")

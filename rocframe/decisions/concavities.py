@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, read_curves
+from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, name_key, read_curves
 from rocframe.decisions.optimum import CurveRows, curve_ranges
 from rocframe.errors import (
     OptionValueError,
@@ -326,7 +326,7 @@ def repair_scores(
         check_column_type("score", name, dtype)
         names = private_names(["score", "group"], list(schema))
         keys, group = number_keys(concavities, by)
-        intervals = Intervals.from_table("concavities", concavities, group, which)
+        intervals = Intervals.from_table("concavities", concavities, keys, group, which)
         rows = plan.with_columns(score_expr.cast(pl.Float64).alias(names["score"]))
         number = pl.lit(0, pl.Int64).alias(names["group"])
         if by:
@@ -377,29 +377,43 @@ class Intervals(NamedTuple):
 
     @classmethod
     def from_table(
-        cls, argument: str, table: pl.DataFrame, group: NDArray[np.int64], which: Which
+        cls,
+        argument: str,
+        table: pl.DataFrame,
+        keys: pl.DataFrame,
+        group: NDArray[np.int64],
+        which: Which,
     ) -> Intervals:
         """Return the intervals of a table of concavities.
 
-        `group` is the group number of each row of the table.
+        `group` is the group number of each row of the table, and the index of its key in `keys`.
         """
         names = ("threshold_below", "threshold_above", "score_max", "area", "tpr_above")
         lower, upper, highest, area, tpr_above = (
             table.get_column(name).cast(pl.Float64).to_numpy() for name in names
         )
         upper = _upper_limits(upper, tpr_above)
-        return cls(group, lower, upper, highest, area)._select(argument, which)
+        intervals = cls(group, lower, upper, highest, area)._select(which)
+        intervals._check_finite(argument, keys)
+        return intervals
 
     @classmethod
-    def from_rows(cls, rows: CurveRows, parts: Concavities, which: Which) -> Intervals:
-        """Return the intervals of the concavities `parts` of curves with these rows."""
+    def from_other_folds(
+        cls, rows: CurveRows, parts: Concavities, keys: pl.DataFrame, which: Which
+    ) -> Intervals:
+        """Return the intervals of the concavities `parts` of pooled curves with these rows.
+
+        Pooled curve i consists of the other folds of the curve with the key `keys[i]`.
+        """
         lower, upper, highest = (
             rows.threshold[index] for index in (parts.below, parts.above, parts.above + 1)
         )
         upper = _upper_limits(upper, rows.tp[parts.above])
-        return cls(parts.curve, lower, upper, highest, parts.area)._select("curves", which)
+        intervals = cls(parts.curve, lower, upper, highest, parts.area)._select(which)
+        intervals._check_finite("curves", keys, "the other folds of ")
+        return intervals
 
-    def _select(self, argument: str, which: Which) -> Intervals:
+    def _select(self, which: Which) -> Intervals:
         """Return the sorted intervals; with `"largest"`, one interval of each group.
 
         This interval has the largest area and, of equal areas, the highest scores.
@@ -409,13 +423,20 @@ class Intervals(NamedTuple):
             by_area = np.lexsort((-self.lower, -self.area, self.group))
             order = by_area[is_run_start(self.group[by_area])]
         group, lower, upper, highest, area = self
-        selected = Intervals(group[order], lower[order], upper[order], highest[order], area[order])
-        if np.isinf([selected.lower, selected.highest]).any():
-            problem = (
-                f"{argument}: the order of scores cannot be reversed, because some are infinite"
+        return Intervals(group[order], lower[order], upper[order], highest[order], area[order])
+
+    def _check_finite(self, argument: str, keys: pl.DataFrame, part: str = "") -> None:
+        """Raise an error if an interval has infinite scores; `part` precedes the name of its group.
+
+        `keys` are the keys of the groups.
+        """
+        infinite = self.group[np.isinf(self.lower) | np.isinf(self.highest)]
+        if len(infinite):
+            where = part + name_key(keys, int(infinite[0]), otherwise="the curve")
+            raise ScoreError(
+                f"{argument}: the order of scores of {where} cannot be reversed, because some are "
+                "infinite.\nReplace infinite scores by numbers first."
             )
-            raise ScoreError(f"{problem}.\nReplace infinite scores by numbers first.")
-        return selected
 
     def reverse(self, scores: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the scores, with reversed order within the intervals of their group.

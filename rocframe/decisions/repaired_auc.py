@@ -176,7 +176,8 @@ def _repair_over_folds(curves: Curves, over: str, which: Which, min_rows: int) -
     Each curve is repaired in the concavities of the pooled other curves of its group.
     """
     others, n_curves = pooled_other_curves(curves, over), len(curves.firsts)
-    intervals = Intervals.from_rows(others, find_concavities(others, min_rows), which)
+    parts = find_concavities(others, min_rows)
+    intervals = Intervals.from_other_folds(others, parts, curves.keys, which)
     result = _gain_columns(curves, intervals, np.arange(n_curves), n_curves)
     has_both = np.asarray(doubled_pairs(others, n_curves) > 0, bool)
     for name in ("gain_chosen", "optimism"):
@@ -193,7 +194,7 @@ def _repair_chosen(
     """
     check_ends(curves, "its area cannot be computed", COMPLETE_CURVES)
     distinct, group = number_keys(chosen, keys)
-    intervals = Intervals.from_table("chosen", chosen, group, which)
+    intervals = Intervals.from_table("chosen", chosen, distinct, group, which)
     key_of = find_keys(select_keys(curves.keys, keys), distinct).fill_null(-1).to_numpy()
     return _gain_columns(curves, intervals, key_of, distinct.height)
 

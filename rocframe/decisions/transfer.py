@@ -28,6 +28,7 @@ from rocframe.options import check_group_column, check_supported, public
 from rocframe.rates import CONFUSION
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.schemas.decisions import RULE_COLUMNS, TRANSFER
+from rocframe.text import format_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -388,8 +389,11 @@ def _check_chosen(chosen: object, options: RuleOptions) -> None:
             given = ", ".join(map(repr, available))
             raise OptionValueError.compose("rule", name, problem, f"Its rules are: {given}.")
     keys = [*_chosen_keys(chosen), "rule"]
-    if select_keys(chosen, keys).is_duplicated().any():
-        problem = "chosen: the table has several thresholds for the same group and rule"
+    key_of_row = select_keys(chosen, keys)
+    repeated = key_of_row.filter(key_of_row.is_duplicated())
+    if repeated.height:
+        key = format_key(keys, repeated.row(0))
+        problem = f"chosen: the table has several thresholds for {key}"
         hint = "Keep one row for each group and rule, for example with .filter()."
         raise OptionValueError(f"{problem}.\n{hint}")
 

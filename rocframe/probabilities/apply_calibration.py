@@ -17,7 +17,6 @@ from rocframe.frames import (
     lazy_plan,
     number_keys,
     private_names,
-    select_keys,
 )
 from rocframe.inputs.cases import scores_as_floats
 from rocframe.inputs.probabilities import check_range
@@ -31,7 +30,7 @@ from rocframe.probabilities.fit_calibration import PARAMETERS, PROBABILITY_METHO
 from rocframe.probabilities.losses import log_losses, log_odds
 from rocframe.schemas.calibration import FIT
 from rocframe.schemas.columns import MODEL
-from rocframe.text import format_list
+from rocframe.text import format_key, format_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,19 +180,25 @@ def parse_fit(fit: object) -> tuple[str, ...]:
         expected = "a table of fit_calibration"
         raise OptionValueError.unexpected_type("fit", fit, expected, FIT_HINT)
     by = recognized[0]
-    _, group = number_keys(fit, by)
-    knots = fit.select(
-        pl.col("score", "probability").cast(pl.Float64), group=pl.Series(group)
-    ).sort("group", "score")
+    keys, group = number_keys(fit, by)
+    fit = fit.select(
+        pl.col("score", "probability").cast(pl.Float64),
+        pl.col("method", "n_folds", "n_pos", "n_neg"),
+        group=pl.Series(group),
+    )
+    knots = fit.sort("group", "score")
     # The probability of a knot is not below that of the previous knot of the same fit.
     same_group = pl.col("group") == pl.col("group").shift()
     follows = (pl.col("score") > pl.col("score").shift()) & (
         pl.col("probability") >= pl.col("probability").shift()
     )
     falls = same_group & ~follows.fill_null(False)
-    methods = select_keys(fit, [*by, "method", "n_folds", "n_pos", "n_neg"]).unique()
-    if knots.select(falls.any()).item() or methods.height > len(np.unique(group)):
-        problem = "fit: the table has several fits of the same group"
+    methods = fit.drop("score", "probability").unique()
+    repeated = methods.filter(pl.col("group").is_duplicated()).get_column("group")
+    groups = knots.filter(falls).get_column("group").append(repeated).sort()
+    if len(groups):
+        key = f" of group {format_key(by, keys.row(groups[0]))}" if by else ""
+        problem = f"fit: the table has several fits{key}"
         raise OptionValueError(f"{problem}.\nSelect one fit for each group with .filter().")
     return by
 

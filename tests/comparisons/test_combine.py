@@ -359,14 +359,21 @@ def test_points_with_undefined_rates_have_a_note():
         (
             {"model": ["a", "b"], "fpr": [0.5, 1.5], "tpr": [0.5, 0.5]},
             (
-                "table: the column 'fpr' has the value 1.5, which is not in [0, 1].\n"
+                "table: the column 'fpr' has the value 1.5 for model='b', which is not in [0, 1].\n"
                 "Divide percentages by 100."
             ),
         ),
         (
             {"model": ["a", "a"], "fpr": [0.5, 0.2], "tpr": [0.5, 0.5]},
             (
-                "table: model 'a' has several points in a group.\n"
+                "table: the table has several points for model='a'.\n"
+                "Select one point with .filter(), or pass the columns that distinguish rows as by=."
+            ),
+        ),
+        (
+            {"fold": [1, 2, 2], "model": ["a"] * 3, "fpr": [0.5] * 3, "tpr": [0.5] * 3},
+            (
+                "table: the table has several points for fold=2, model='a'.\n"
                 "Select one point with .filter(), or pass the columns that distinguish rows as by=."
             ),
         ),
@@ -374,7 +381,7 @@ def test_points_with_undefined_rates_have_a_note():
 )
 def test_invalid_points_raise(points, message):
     with pytest.raises(rf.OptionValueError) as caught:
-        rf.combine_points(pl.DataFrame(points))
+        rf.combine_points(pl.DataFrame(points), by=[name for name in points if name == "fold"])
     assert str(caught.value) == message
     with pytest.raises(rf.MissingColumnError):
         rf.combine_points(pl.DataFrame(points), across="classifier")

@@ -323,6 +323,7 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
         {"fold": [1] * 4 + [2], "label": [0, 0, 1, 1, 1], "score": [inf, 2, 1, 0, 0]}
     )
     curves = rf.curve(infinite, "label", "score", by="fold")
+    one_curve = rf.curve(infinite.filter(fold=1), "label", "score")
     errors = {
         "concavities: expected a table of concavities, but this is an int.": lambda: (
             TABLE.roc.repair_scores("score", 3)
@@ -350,11 +351,18 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
         "predictions='repaired_score': the result already has a column of this name.": lambda: (
             TABLE.with_columns(repaired_score=1).roc.repair_scores("score", found)
         ),
-        "concavities: the order of scores cannot be reversed, because some are infinite.": lambda: (
-            infinite.roc.repair_scores("score", curves.roc.concavities())
+        "concavities: the order of scores of group fold=1 cannot be reversed, because some are "
+        "infinite.\nReplace infinite scores by numbers first.": lambda: infinite.roc.repair_scores(
+            "score", curves.roc.concavities()
         ),
-        "curves: the order of scores cannot be reversed, because some are": lambda: rf.repaired_auc(
-            curves
+        "concavities: the order of scores of the curve cannot be reversed": lambda: (
+            infinite.roc.repair_scores("score", one_curve.roc.concavities())
+        ),
+        "chosen: the order of scores of group fold=1 cannot be reversed": lambda: rf.repaired_auc(
+            curves, chosen=curves.roc.concavities()
+        ),
+        "curves: the order of scores of the other folds of group fold=2 cannot be reversed": (
+            lambda: rf.repaired_auc(curves)
         ),
         "curves: group model=None, fold=0 has no rows for its lowest scores": lambda: (
             rf.repaired_auc(CURVES.filter(pl.col("threshold") > 0), chosen=found)

@@ -216,7 +216,8 @@ ERRORS = {
         "rule": "f1",
         "chosen": rf.operating_point(CURVES),
     },
-    "chosen: the table has several thresholds for the same group and rule.": {
+    "chosen: the table has several thresholds for model='a', rule='youden'.\n"
+    "Keep one row for each group and rule, for example with .filter().": {
         "chosen": rf.operating_point(CURVES).drop("fold")
     },
     "costs={'fp': 1, 'fn': 3}: no rule in this call uses this option.": {"costs": COSTS},

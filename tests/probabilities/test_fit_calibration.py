@@ -565,6 +565,13 @@ def test_the_integer_and_float32_scores_of_a_fit():
 
 OUTSIDE = FIT.height - int(FIT["score"].is_between(0, 1).sum())
 CURVE = pl.DataFrame({"threshold": [math.inf, 0.5]})
+TWO_FITS_OF_G1 = pl.concat(
+    [
+        rf.fit_calibration(FIT, "label", "score", by="group", method="platt"),
+        rf.fit_calibration(FIT.filter(group="g1"), "label", "score", by="group"),
+    ]
+)
+
 ERRORS = {
     "method": (
         lambda: rf.fit_calibration(FIT, "label", "p", method="sigmoid"),
@@ -634,8 +641,12 @@ ERRORS = {
         lambda: rf.apply_calibration(
             TEST, "p", rf.fit_calibration(FIT, "label", "p", by="group").drop("group")
         ),
+        ("fit: the table has several fits.\nSelect one fit for each group with .filter()."),
+    ),
+    "several fits of a group": (
+        lambda: rf.apply_calibration(TEST, "score", TWO_FITS_OF_G1),
         (
-            "fit: the table has several fits of the same group.\n"
+            "fit: the table has several fits of group group='g1'.\n"
             "Select one fit for each group with .filter()."
         ),
     ),
