@@ -276,6 +276,21 @@ class Rate:
             return self
         return replace(self, settings=replace(settings, prevalence=prevalence))
 
+    def reweight(
+        self, counts: Mapping[str, NDArray[Any]], pos: NDArray[Any], neg: NDArray[Any]
+    ) -> Mapping[str, NDArray[Any]]:
+        """Return the counts with weights for the prevalence of the metric, if this is given.
+
+        `pos` and `neg` are the numbers of positives and negatives of the curves.
+        """
+        if not self.at_given_prevalence:
+            return counts
+        assert self.settings is not None
+        assert self.settings.prevalence is not None
+        weights = prevalence_weights(pos, neg, self.settings.prevalence)
+        weight_of = zip(CONFUSION, (*weights, *weights), strict=True)  # tp, fp, fn, tn
+        return {name: counts[name] * weight for name, weight in weight_of}
+
     def evaluate(self, counts: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
         """Return the metric for arrays of thresholds and counts; NaN where it is undefined."""
         if self.count_ratio is not None:

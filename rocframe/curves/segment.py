@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.rates import CONFUSION, CountRatio, prevalence_weights
+from rocframe.rates import CONFUSION, CountRatio
 from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
@@ -57,17 +57,9 @@ def segment_root(
         return value
     ratio = metric.count_ratio
     if metric.at_given_prevalence and isinstance(metric.formula, CountRatio):
-        assert metric.settings is not None
-        assert metric.settings.prevalence is not None
-        ratio, prevalence = metric.formula, metric.settings.prevalence
-        weights = prevalence_weights(
-            upper["tp"] + upper["fn"], upper["fp"] + upper["tn"], prevalence
-        )
-        weight_of = dict(zip(CONFUSION, (*weights, *weights), strict=True))  # tp, fp, fn, tn
-        upper, lower = (
-            {name: row[name] * weight for name, weight in weight_of.items()}
-            for row in (upper, lower)
-        )
+        ratio = metric.formula
+        totals = upper["tp"] + upper["fn"], upper["fp"] + upper["tn"]
+        upper, lower = (metric.reweight(row, *totals) for row in (upper, lower))
     step = {name: lower[name] - upper[name] for name in CONFUSION if name in upper}
     if ratio is not None:
         off, change = (

@@ -11,7 +11,7 @@ import polars as pl
 
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.resample import ReplicateScan
-from rocframe.rates import CONFUSION, CountRatio, prevalence_weights
+from rocframe.rates import CONFUSION, CountRatio
 from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
@@ -184,14 +184,8 @@ def _point_rates(rate: Rate, tp: Any, fp: Any, pos: Any, neg: Any) -> NDArray[np
     """Return a rate of points with these counts."""
     # Curve tables use the same formula, so rates in curve tables are equal without rounding.
     counts = {"tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp}
-    if rate.at_given_prevalence:
-        assert rate.settings is not None
-        assert rate.settings.prevalence is not None
-        weights = prevalence_weights(pos, neg, rate.settings.prevalence)
-        weight_of = zip(counts, (*weights, *weights), strict=True)  # tp, fp, fn, tn
-        counts = {name: counts[name] * weight for name, weight in weight_of}
     assert isinstance(rate.formula, CountRatio)
-    return rate.formula.evaluate(counts)
+    return rate.formula.evaluate(rate.reweight(counts, pos, neg))
 
 
 def _has_fewer_alerts(
