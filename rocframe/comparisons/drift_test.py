@@ -25,6 +25,7 @@ from rocframe.inference.confidence import parse_level
 from rocframe.inference.notes import absent_classes, exclusion_notes, first_notes, join_notes
 from rocframe.inference.p_values import adjust_table, check_adjust, normal_p_value
 from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import group_starts
 from rocframe.options import NOT_GIVEN, public
 from rocframe.schemas.columns import ROW_COUNTS, WINDOW
 from rocframe.schemas.comparisons import DRIFT_TEST
@@ -252,7 +253,7 @@ def drift_test_table(windows: TimeWindows, over: str, level: float) -> pl.DataFr
         for name in ROW_COUNTS
     }
     usable = has_time & (windows.variance > 0) & (area > 0) & (area < 1)
-    starts = np.searchsorted(windows.group, np.arange(n_groups + 1))
+    starts = group_starts(windows.group, n_groups)
     names = np.array([format_name(text) for text in format_values(windows.window)], object)
     exclusions = exclusion_notes(names, usable | ~has_time, starts)
     absent = first_notes(absent_classes(counts["n_pos"], counts["n_neg"]))

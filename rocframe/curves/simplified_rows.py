@@ -446,7 +446,7 @@ def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDA
     first_rows = np.searchsorted(rows, firsts)
     change_of_interval[first_rows[1:] - 1] = 0  # from the last row of a curve to the next curve
     changed = np.flatnonzero(change_of_interval)
-    curve = np.searchsorted(first_rows, changed, "right") - 1
+    curve = groups_of_rows(first_rows, changed)
     np.add.at(change, curve, change_of_interval[changed])
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind.name == "precision_recall":
