@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import os
+from math import log2
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
-from rocframe.compression.cells import CompressInput
+from rocframe.compression.cells import COUNT, LABEL, WEIGHT, WIDTH, CompressInput
 from rocframe.compression.engines import is_engine, read_engine
-from rocframe.compression.envelope import cells_within_envelope
-from rocframe.compression.resolution import Rounding
+from rocframe.compression.resolution import RESOLUTIONS, Rounding
 from rocframe.errors import OptionValueError
-from rocframe.frames import as_input_frame, deferred_table, lazy_plan
+from rocframe.frames import (
+    as_input_frame,
+    collect_frame,
+    deferred_table,
+    lazy_plan,
+    number_distinct_rows,
+    select_keys,
+)
 from rocframe.inputs.roles import Roles
+from rocframe.inputs.score_cells import round_down
 from rocframe.options import NOT_GIVEN, parse_fraction, public_for_engines
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Scores
 
@@ -195,7 +206,7 @@ def compress(
         if max_envelope is None:
             table = rows.table(rounding)
         else:
-            table = cells_within_envelope(rows, envelope).lazy()
+            table = _cells_within_envelope(rows, envelope).lazy()
         return as_input_frame(predictions, table)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -203,7 +214,7 @@ def compress(
         if max_envelope is None:
             return rows.table(rounding)
         return deferred_table(
-            lambda: cells_within_envelope(rows, envelope), rows.table(Rounding(1.0))
+            lambda: _cells_within_envelope(rows, envelope), rows.table(Rounding(1.0))
         )
 
     if isinstance(frame, pl.LazyFrame):
@@ -226,3 +237,80 @@ def _enlarge_hash_table() -> None:
     if HASH_TABLE_VARIABLE not in os.environ:
         os.environ[HASH_TABLE_VARIABLE] = str(HASH_TABLE_SIZE)
         pl.Config.reload_env_vars()
+
+
+# Each pass over the data keeps more binary digits of the largest score, until all envelopes are
+# small enough. The last pass does not round scores.
+DIGITS = (16, 24, 34, 44, None)
+FINEST_EXPONENT, COARSEST_EXPONENT = (round(log2(resolution)) for resolution in RESOLUTIONS)
+GROUP = "group"
+
+
+def _cells_within_envelope(source: CompressInput, limit: float) -> pl.DataFrame:
+    """Return the compressed table with the coarsest resolution of each group for an envelope.
+
+    The envelope of a group is the difference between its optimistic and its pessimistic AUC. It
+    does not fall if the resolution becomes coarser. Therefore the resolution, a power of two, is
+    found by bisection of its exponent. Groups with only one class keep the resolution of the last
+    pass over the data.
+    """
+    largest = min(source.largest_exponent(), COARSEST_EXPONENT - 1)
+    for digits in DIGITS:
+        rounding = Rounding() if digits is None else Rounding(2.0 ** (largest - digits))
+        counted = collect_frame(source.count(rounding))
+        groups, group = number_distinct_rows(select_keys(counted, source.keys))
+        rows = counted.with_columns(group.alias(GROUP))
+        last = np.full(groups.height, rounding.resolution)
+        too_large = _envelopes(rows, source, last) > limit
+        if not too_large.any():
+            break
+
+    has_both = ~np.isnan(_envelopes(rows, source, last))
+    # A single large score must not limit the resolution of all others in the last pass.
+    finest = min(largest, FINEST_EXPONENT) if digits is None else largest - digits
+    low = np.full(groups.height, finest)
+    high = np.where(has_both & ~too_large, largest + 1, low)
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        fits = _envelopes(rows, source, 2.0**middle) <= limit
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
+    resolution = 2.0**low
+    if digits is None:
+        resolution[~(_envelopes(rows, source, resolution) <= limit)] = 0.0
+    widths = [pl.Series(resolution).gather(group)]
+    widths += [counted[WIDTH]] if WIDTH in counted.columns else []
+    with_width = counted.lazy().with_columns(pl.max_horizontal(*widths).alias(WIDTH))
+    return collect_frame(source.finish(source.widen(with_width)))
+
+
+def _envelopes(
+    rows: pl.DataFrame, source: CompressInput, resolution: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the envelope of the AUC of each group; NaN for groups with only one class.
+
+    `resolution` is the resolution of each group, or 0 for scores that are not rounded. For several
+    scores, the result is the largest envelope.
+    """
+    weight = pl.col(COUNT).cast(pl.Float64)
+    if WEIGHT in rows.columns:
+        weight *= pl.col(WEIGHT)
+    is_positive = pl.col(LABEL).cast(pl.Int8) == 1
+    sides = [pl.when(side).then(weight).otherwise(0.0) for side in (is_positive, ~is_positive)]
+    step = pl.lit(pl.Series(resolution)).gather(pl.col(GROUP))
+    pos, neg = pl.col("pos"), pl.col("neg")
+    envelopes = []
+    for name in source.scores:
+        edge = round_down(pl.col(name).cast(pl.Float64), step, relative=False, when=pl.when)
+        by_group = (
+            rows.filter(pl.col(name).is_not_null() & pl.col(LABEL).is_not_null())
+            .select(GROUP, edge.alias("edge"), sides[0].alias("pos"), sides[1].alias("neg"))
+            .group_by(GROUP, "edge")
+            .agg(pos.sum(), neg.sum())
+            .group_by(GROUP)
+            .agg(((pos * neg).sum() / (pos.sum() * neg.sum())).alias("envelope"))
+        )
+        envelope = np.full(len(resolution), np.nan)
+        envelope[by_group[GROUP].to_numpy()] = by_group["envelope"].to_numpy()
+        envelopes.append(envelope)
+    largest: NDArray[np.float64] = np.fmax.reduce(envelopes)
+    return largest

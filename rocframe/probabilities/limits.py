@@ -15,7 +15,6 @@ import numpy as np
 
 from rocframe.inference.bootstrap import batched_replicates, column_limits
 from rocframe.inference.confidence import clopper_pearson, wilson
-from rocframe.inference.poisson_binomial import positive_count_limits
 from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import group_starts
 from rocframe.kernel.interpolate import interpolate_segments
@@ -23,6 +22,7 @@ from rocframe.kernel.resample import GroupRows, ReplicateCounts, ReplicateStatis
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel
 from rocframe.probabilities.bins import isotonic_rates, score_steps
+from rocframe.probabilities.poisson_binomial import positive_count_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
