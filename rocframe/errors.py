@@ -152,11 +152,11 @@ class RepeatedNameError(RocframeError, ValueError):
     """A name is given twice, or two columns of the result would have the same name."""
 
     @classmethod
-    def compose(cls, argument: str, name: str, given: Iterable[str]) -> RepeatedNameError:
-        """Return an error that lists the given names."""
+    def compose(cls, argument: str, name: str, names: Iterable[str]) -> RepeatedNameError:
+        """Return an error that lists the names."""
         return cls(
             f"{argument}={name!r}: the name is given more than once.\n"
-            f"Given: {format_list(given)}.\nUse each name once."
+            f"Given: {format_list(names)}.\nUse each name once."
         )
 
     @classmethod
@@ -247,10 +247,10 @@ class OptionValueError(RocframeError, ValueError):
         """Return an error that names the type of a value, but does not show the value."""
         name = format_type(value)
         article = "an" if name[0].lower() in "aeiou" else "a"
-        given = {"ndarray": "a numpy array", "NoneType": "None"}.get(name, f"{article} {name}")
+        actual = {"ndarray": "a numpy array", "NoneType": "None"}.get(name, f"{article} {name}")
         if isinstance(value, pl.DataFrame):
-            given = format_value(value)
-        return cls(f"{argument}: expected {expected}, but this is {given}.\n{hint}")
+            actual = format_value(value)
+        return cls(f"{argument}: expected {expected}, but this is {actual}.\n{hint}")
 
 
 class ColumnTypeError(RocframeError, TypeError):
@@ -297,12 +297,12 @@ class LabelError(RocframeError, ValueError):
         cls, column: str, dtype: object, values: Iterable[object], example: object
     ) -> LabelError:
         """Return an error for labels that require `positive=`; `example` is a label."""
-        found = list(values)
-        are_scores = isinstance(example, float) and len(found) > MAX_FRACTIONAL_LABELS
+        labels = list(values)
+        are_scores = isinstance(example, float) and len(labels) > MAX_FRACTIONAL_LABELS
         return cls(
             f"label={column!r}: the positive class is unknown. The labels have type {dtype}, and "
             "only Boolean and 0/1 labels have a default positive class.\n"
-            f"{_state_labels(found)}\n"
+            f"{_state_labels(labels)}\n"
             + (
                 "The labels look like scores. Check that label= and score= are not exchanged."
                 if are_scores
@@ -397,9 +397,9 @@ class ScoreError(RocframeError, ValueError):
         With `compared`, parts of the group, such as windows or models, are compared with each
         other. `models` are the widths of each model, or None.
         """
-        found = format_list(widths)
+        width_text = format_list(widths)
         if models is not None:
-            found = "; ".join(f"{name}: {format_list(each)}" for name, each in models.items())
+            width_text = "; ".join(f"{name}: {format_list(each)}" for name, each in models.items())
         where = f" of group {group}" if group else ""
         if len(widths) == 1:
             return cls(
@@ -412,14 +412,14 @@ class ScoreError(RocframeError, ValueError):
             return cls(
                 f"{column}: the compared rows{where} have scores that were rounded to different "
                 "resolutions. This difference alone can change the results.\n"
-                f"Widths in column {column!r}: {found}.\n"
+                f"Widths in column {column!r}: {width_text}.\n"
                 "Round the scores of all compared rows to the largest width: "
                 f'compress(…, resolution={max(widths)!r}, count="count").'
             )
         return cls(
             f"{column}: the scores{where} were rounded to different resolutions. A rounded score "
             "represents a range of scores, and these ranges overlap.\n"
-            f"Widths in column {column!r}: {found}.\n"
+            f"Widths in column {column!r}: {width_text}.\n"
             'Round all scores to the largest width: compress(…, count="count").'
         )
 

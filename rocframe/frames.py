@@ -114,8 +114,8 @@ def find_keys(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.Series:
     rows, keys = rows.clone(), keys.clone()
     rows.columns = keys.columns = names = [str(i) for i in range(keys.width)]
     left_join = _left_join(names, names, keys.dtypes)
-    found = rows.join(keys.with_row_index("number"), **left_join)
-    return found.get_column("number").cast(pl.Int64)
+    joined = rows.join(keys.with_row_index("number"), **left_join)
+    return joined.get_column("number").cast(pl.Int64)
 
 
 def _left_join(

@@ -62,12 +62,12 @@ class RateRange:
                 )
             return None
         rate: Literal["fpr", "tpr"] = "fpr" if fpr is not None else "tpr"
-        given = fpr if fpr is not None else tpr
+        ends = fpr if fpr is not None else tpr
         example = f"Use, for example, {rate}=(0, 0.1)."
-        low, high = parse_ends(rate, given, example)
+        low, high = parse_ends(rate, ends, example)
         if not (0 <= low < high <= 1):
             problem = "expected two different numbers between 0 and 1"
-            raise OptionValueError.compose(rate, given, problem, example)
+            raise OptionValueError.compose(rate, ends, problem, example)
         return cls(rate=rate, low=low, high=high, mcclish=standardize == "mcclish")
 
     @property

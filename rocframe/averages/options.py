@@ -329,9 +329,9 @@ def parse_over(over: object) -> tuple[str, ...]:
     return parse_names(several)  # type: ignore[arg-type]
 
 
-def parse_test_per_train(given: object, over: Sequence[str], interval: str | None) -> float | None:
+def parse_test_per_train(ratio: object, over: Sequence[str], interval: str | None) -> float | None:
     """Return the number of test rows per training row; None to derive it from the folds."""
-    if given is None:
+    if ratio is None:
         if interval == "corrected" and len(over) > 1:
             raise OptionValueError(
                 'test_per_train: interval="corrected" requires the ratio of test rows to training '
@@ -341,7 +341,7 @@ def parse_test_per_train(given: object, over: Sequence[str], interval: str | Non
             )
         return None
     hint = "For ten folds, use test_per_train=1/9."
-    return parse_number("test_per_train", given, low=0, closed="left", hint=hint)
+    return parse_number("test_per_train", ratio, low=0, closed="left", hint=hint)
 
 
 def check_weights(argument: str, weights: object) -> None:
@@ -349,14 +349,14 @@ def check_weights(argument: str, weights: object) -> None:
     if not isinstance(weights, Mapping):
         check_choice(argument, weights, ("equal", "rows", "positives"))
         return
-    for key, given in weights.items():
+    for key, weight in weights.items():
         hint = "To exclude a curve, filter the table first."
-        parse_number(f"{argument}[{key!r}]", given, low=0, hint=hint)
+        parse_number(f"{argument}[{key!r}]", weight, low=0, hint=hint)
 
 
-def _check_pooled(method: str, **given: object) -> None:
+def _check_pooled(method: str, **options: object) -> None:
     """Raise an error if the result is a pooled curve and `metrics` or `nearest` is given."""
-    for option, value in given.items():
+    for option, value in options.items():
         if value is not None and CLASS_METHODS.get(method, (method,))[0] == "pooled":
             problem = f"method={method!r} supports this option only with fixed="
             raise OptionValueError.compose(

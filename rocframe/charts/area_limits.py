@@ -77,20 +77,20 @@ def read_area_limits(
     texts = {}
     values = [rows.get_column(name).to_list() for name in (area_name, "lower", "upper")]
     for name, curves in curves_of_entries.items():
-        found = {rows_of_curves[i] for i in curves if i in rows_of_curves}
+        table_rows = {rows_of_curves[i] for i in curves if i in rows_of_curves}
         known = [areas[i] for i in curves if not isnan(areas[i])]
-        if not found or not known:
+        if not table_rows or not known:
             continue
-        row_of_entry = found.pop()
+        row_of_entry = table_rows.pop()
         area, lower, upper = (numbers[row_of_entry] for numbers in values)
         mean = fmean(known)
         if (
-            found
+            table_rows
             or area is None
             or not isclose(area, mean, rel_tol=AREA_TOLERANCE, abs_tol=AREA_TOLERANCE)
         ):
             entry = f"the legend entry {name!r}" if name else "the chart"
-            shown = "several rows" if found else f"the area {area}"
+            shown = "several rows" if table_rows else f"the area {area}"
             problem = f"{entry} has the area {mean:.6g}, but the table has {shown} for it"
             hint = "Use fold_auc for the mean of the areas of several curves."
             raise OptionValueError.compose("areas", rows, problem, f"{HINT} {hint}")
@@ -110,8 +110,8 @@ def _area_rows(table: object, kind: Kind) -> tuple[pl.DataFrame, tuple[str, ...]
     names: dict[Any, str] = {AUC: "auc", FOLD_AUC: "mean_auc", METRIC_INTERVALS: "estimate"}
     if not isinstance(table, pl.DataFrame) or layout is None or layout.type not in names:
         problem = "expected a table of areas with confidence limits"
-        given = table.columns if isinstance(table, pl.DataFrame) else table
-        raise OptionValueError.compose("areas", given, problem, HINT)
+        value = table.columns if isinstance(table, pl.DataFrame) else table
+        raise OptionValueError.compose("areas", value, problem, HINT)
     if layout.type is METRIC_INTERVALS:
         metric = "average_precision" if is_precision_recall else "auc"
         table = table.filter(pl.col("metric") == metric)

@@ -325,8 +325,8 @@ def choose_channels(
     detail: str | Sequence[str],
 ) -> tuple[str | None, str | None]:
     """Check `color`, `facet` and `detail`; return the columns with colors and with panels."""
-    given: tuple[tuple[str, object], ...] = (("color", color), ("facet", facet))
-    for argument, value in given:
+    channels: tuple[tuple[str, object], ...] = (("color", color), ("facet", facet))
+    for argument, value in channels:
         if not (value is None or value is NOT_GIVEN or isinstance(value, str)):
             problem, hint = "expected a column name", f"Use, for example, {argument}={MODEL!r}."
             raise OptionValueError.compose(argument, value, problem, hint)

@@ -219,8 +219,8 @@ def _window_options(arguments: StoreArguments) -> dict[str, str]:
     return {name: text for name, text in options.items() if text is not None}
 
 
-def _window_text(given: dict[str, str]) -> str:
-    return " ".join(f"--{name} {text}" for name, text in given.items())
+def _window_text(options: dict[str, str]) -> str:
+    return " ".join(f"--{name} {text}" for name, text in options.items())
 
 
 def _partition_values(parts: Sequence[Part]) -> tuple[pl.DataType, dict[Path, Any]]:
@@ -244,29 +244,29 @@ def _window(
 
     `days` are the values of the partition column, which has the dtype `dtype`.
     """
-    given = _window_options(arguments)
-    if not given:
+    options = _window_options(arguments)
+    if not options:
         return parts
-    window, name = _window_text(given), parts[0].options.partition_by
+    window, name = _window_text(options), parts[0].options.partition_by
     if dtype == pl.Boolean:
         raise OptionValueError(
             f"{window}: the column {name!r} of the store is Boolean.\n"
             "Windows need a store with --partition-by and a column of dates, text or integers."
         )
-    if dtype == pl.String and "last" in given:
+    if dtype == pl.String and "last" in options:
         if not all(map(_is_date, days.values())):
             raise OptionValueError(
-                f"--last {given['last']}: the days of the store are text, and not all are dates "
+                f"--last {options['last']}: the days of the store are text, and not all are dates "
                 "such as 2026-11-01.\nUse --since and --until, which compare text."
             )
         dtype = pl.Date()
     since, until = (
-        _day(option, given[option], dtype) if option in given else None
+        _day(option, options[option], dtype) if option in options else None
         for option in ("since", "until")
     )
-    if "last" in given and days:
+    if "last" in options and days:
         end = max(days.values()) if until is None else until
-        since = _first_of_last(given["last"], end, dtype)
+        since = _first_of_last(options["last"], end, dtype)
     chosen = [
         part
         for part in parts

@@ -226,13 +226,13 @@ def chain(
 def chain_table(
     frame: pl.DataFrame,
     columns: PairingColumns,
-    given: Thresholds,
+    threshold: Thresholds,
     operator: Operator,
     count: pl.DataType,
 ) -> pl.DataFrame:
     """Return a row for each group and each stage of the chain of the group."""
     instances = read_instances(frame, columns)
-    thresholds = model_thresholds(given, instances, columns)
+    thresholds = model_thresholds(threshold, instances, columns)
     batches = model_batches(instances, columns.options, all_models=True)
     parts = [part for batch in batches for part in _stages(batch, thresholds, operator)]
     table = build_model_table(
@@ -241,7 +241,7 @@ def chain_table(
         keys=instances.keys,
         models=instances.models,
         order=["stage"],
-        constants={"operator": operator} | ({THRESHOLD: None} if given is None else {}),
+        constants={"operator": operator} | ({THRESHOLD: None} if threshold is None else {}),
     )
     return null_unless_known(table)
 

@@ -223,11 +223,11 @@ def combine(
 
 
 def combination_table(
-    frame: pl.DataFrame, columns: PairingColumns, given: Thresholds, count: pl.DataType
+    frame: pl.DataFrame, columns: PairingColumns, threshold: Thresholds, count: pl.DataType
 ) -> pl.DataFrame:
     """Return two rows for each group and pair of models: AND and OR."""
     instances = read_instances(frame, columns)
-    thresholds = model_thresholds(given, instances, columns)
+    thresholds = model_thresholds(threshold, instances, columns)
     parts: list[dict[str, Any]] = []
     for batch in model_batches(instances, columns.options):
         known = ~np.isnan(thresholds[:, batch.groups])
@@ -259,7 +259,7 @@ def combination_table(
         keys=instances.keys,
         models=instances.models,
         order=["model_a", "model_b", "operator"],
-        constants=dict.fromkeys(("threshold_a", "threshold_b")) if given is None else {},
+        constants=dict.fromkeys(("threshold_a", "threshold_b")) if threshold is None else {},
     )
     return null_unless_known(table)
 

@@ -139,12 +139,12 @@ class AreaDifference:
             return result
 
         low, high = np.zeros(len(self.a)), np.full(len(self.a), STEPS[-1])
-        found = np.zeros(len(self.a), bool)
+        is_reached = np.zeros(len(self.a), bool)
         for step in STEPS:
-            here = ~found & reaches(np.full(len(self.a), step))
+            here = ~is_reached & reaches(np.full(len(self.a), step))
             high[here] = step
-            found |= here
-            low[~found] = step
+            is_reached |= here
+            low[~is_reached] = step
         for _ in range(STEP_HALVINGS):
             middle = (low + high) / 2
             is_beyond = reaches(middle)

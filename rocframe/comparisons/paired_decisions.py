@@ -68,33 +68,33 @@ def check_threshold_column(argument: str, schema: Mapping[str, pl.DataType]) -> 
 
 
 def model_thresholds(
-    given: Thresholds, instances: Instances, columns: PairingColumns
+    threshold: Thresholds, instances: Instances, columns: PairingColumns
 ) -> NDArray[np.float64]:
     """Return the threshold of each model (rows) in each group (columns), or NaN.
 
-    A threshold is NaN if the table `given` has no threshold for this model and group. If `given` is
+    A threshold is NaN if the table `threshold` has none for this model and group. If `threshold` is
     None, the scores must be 0 or 1, and the thresholds are 1.
     """
     keys = instances.keys
     shape = len(instances.models), keys.height
-    if given is None:
+    if threshold is None:
         hint = "Pass threshold=, such as threshold=0.5."
         for score, state, used in zip(
             instances.score, instances.state, instances.used, strict=True
         ):
             check_decisions(score, used & (state == RowState.USED), hint)
         return np.ones(shape)
-    if isinstance(given, pl.DataFrame):
-        return _table_thresholds(given, instances.models, keys, columns)
-    if not isinstance(given, Mapping):
-        return np.full(shape, given)
+    if isinstance(threshold, pl.DataFrame):
+        return _table_thresholds(threshold, instances.models, keys, columns)
+    if not isinstance(threshold, Mapping):
+        return np.full(shape, threshold)
     models = instances.models.to_list()
     for model in models:
-        if model not in given:
+        if model not in threshold:
             problem = f"model {model!r} has no threshold"
             hint = "Add a threshold, or remove the rows of this model with .filter()."
-            raise OptionValueError.compose(THRESHOLD, dict(given), problem, hint)
-    values = np.array([given[model] for model in models], np.float64)
+            raise OptionValueError.compose(THRESHOLD, dict(threshold), problem, hint)
+    values = np.array([threshold[model] for model in models], np.float64)
     return np.broadcast_to(values[:, None], shape)
 
 

@@ -111,33 +111,33 @@ def _add_reference(
     reference. The last group column is `reference`, which is True for these rows. No other group
     column has this name, because it is a column of the result.
     """
-    found = reference.collect_schema()
+    reference_schema = reference.collect_schema()
     by = parse_names(roles.by)
     scores = roles.score.values() if isinstance(roles.score, Mapping) else to_list(roles.score)
     for source in (*by, roles.label, *scores, *roles.optional_columns.values()):
         # Selectors have no root names, and can select other columns of the reference.
         for name in source.meta.root_names() if isinstance(source, pl.Expr) else [source]:
-            if isinstance(name, str) and name not in found:
+            if isinstance(name, str) and name not in reference_schema:
                 hint = "Compress the reference in the same way as the predictions."
                 raise MissingColumnError.of_table(
                     "reference",
                     name,
-                    found,
+                    reference_schema,
                     problem=f"the predictions have a column {name!r}, but the reference does not",
                     owner="The reference has",
                     hint=hint if source is roles.count else None,
                 )
-    check_keys("reference", found, schema, by)
-    if roles.count is NOT_GIVEN and "count" in found:
+    check_keys("reference", reference_schema, schema, by)
+    if roles.count is NOT_GIVEN and "count" in reference_schema:
         hint = 'For count="count", compress the predictions in the same way as the reference.'
         raise AmbiguousCountError(f"{AmbiguousCountError.compose('reference')}\n{hint}")
     # Selectors of scores must not select columns that the predictions do not have. The widths are
     # needed to find a reference with scores of another resolution.
-    names = [name for name in dict.fromkeys((*schema, SCORE_WIDTH)) if name in found]
+    names = [name for name in dict.fromkeys((*schema, SCORE_WIDTH)) if name in reference_schema]
     table = reference.select(map(column, names))
     try:
         # The types of the labels are compared below.
-        bound_reference = bind_roles(table, found, replace(roles, positive=None), ())
+        bound_reference = bind_roles(table, reference_schema, replace(roles, positive=None), ())
     except RocframeError as error:
         raise type(error)(f"reference: {error}") from None
     if bound_reference.models != bound.models:

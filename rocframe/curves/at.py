@@ -178,12 +178,12 @@ def at(
     │ 0.25 ┆ 0.75 ┆ 0.9             ┆ 0.4             ┆ 0.5 │
     └──────┴──────┴─────────────────┴─────────────────┴─────┘
     """
-    given = {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
-    given |= {"tnr": tnr, "fnr": fnr}
+    arguments = {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
+    arguments |= {"tnr": tnr, "fnr": fnr}
     aliases = {"fall_out": fall_out, "recall": recall, "sensitivity": sensitivity}
     aliases |= {"hit_rate": hit_rate, "rpp": rpp, "yrate": yrate}
     aliases |= {"specificity": specificity, "miss_rate": miss_rate, "rnp": rnp}
-    axis, values = parse_point(given, aliases)
+    axis, values = parse_point(arguments, aliases)
     check_flag("interpolate", interpolate)
     if interpolate and axis == "threshold":
         raise OptionValueError.compose(

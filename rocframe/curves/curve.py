@@ -244,21 +244,23 @@ def curve(
     └──────────┴───────┘
     """
     settings = Settings(beta=beta, costs=costs, prevalence=prevalence)
-    shape = kind_named(kind)
-    named = parse_metrics(
-        metrics, lambda metric: metric_expression(metric, settings, shape), allow_empty=True
+    curve_kind = kind_named(kind)
+    exprs = parse_metrics(
+        metrics, lambda metric: metric_expression(metric, settings, curve_kind), allow_empty=True
     )
     if max_error is not None:
         max_error = parse_max_error(max_error)
         hint = "Leave out thresholds= or max_error=."
         check_supported("thresholds", thresholds, "max_error=", hint=hint)
-    measures = {} if max_error is None else SIMPLIFICATION
-    given = {} if prevalence is None else {PREVALENCE: float(prevalence)}
-    right = [*CURVE_COLUMNS, *given, *shape.rates]
-    if given and PREVALENCE in named and named[PREVALENCE].meta.eq(pl.col(PREVALENCE)):
-        del named[PREVALENCE]  # prevalence= already adds this column
-    check_metric_columns(named, [*parse_names(by), *right], [*right, *measures], score)
-    check_metric_settings(named, beta=beta, costs=costs)
+    error_columns = {} if max_error is None else SIMPLIFICATION
+    constants = {} if prevalence is None else {PREVALENCE: float(prevalence)}
+    fixed_columns = [*CURVE_COLUMNS, *constants, *curve_kind.rates]
+    if constants and PREVALENCE in exprs and exprs[PREVALENCE].meta.eq(pl.col(PREVALENCE)):
+        del exprs[PREVALENCE]  # prevalence= already adds this column
+    check_metric_columns(
+        exprs, [*parse_names(by), *fixed_columns], [*fixed_columns, *error_columns], score
+    )
+    check_metric_settings(exprs, beta=beta, costs=costs)
     roles = Roles(
         label=label,
         score=score,
@@ -274,8 +276,8 @@ def curve(
 
     def compute(cases: Cases) -> pl.DataFrame:
         if max_error is not None:
-            scale = scale_of(shape, None)
-            return simplified_curves(cases, shape, scale, max_error, prevalence)
+            scale = scale_of(curve_kind, None)
+            return simplified_curves(cases, curve_kind, scale, max_error, prevalence)
         if rising is None:
             return full_curves(cases)
         return counts_at_thresholds(cases, rising)
@@ -284,14 +286,14 @@ def curve(
         predictions,
         roles,
         compute,
-        columns={**curve_columns(roles.count_dtype), **measures},
-        more=(*given, *shape.rates, *named),
+        columns={**curve_columns(roles.count_dtype), **error_columns},
+        more=(*constants, *curve_kind.rates, *exprs),
         anchor=THRESHOLD,
     )
-    columns = [pl.lit(value, pl.Float64()).alias(name) for name, value in given.items()]
-    result = with_rates(counts.with_columns(*columns), shape, named, settings)
-    if measures:
-        result = result.select(~cs.by_name(*measures), cs.by_name(*measures))
+    columns = [pl.lit(value, pl.Float64()).alias(name) for name, value in constants.items()]
+    result = with_rates(counts.with_columns(*columns), curve_kind, exprs, settings)
+    if error_columns:
+        result = result.select(~cs.by_name(*error_columns), cs.by_name(*error_columns))
     return as_input_frame(predictions, result)
 
 
@@ -325,11 +327,11 @@ def metric_expression(metric: object, settings: Settings, kind: Kind) -> tuple[s
 
 
 def check_metric_columns(
-    named: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str], score: Scores
+    exprs: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str], score: Scores
 ) -> None:
     """Raise an error if metrics refer to unknown columns, or have the names of other columns."""
     model = [] if is_single_score(score) else [MODEL]
-    for name, expr in named.items():
+    for name, expr in exprs.items():
         for root in expr.meta.root_names():
             if root not in (*known, *model):
                 raise MissingColumnError.compose("metrics", root, known)

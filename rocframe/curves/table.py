@@ -256,10 +256,10 @@ def read_prevalence(values: pl.Series) -> float | None:
     low, high = values.min(), values.max()
     if values.null_count() or low != high:
         different = values.unique().sort()
-        given = ", ".join("null" if value is None else f"{value:g}" for value in different[:5])
+        texts = ", ".join("null" if value is None else f"{value:g}" for value in different[:5])
         raise BrokenCurveError.compose(
             "curves: the column 'prevalence' to the right of 'tn' has several values: "
-            f"{given}{', …' if len(different) > 5 else ''}",
+            f"{texts}{', …' if len(different) > 5 else ''}",
             "A column 'prevalence' in this position contains the option prevalence= of "
             ".roc.curve(…), one number for the whole table. Evaluate tables with different "
             "prevalences separately. If the column is a metric, move it to the right of the rates.",

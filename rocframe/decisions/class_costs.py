@@ -120,7 +120,7 @@ def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fracti
     A matrix has a row for each true class and a column for each predicted class, both in the order
     of `classes`.
     """
-    given = costs
+    cost_of_pair = costs
     if not isinstance(costs, Mapping):
         matrix = costs.to_numpy().tolist() if isinstance(costs, pl.DataFrame) else costs
         rows = [list(row) if hasattr(row, "__iter__") else [row] for row in matrix]
@@ -135,13 +135,13 @@ def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fracti
                 "Pass a row for each true class and a column for each predicted class, in the "
                 "order of prior=.",
             )
-        given = {
+        cost_of_pair = {
             (true, predicted): rows[i][j]
             for i, true in enumerate(classes)
             for j, predicted in enumerate(classes)
         }
     pairs = {}
-    for key, cost in given.items():
+    for key, cost in cost_of_pair.items():
         argument = f"costs[{key!r}]"
         if not isinstance(key, tuple) or len(key) != 2:
             problem = "expected a pair: the true class and the predicted class"

@@ -298,11 +298,11 @@ def _apply(
     own_note = class_notes(curves.pos, curves.neg)
     for i, (rule, choice) in enumerate(zip(rules, choices, strict=True)):
         exists = ~np.isnan(choice.threshold)
-        given = np.where(exists, choice.threshold, np.inf)
-        found = rows_at(axis, given[:, None])[0][exists, 0]
-        counts = {part: np.asarray(curves.columns.at(part, found)) for part in CONFUSION}
-        threshold[:, i], value[:, i], row[exists, i] = choice.threshold, choice.value, found
-        realised[exists, i] = rule.value.evaluate({THRESHOLD: given[exists], **counts})
+        applied_threshold = np.where(exists, choice.threshold, np.inf)
+        applied_row = rows_at(axis, applied_threshold[:, None])[0][exists, 0]
+        counts = {part: np.asarray(curves.columns.at(part, applied_row)) for part in CONFUSION}
+        threshold[:, i], value[:, i], row[exists, i] = choice.threshold, choice.value, applied_row
+        realised[exists, i] = rule.value.evaluate({THRESHOLD: applied_threshold[exists], **counts})
         low_is_better = rule.minimize or (bool(rule.polynomial) and rule.value.better == "lower")
         with np.errstate(invalid="ignore"):  # the difference of two infinite values
             optimism[:, i] = (value[:, i] - realised[:, i]) * (-1 if low_is_better else 1)
@@ -386,8 +386,8 @@ def _check_chosen(chosen: object, options: RuleOptions) -> None:
     for name in options.rules:
         if name not in available and chosen.height:
             problem = "the table passed as chosen= has no threshold for this rule"
-            given = ", ".join(map(repr, available))
-            raise OptionValueError.compose("rule", name, problem, f"Its rules are: {given}.")
+            names = ", ".join(map(repr, available))
+            raise OptionValueError.compose("rule", name, problem, f"Its rules are: {names}.")
     keys = [*_chosen_keys(chosen), "rule"]
     key_of_row = select_keys(chosen, keys)
     repeated = key_of_row.filter(key_of_row.is_duplicated())
@@ -401,12 +401,12 @@ def _check_chosen(chosen: object, options: RuleOptions) -> None:
 def _read_choice(curves: Curves, chosen: pl.DataFrame, rule: str) -> Choice:
     """Return the threshold of each curve from a table of operating points."""
     keys = _chosen_keys(chosen)
-    found = chosen.filter(pl.col("rule") == rule)
-    row = find_keys(select_keys(curves.keys, keys), select_keys(found, keys))
+    rule_rows = chosen.filter(pl.col("rule") == rule)
+    row = find_keys(select_keys(curves.keys, keys), select_keys(rule_rows, keys))
     threshold, value = (
-        found.get_column(name).cast(pl.Float64).gather(row).fill_null(np.nan).to_numpy()
+        rule_rows.get_column(name).cast(pl.Float64).gather(row).fill_null(np.nan).to_numpy()
         for name in (THRESHOLD, "value")
     )
-    none = pl.Series([None], dtype=pl.String).new_from_index(0, found.height)
-    note = found.get_column("note", default=none).cast(pl.String).gather(row)
+    none = pl.Series([None], dtype=pl.String).new_from_index(0, rule_rows.height)
+    note = rule_rows.get_column("note", default=none).cast(pl.String).gather(row)
     return Choice(threshold, value, note.fill_null("no_solution").to_numpy())

@@ -76,12 +76,12 @@ def plan_bound_table(
 ) -> pl.LazyFrame:
     """Return the query plan of `plan_table` for rows that have the columns of `bound.inputs`."""
     by, last = bound.by[: len(bound.by) - over], bound.by[len(bound.by) - over :]
-    kept, removed = last[:keep_over], last[keep_over:]
-    keys = {name: dtype for name, dtype in bound.result_keys.items() if name not in removed}
+    over_in_result, over_left_out = last[:keep_over], last[keep_over:]
+    keys = {name: dtype for name, dtype in bound.result_keys.items() if name not in over_left_out}
 
     def complete_table(frame: pl.DataFrame) -> pl.DataFrame:
         compared = over if compare_over else 0
-        table = _compute_table(frame, bound, compute, len(removed), compared)
+        table = _compute_table(frame, bound, compute, len(over_left_out), compared)
         return table if finish is None else finish(table)
 
     return through_node(
@@ -90,7 +90,7 @@ def plan_bound_table(
         schema={**keys, **columns},
         by=by if finish is None else (),
         anchor=anchor,
-        compared=kept,
+        compared=over_in_result,
     )
 
 
@@ -98,15 +98,15 @@ def _compute_table(
     frame: pl.DataFrame,
     bound: BoundRoles,
     compute: Callable[[Cases], pl.DataFrame],
-    removed: int,
+    n_left_out: int,
     compared: int,
 ) -> pl.DataFrame:
     """Return the table of all models, sorted by group and model.
 
-    The last `removed` group columns are not in the table. Groups that differ only in the last
+    The last `n_left_out` group columns are not in the table. Groups that differ only in the last
     `compared` group columns must have scores of the same resolution.
     """
-    names = {str(i): name for i, name in enumerate(bound.by[: len(bound.by) - removed])}
+    names = {str(i): name for i, name in enumerate(bound.by[: len(bound.by) - n_left_out])}
     if bound.models is None:
         (cases,) = read_cases(frame, bound, compared=compared)
         table = compute(cases)

@@ -164,12 +164,12 @@ def check_cells(
         if by:
             on = table.columns[: len(by)]
             table = table.join(wrong.head(1), on=on, how="semi", nulls_equal=True)
-        found = table.select(stored.drop_nulls().unique().sort()).to_series().to_list()
+        distinct_widths = table.select(stored.drop_nulls().unique().sort()).to_series().to_list()
         models = None
         if model is not None:
             widths = stored.drop_nulls().unique().sort()
             by_model = table.group_by("model").agg(widths).sort("model")
             models = dict(zip(*(column.to_list() for column in by_model), strict=True))
         raise ScoreError.different_cells(
-            SCORE_WIDTH, found, group, compared=compared, models=models
+            SCORE_WIDTH, distinct_widths, group, compared=compared, models=models
         )

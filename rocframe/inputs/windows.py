@@ -214,7 +214,7 @@ def windows(
                 lambda frame: _collect_windows(group(frame.lazy()), every, dtype.time_zone),
                 schema=grouped.collect_schema(),
             )
-        found = grouped.with_columns(
+        spans = grouped.with_columns(
             pl.col("_upper_boundary").cast(dtype).alias(WINDOW_END)
         ).with_columns(
             (pl.col(name) if zone is None else in_time_zone(pl.col(name), zone)).alias(new)
@@ -223,18 +223,20 @@ def windows(
         if zone is not None:
             # A clock change can skip a day. A window of this day only is empty, and a longer window
             # from this day has the start of the next window.
-            found = found.filter(pl.col(start) < pl.col(end))
-            found = found.unique(start, keep="last", maintain_order=True)
-        found = found.explode(member)
+            spans = spans.filter(pl.col(start) < pl.col(end))
+            spans = spans.unique(start, keep="last", maintain_order=True)
+        window_rows = spans.explode(member)
         if zone is not None and closed != "left":
-            found = found.filter(pl.col(member).is_between(start, end, closed))
-            found = found.unique([start, member], maintain_order=True)
+            window_rows = window_rows.filter(pl.col(member).is_between(start, end, closed))
+            window_rows = window_rows.unique([start, member], maintain_order=True)
         if incomplete == "drop":
             last = pl.col(WINDOW).max()
-            found = found.filter(pl.col(WINDOW_END) <= _next_start(last, step, dtype))
+            window_rows = window_rows.filter(pl.col(WINDOW_END) <= _next_start(last, step, dtype))
         return (
             rows.join(
-                found.select(member, pl.col(start).alias(WINDOW), pl.col(end).alias(WINDOW_END)),
+                window_rows.select(
+                    member, pl.col(start).alias(WINDOW), pl.col(end).alias(WINDOW_END)
+                ),
                 left_on=key,
                 right_on=member,
                 how="left",

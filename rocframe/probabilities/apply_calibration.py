@@ -224,8 +224,8 @@ def _check_models(fit: pl.DataFrame, by: Sequence[str], models: Sequence[str]) -
     available = fit.get_column(MODEL).cast(pl.String).drop_nulls().unique().sort().to_list()
     for model in models:
         if model not in available:
-            found = f"Its models are: {format_list(available)}."
-            raise OptionValueError.compose("score", model, "fit= has no model of this name", found)
+            hint = f"Its models are: {format_list(available)}."
+            raise OptionValueError.compose("score", model, "fit= has no model of this name", hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

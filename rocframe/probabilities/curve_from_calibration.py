@@ -221,18 +221,18 @@ def curve_from_calibration(
     └────────┘
     """
     settings = Settings(beta=beta, costs=costs)
-    shape = kind_named(kind)
-    named = parse_metrics(
-        metrics, lambda metric: metric_expression(metric, settings, shape), allow_empty=True
+    curve_kind = kind_named(kind)
+    exprs = parse_metrics(
+        metrics, lambda metric: metric_expression(metric, settings, curve_kind), allow_empty=True
     )
-    check_metric_settings(named, beta=beta, costs=costs)
+    check_metric_settings(exprs, beta=beta, costs=costs)
     if density is not None:
         check_text("density", density)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        right = (*CURVE_COLUMNS, *shape.rates)
-        layout = calibration_layout(schema, by, density, (*right, *named))
-        check_metric_columns(named, [*layout.keys, *right], right, THRESHOLD)
+        fixed_columns = (*CURVE_COLUMNS, *curve_kind.rates)
+        layout = calibration_layout(schema, by, density, (*fixed_columns, *exprs))
+        check_metric_columns(exprs, [*layout.keys, *fixed_columns], fixed_columns, THRESHOLD)
         counts = through_node(
             plan.select(layout.inputs),
             lambda frame: curves_of_bins(frame, layout),
@@ -240,7 +240,7 @@ def curve_from_calibration(
             by=list(layout.keys),
             anchor=THRESHOLD,
         )
-        return with_rates(counts, shape, named, settings)
+        return with_rates(counts, curve_kind, exprs, settings)
 
     return as_input_frame(table, lazy_plan("table", table).pipe_with_schema(resolve))
 

@@ -137,16 +137,16 @@ class _Neighborhoods:
         # Search for the lowest first point for which the last point is at least as far from the
         # score as the first point. The narrowest interval begins at this point or the one before.
         first_of_fit = group_firsts[fits]
-        found = grouped_bisect(lambda i: right(i) < score - points.score[i], first_of_fit, fits - 1)
-        previous = np.maximum(found - 1, first_of_fit)
+        start = grouped_bisect(lambda i: right(i) < score - points.score[i], first_of_fit, fits - 1)
+        previous = np.maximum(start - 1, first_of_fit)
         at, at_previous = (
             np.maximum(np.maximum(score - points.score[first], right(first)), 0)
-            for first in (found, previous)
+            for first in (start, previous)
         )
         return cls(
             score=score,
-            starts=np.where(at <= at_previous, found, previous),
-            ends=np.maximum(last[found], fits) + 1,
+            starts=np.where(at <= at_previous, start, previous),
+            ends=np.maximum(last[start], fits) + 1,
             distance=np.minimum(at, at_previous),
         )
 

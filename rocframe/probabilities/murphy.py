@@ -270,8 +270,8 @@ class ExpectedCosts(NamedTuple):
     def of_curves(cls, curves: Curves, prevalence: float | None) -> ExpectedCosts:
         """Return the costs at a prevalence, or by default at that of the table or of each curve."""
         pos, neg = curves.pos, curves.neg
-        given = curves.prevalence if prevalence is None else prevalence
-        share, pos_total, neg_total = class_totals(pos, neg, given)
+        prevalence = curves.prevalence if prevalence is None else prevalence
+        share, pos_total, neg_total = class_totals(pos, neg, prevalence)
         with np.errstate(divide="ignore", invalid="ignore"):
             # The same divisions as in `of_rows`: differences of equal costs are then exactly 0.
             all_negative, all_positive = pos / pos_total, neg / neg_total

@@ -350,8 +350,8 @@ class ReportOptions:
     def columns(self) -> list[Column]:
         """The columns of predictions that the options use, without the group columns."""
         optional = [self.weight, None if self.count is NOT_GIVEN else self.count]
-        given = [role for role in optional if role is not None]
-        return [self.label, *self.scores.values(), *given, *_as_list(self.id)]
+        weights = [column for column in optional if column is not None]
+        return [self.label, *self.scores.values(), *weights, *_as_list(self.id)]
 
     @property
     def averages_classes(self) -> bool:

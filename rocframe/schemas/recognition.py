@@ -64,9 +64,9 @@ def table_of(columns: Sequence[str]) -> Table:
     """Return the record of a table with these columns: its type, group columns and kind."""
     recognized = ((table, table.recognize(columns)) for table in (*TABLES, OTHER))
     return next(
-        Table(type=table, by=found[0], kind=found[1])
-        for table, found in recognized
-        if found is not None
+        Table(type=table, by=layout[0], kind=layout[1])
+        for table, layout in recognized
+        if layout is not None
     )
 
 

@@ -327,11 +327,11 @@ class AucTestOptions:
             "null": None if null == 0.5 else null,
             "missing": missing if missing == "worst" else None,
         }
-        given = {"weight": weight, "cluster": cluster, **values}
+        delong_options = {"weight": weight, "cluster": cluster, **values}
         if method is None:
-            is_plain = all(value is None for value in given.values())
+            is_plain = all(value is None for value in delong_options.values())
             method = "mann_whitney" if is_plain else "delong"
-        for name, value in given.items():
+        for name, value in delong_options.items():
             check_supported(
                 name,
                 value,
