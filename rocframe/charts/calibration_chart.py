@@ -33,7 +33,7 @@ from rocframe.charts.style import BACKGROUND, BAND_OPACITY, MUTED, with_key
 from rocframe.curves.bins import score_bins
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.errors import OptionValueError
-from rocframe.frames import column, number_keys
+from rocframe.frames import check_keys, column, number_keys
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.schemas.curves import CURVE
 from rocframe.schemas.recognition import table_of
@@ -185,6 +185,7 @@ def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> li
         )
     curves = curves_of(scores, curve_layout(scores.schema, None, ()).by)
     check_ends(curves, "these scores cannot be drawn", SCORE_CURVES_HINT)
+    check_keys("scores", scores.schema, keys.schema, by, noun="calibration curves")
     row, curve = match_rows("scores", "curves", curves.keys, keys, by)
     if len(set(curve.tolist())) < len(curve):
         problem = "the table has several curves for a group of the calibration table"

@@ -21,7 +21,7 @@ from rocframe.charts.labels import (
 from rocframe.charts.style import COLORS, color_scale
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.frames import number_distinct_rows
-from rocframe.options import NOT_GIVEN, NotGiven, check_group_column, parse_names
+from rocframe.options import NOT_GIVEN, NotGiven, check_distinct, check_group_column, parse_names
 from rocframe.schemas.columns import MODEL
 from rocframe.text import join_first
 
@@ -336,10 +336,11 @@ def choose_channels(
     column_options += [("color", color)] if isinstance(color, str) else []
     for argument, name in column_options:
         check_group_column(argument, name, by, columns)
-    names = [name for _, name in column_options]
-    for name in details:
-        if names.count(name) > 1:
-            raise RepeatedNameError.compose("detail", name, names)
+    check_distinct("detail", details)
+    for argument, name in column_options[len(details) :]:
+        if name in details:
+            problem = f"{argument}= already separates the curves by this column"
+            raise RepeatedNameError(f"detail={name!r}: {problem}.\nRemove {name!r} from detail=.")
     if isinstance(color, str) or color is None:
         return color, facet
     remaining = [name for name in by if name not in (*details, facet)]

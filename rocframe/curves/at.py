@@ -218,18 +218,21 @@ def at(
 
 
 def parse_point(
-    arguments: Mapping[str, PointValues], aliases: Mapping[str, PointValues] | None = None
+    arguments: Mapping[str, PointValues],
+    aliases: Mapping[str, PointValues] | None = None,
+    function: str = "at",
 ) -> tuple[str, list[float]]:
     """Return the name and the values of the only argument that is not None.
 
     Raise an error if no argument or several arguments are given. The hint of the error lists only
-    the names in `arguments`, not those in `aliases`.
+    the names in `arguments`, not those in `aliases`. `function` is the name of the function.
     """
     values = {**arguments, **(aliases or {})}
     given = {name: value for name, value in values.items() if value is not None}
     hint = f"Use exactly one of {', '.join(arguments)}, such as fpr=[0.01, 0.05]."
     if not given:
-        raise OptionValueError(f"at: no threshold or rate is given.\n{hint}")
+        missing = "threshold or rate" if THRESHOLD in arguments else "rate"
+        raise OptionValueError(f"{function}: no {missing} is given.\n{hint}")
     first, *others = given
     if others:
         problem = f"{' and '.join(f'{name}=' for name in others)} is given as well"

@@ -150,7 +150,7 @@ def mix(
     │ 0.5 ┆ 0.833333 ┆ 0.75 ┆ 0.9             ┆ 0.4             │
     └─────┴──────────┴──────┴─────────────────┴─────────────────┘
     """
-    axis, values = parse_point({"fpr": fpr, "tpr": tpr, "alert_rate": alert_rate})
+    axis, values = parse_point({"fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}, function="mix")
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         model = None

@@ -163,8 +163,12 @@ def test_curves_of_other_groups_raise_an_error():
     with pytest.raises(rf.OptionValueError) as caught:
         QUANTILES.roc.chart(scores=folds)
     assert "the table has several curves for a group of the calibration table" in str(caught.value)
-    with pytest.raises(rf.MissingColumnError):
+    with pytest.raises(rf.MissingColumnError) as caught:
         QUANTILES.roc.chart(scores=rf.curve(VOTE, "label", "score"))
+    assert str(caught.value) == (
+        "scores: the calibration curves have a column 'model', but the table does not.\n"
+        "The table has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
+    )
 
 
 def test_smooth_curves_are_lines_with_the_points_of_the_table_and_gaps_at_undefined_rates():

@@ -706,10 +706,19 @@ def test_a_lazy_frame_raises_an_error(by_model):
 
 
 def test_an_incomplete_curve_raises_an_error(by_model):
-    with pytest.raises(rf.BrokenCurveError):
+    with pytest.raises(rf.BrokenCurveError) as caught:
         rf.chart(by_model.filter(pl.col("tp") > 5))
-    with pytest.raises(rf.BrokenCurveError):
+    assert str(caught.value) == (
+        "curves: group model='decision_tree' has no row above all scores "
+        "(threshold inf, tp 0).\n"
+        "Curves must be complete: filter predictions or groups, not rows of a curve."
+    )
+    with pytest.raises(rf.BrokenCurveError) as caught:
         rf.chart(by_model, by=())
+    assert str(caught.value) == (
+        "curves: the curve has two rows with the same threshold.\n"
+        "The group may contain several curves: name all group columns in by=."
+    )
 
 
 @pytest.mark.parametrize("argument", ["color", "facet", "detail"])
@@ -730,16 +739,32 @@ def test_the_error_for_a_channel_without_a_group_column_lists_the_group_columns(
     )
 
 
-def test_a_column_can_have_only_one_channel(by_fold):
-    with pytest.raises(rf.RepeatedNameError):
-        rf.chart(by_fold, detail="fold", color="fold")
-    with pytest.raises(rf.RepeatedNameError):
+def test_a_column_of_detail_has_no_other_channel(by_fold):
+    for channel in ("color", "facet"):
+        with pytest.raises(rf.RepeatedNameError) as caught:
+            rf.chart(by_fold, detail="fold", **{channel: "fold"})
+        assert str(caught.value) == (
+            f"detail='fold': {channel}= already separates the curves by this column.\n"
+            "Remove 'fold' from detail=."
+        )
+    with pytest.raises(rf.RepeatedNameError) as caught:
         rf.chart(by_fold, detail=["fold", "fold"])
+    assert str(caught.value) == (
+        "detail='fold': the name is given more than once.\n"
+        "Given: 'fold', 'fold'.\n"
+        "Use each name once."
+    )
 
 
 def test_an_unknown_kind_raises_an_error(by_model):
-    with pytest.raises(rf.UnknownOptionError):
+    with pytest.raises(rf.UnknownOptionError) as caught:
         rf.chart(by_model, kind="rok")
+    assert str(caught.value) == (
+        "kind='rok': unknown value.\n"
+        "Choose one of: 'roc', 'precision_recall', 'pr', 'det', 'gain', 'lift', "
+        "'predictive_value', 'skill', 'lift_chart'.\n"
+        "Did you mean kind='roc'?"
+    )
 
 
 def test_altair_and_numpy_load_with_the_first_chart():

@@ -306,17 +306,47 @@ def test_several_points_of_a_group_raise():
     with pytest.raises(rf.RocframeError, match="a group has several points"):
         frame.roc.draw_decisions("score", points, id="id", seed=1)
     result = frame.with_columns(decision=True)
-    with pytest.raises(rf.RepeatedNameError):
+    with pytest.raises(rf.RepeatedNameError) as caught:
         result.roc.draw_decisions("score", points.head(1), id="id", seed=1)
+    assert str(caught.value) == (
+        "predictions='decision': the result already has a column of this name.\n"
+        "Columns of the result: 'id', 'label', 'score', 'decision'.\n"
+        "Rename or drop this column of the predictions first."
+    )
 
 
-@pytest.mark.parametrize("arguments", [{}, {"fpr": 0.1, "tpr": 0.2}, {"fpr": 1.5}])
-def test_exactly_one_rate_in_range_is_needed(arguments):
+ONE_RATE = "Use exactly one of fpr, tpr, alert_rate, such as fpr=[0.01, 0.05]."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, f"mix: no rate is given.\n{ONE_RATE}"),
+        ({"fpr": 0.1, "tpr": 0.2}, f"fpr=0.1: tpr= is given as well.\n{ONE_RATE}"),
+        (
+            {"fpr": 1.5},
+            (
+                "fpr=1.5: 1.5 is outside the range from 0 to 1.\n"
+                "Use values within this range. For 1.5 %, use 0.015."
+            ),
+        ),
+    ],
+)
+def test_exactly_one_rate_in_range_is_needed(arguments, message):
     curves = rf.curve(table([(True, 1), (False, 0)]), "label", "score")
-    with pytest.raises(rf.OptionValueError):
+    with pytest.raises(rf.OptionValueError) as caught:
         curves.roc.mix(**arguments)
-    with pytest.raises(rf.MissingColumnError):
+    assert str(caught.value) == message
+
+
+def test_across_must_be_a_group_column():
+    curves = rf.curve(table([(True, 1), (False, 0)]), "label", "score")
+    with pytest.raises(rf.MissingColumnError) as caught:
         curves.roc.mix(fpr=0.1, across="model")
+    assert str(caught.value) == (
+        "across='model': the frame has no group column of this name.\n"
+        "The frame has no group columns."
+    )
 
 
 def test_points_are_drawn_in_a_chart():
