@@ -497,8 +497,14 @@ def test_a_filter_prevents_errors_of_the_groups_that_it_leaves_out(scan):
     rows = scan.with_columns(score=pl.when(pl.col("g") != "a").then("score"))
     remaining = auc(rows, "g").filter(g="b").collect()
     assert_frame_equal(remaining, auc(PREDICTIONS, "g").filter(g="b"))
-    with pytest.raises(rf.MissingValuesError):
+    with pytest.raises(rf.MissingValuesError) as caught:
         auc(rows, "g").collect()
+    assert str(caught.value) == (
+        "missing='raise': score column 'score' is null or NaN in 8 rows, the first one in "
+        "group g='a'.\n"
+        'Use missing="drop" to leave these rows out, or missing="worst" to count rows '
+        "without a score as wrong at every threshold."
+    )
 
 
 @pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])

@@ -157,7 +157,7 @@ def test_a_verb_by_another_name_is_guessed(frame):
 
 
 def test_series_have_no_accessor():
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match=r"^'Series' object has no attribute 'roc'$"):
         pl.Series([0.5]).roc  # noqa: B018
 
 

@@ -694,17 +694,19 @@ def test_text_labels_without_any_row_still_need_a_positive_value(frame):
 
 def test_names_and_types_are_checked_when_the_schema_resolves():
     lazy = PREDICTIONS.lazy().map_batches(lambda _: pytest.fail("a row was read"))
-    for wrong in (
-        {"score": "smv"},
-        {"label": "day", "score": "day"},
-        {"weight": "day"},
-        {"by": ["n", "n"]},
-        {"by": "n", "count": "importance"},
-        {"positive": "yes"},
+    # The tests of bad inputs compare the whole messages.
+    for wrong, start in (
+        ({"score": "smv"}, "score='smv': the frame has no column of this name."),
+        ({"label": "day", "score": "day"}, "score='day': this is the same column as label='day'."),
+        ({"weight": "day"}, "weight='day': the column has type String."),
+        ({"by": ["n", "n"]}, "by='n': the name is given more than once."),
+        ({"by": "n", "count": "importance"}, "count='importance': the column has type Float64."),
+        ({"positive": "yes"}, f"positive='yes': this value {NEVER_EQUAL} Boolean."),
     ):
         table = rf.auc(lazy, **{"label": "label", "score": "svm", **wrong})
-        with pytest.raises(rf.RocframeError):
+        with pytest.raises(rf.RocframeError) as caught:
             table.collect_schema()
+        assert str(caught.value).startswith(f"{start}\n")
 
 
 def test_a_column_named_count_must_be_declared(frame):

@@ -626,8 +626,12 @@ def test_the_output_is_checked_before_anything_is_computed(tmp_path):
     def forbidden(_):
         pytest.fail("the plan was computed")
 
-    with pytest.raises(rf.StorageError):
-        rf.write(LOG.lazy().map_batches(forbidden), tmp_path / "gone" / "curve.parquet")
+    path = tmp_path / "gone" / "curve.parquet"
+    with pytest.raises(rf.StorageError) as caught:
+        rf.write(LOG.lazy().map_batches(forbidden), path)
+    assert str(caught.value) == (
+        f"path={str(path)!r}: {str(path.parent)!r} does not exist.\nCreate the folder first."
+    )
 
 
 SETUP = """

@@ -321,8 +321,14 @@ def test_unknown_columns_after_those_of_a_table_change_nothing(table, chart):
         "pr_auc",
         "lift_area_step",
     }:  # The last column determines the type of these tables.
-        with pytest.raises(rf.BrokenCurveError):
+        with pytest.raises(rf.BrokenCurveError) as caught:
             more.roc.chart()
+        missing = [name for name in ("threshold", "tp", "fp", "fn", "tn") if name not in table]
+        assert str(caught.value).startswith(
+            "chart: expected a curve table, but the table has no column "
+            f"{', '.join(map(repr, missing))}.\n"
+            "Compute a curve table with .roc.curve(label, score, by=…), or pass an unchanged table "
+        )
         return
     assert more.roc.chart().description == chart.description
 

@@ -69,5 +69,8 @@ def test_colors_and_panels_are_chosen_as_for_curves():
     chart = band(grid=5).roc.chart(facet="model", color=None)
     assert spec(chart)["facet"]["field"] == "f0"
     assert encodings(chart, "color")[0] == {"value": "#07469b"}
-    with pytest.raises(rf.MissingColumnError):
+    with pytest.raises(rf.MissingColumnError) as caught:
         band(grid=5).roc.chart(detail="fold")
+    assert str(caught.value) == (
+        "detail='fold': the frame has no group column of this name.\nThe frame has: 'model'."
+    )

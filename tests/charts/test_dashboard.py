@@ -535,5 +535,10 @@ def test_calibration_of_a_dashboard_is_checked(vote, by_model):
     with pytest.raises(rf.OptionValueError, match="expected a table of calibration"):
         rf.dashboard(by_model, calibration=by_model)
     other = rf.calibration(vote.filter(model="naive_bayes"), "label", "score")
-    with pytest.raises(rf.MissingColumnError):
+    with pytest.raises(rf.MissingColumnError) as caught:
         rf.dashboard(by_model, calibration=other)
+    assert str(caught.value) == (
+        "calibration: the curves have a column 'model', but the table does not.\n"
+        "The table has: 'bin', 'score_mean', 'event_rate', 'lower', 'upper', 'score_min', "
+        "'score_max', 'n', 'ci_level', 'ci_method', 'note', 'method'."
+    )

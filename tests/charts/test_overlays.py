@@ -390,10 +390,18 @@ def test_an_invalid_mark_raises_an_error(table, mark, message):
 
 def test_points_of_other_cases_raise_an_error(table):
     points = table.roc.at(fpr=0.1)
-    with pytest.raises(rf.MissingColumnError):
+    with pytest.raises(rf.MissingColumnError) as caught:
         rf.chart(table, mark=points.drop("model"))
-    with pytest.raises(rf.ColumnTypeError):
+    assert str(caught.value) == (
+        "mark: the table has no column 'model'.\n"
+        "The table has: 'at', 'value', 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
+    )
+    with pytest.raises(rf.ColumnTypeError) as caught:
         rf.chart(table, mark=points.with_columns(pl.col("model").cast(pl.Categorical)))
+    assert str(caught.value) == (
+        "mark: column 'model' of the table has type Categorical.\n"
+        "In the curves, it has type String. Cast one of the two columns."
+    )
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(table, mark=points.with_columns(model=pl.lit("c")))
     assert "no group of these points has a curve in the chart" in str(caught.value)

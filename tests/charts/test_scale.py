@@ -145,8 +145,13 @@ def test_the_error_for_an_unsupported_scale_lists_the_kinds_that_support_it(
 
 
 def test_an_unknown_scale_raises_an_error(table):
-    with pytest.raises(rf.UnknownOptionError):
+    with pytest.raises(rf.UnknownOptionError) as caught:
         rf.chart(table, scale="symlog")
+    assert str(caught.value) == (
+        "scale='symlog': unknown value.\n"
+        "Choose one of: None, 'linear', 'log', 'normal_deviate'.\n"
+        "Did you mean scale='log'?"
+    )
 
 
 def test_metrics_at_fixed_values_have_linear_axes_only():
@@ -155,5 +160,9 @@ def test_metrics_at_fixed_values_have_linear_axes_only():
     )
     curves = rf.curve(rows, "label", "score", by="fold")
     mean = curves.roc.average(fixed="fpr", metrics="f1", grid=3)
-    with pytest.raises(rf.OptionValueError):
+    with pytest.raises(rf.OptionValueError) as caught:
         mean.roc.chart(scale="log")
+    assert str(caught.value) == (
+        "scale='log': charts of f1 against fpr do not have this scale.\n"
+        "The scale is available for kind='roc', 'det', 'gain', 'lift', 'lift_chart'."
+    )

@@ -120,5 +120,8 @@ def test_undefined_rates_are_null_and_other_operators_raise():
         ("b", 0.0, None, None, "no_positives"),
         ("a", 0.5, None, None, "no_positives"),
     ]
-    with pytest.raises(rf.UnknownOptionError):
+    with pytest.raises(rf.UnknownOptionError) as caught:
         rf.chain(table, "label", ["a", "b"], operator="xor")
+    assert str(caught.value) == (
+        "operator='xor': unknown value.\nChoose one of: 'or', 'and'.\nDid you mean operator='or'?"
+    )

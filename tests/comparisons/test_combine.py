@@ -210,8 +210,13 @@ def test_undefined_rates_are_null():
 
 def test_rows_that_only_one_model_scored_are_counted_in_the_note():
     partial = LONG.filter(~((pl.col("model") == "b") & (pl.col("id") < 3)))
-    with pytest.raises(rf.PairingError):
+    with pytest.raises(rf.PairingError) as caught:
         rf.combine(partial, "label", "score", threshold=0.5, id="id")
+    assert str(caught.value) == (
+        "id='id': model 'b' lacks 3 rows that other models have.\n"
+        'Pass unmatched="drop" to leave out instances that a model lacks; the result then '
+        "states the number of these rows. Or add the missing rows."
+    )
     result = rf.combine(partial, "label", "score", threshold=0.5, id="id", unmatched="drop").filter(
         operator="or"
     )
@@ -306,13 +311,17 @@ def test_invalid_thresholds_and_rows_raise(table, score, options, message):
         rf.combine(table, "label", score, **options)
     assert str(caught.value) == message
     if options:
-        with pytest.raises(type(caught.value)):
+        with pytest.raises(type(caught.value)) as caught:
             rf.chain(table, "label", score, **options)
+        assert str(caught.value) == message
 
 
 def test_a_table_without_thresholds_raises():
-    with pytest.raises(rf.MissingColumnError):
+    with pytest.raises(rf.MissingColumnError) as caught:
         rf.combine(LOG, "label", MODELS, threshold=pl.DataFrame({"model": ["a"]}))
+    assert str(caught.value) == (
+        "threshold: the table has no column 'threshold'.\nThe table has: 'model'."
+    )
 
 
 def test_points_have_the_ranges_of_their_predictions(frame):
@@ -383,10 +392,21 @@ def test_invalid_points_raise(points, message):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.combine_points(pl.DataFrame(points), by=[name for name in points if name == "fold"])
     assert str(caught.value) == message
-    with pytest.raises(rf.MissingColumnError):
-        rf.combine_points(pl.DataFrame(points), across="classifier")
-    with pytest.raises(rf.MissingColumnError):
-        rf.combine_points(pl.DataFrame(points).drop("tpr"))
+
+
+def test_points_without_a_model_or_a_rate_raise():
+    points = pl.DataFrame({"model": ["a", "b"], "fpr": [0.5, 0.2], "tpr": [0.5, 0.5]})
+    with pytest.raises(rf.MissingColumnError) as caught:
+        rf.combine_points(points, across="classifier")
+    assert str(caught.value) == (
+        "across='classifier': the frame has no column of this name.\n"
+        "The frame has: 'model', 'fpr', 'tpr'."
+    )
+    with pytest.raises(rf.MissingColumnError) as caught:
+        rf.combine_points(points.drop("tpr"))
+    assert str(caught.value) == (
+        "table: the table has no column 'tpr'.\nThe table has: 'model', 'fpr'."
+    )
 
 
 def test_small_integer_types_of_counts_do_not_overflow():

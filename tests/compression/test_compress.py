@@ -433,8 +433,13 @@ def test_a_score_with_the_name_of_another_column_raises_an_error():
     frame = pl.DataFrame({"label": [1], "a": [1], "g": [1]})
     with pytest.raises(rf.RepeatedNameError, match="score='count': the result already has"):
         rf.compress(frame, "label", {"count": "a"})
-    with pytest.raises(rf.ReservedColumnError):
+    with pytest.raises(rf.ReservedColumnError) as caught:
         rf.compress(frame.rename({"g": "score"}), "label", "a", by="score")
+    assert str(caught.value) == (
+        "by='score': the result already has a column of this name.\n"
+        "Columns of the result: 'label', 'score', 'score_width', 'count'.\n"
+        "Rename the group column first, for example with .rename({'score': 'score_group'})."
+    )
 
 
 @pytest.mark.parametrize("function", [rf.auc, rf.compress])

@@ -86,8 +86,13 @@ def test_every_wrong_count_raises_an_error(pieces, name):
                 .alias(name)
             )
             assert starts_of(pieces(wrong)) is None
-    with pytest.raises(rf.BrokenCurveError):
+    with pytest.raises(rf.BrokenCurveError) as caught:
         rf.average(wrong)
+    total = "tp + fn" if name in {"tp", "fn"} else "fp + tn"
+    assert str(caught.value) == (
+        f"curves: {total} is not the same in all rows of group model='b', fold=1.\n"
+        "The group may contain several curves: name all group columns in by=."
+    )
 
 
 def test_every_wrong_key_or_threshold_raises_an_error(pieces):

@@ -451,8 +451,15 @@ def test_rows_are_given_or_chosen_but_not_both():
     with pytest.raises(rf.OptionValueError) as caught:
         curve_of("few", thresholds=[0.5], max_error=0.1)
     assert str(caught.value).startswith("thresholds=[0.5]: max_error= does not support this option")
-    with pytest.raises(rf.RepeatedNameError):
+    with pytest.raises(rf.RepeatedNameError) as caught:
         curve_of("few", metrics=pl.col("tp").alias("error"), max_error=0.1)
+    assert str(caught.value) == (
+        'metrics=col("tp").alias("error"): the expression is named \'error\', which is a '
+        "column of the result.\n"
+        "Columns of the result: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr', "
+        "'error', 'area_change'.\n"
+        'Give the expression another name with .alias("…").'
+    )
     assert curve_of("few", metrics=pl.col("tp").alias("error")).columns[-1] == "error"
 
 

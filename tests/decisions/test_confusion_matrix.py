@@ -140,17 +140,38 @@ def test_expanded_counts_have_these_confusion_matrices(frame):
 
 
 @pytest.mark.parametrize(
-    ("table", "error"),
+    ("table", "error", "message"),
     [
-        ({"tp": [1], "fp": [1], "fn": [1]}, rf.MissingColumnError),
-        ({"tp": [1.5], "fp": [1], "fn": [1], "tn": [1]}, rf.ColumnTypeError),
+        (
+            {"tp": [1], "fp": [1], "fn": [1]},
+            rf.MissingColumnError,
+            "table: the table has no column 'tn'.\nThe table has: 'tp', 'fp', 'fn'.",
+        ),
+        (
+            {"tp": [1.5], "fp": [1], "fn": [1], "tn": [1]},
+            rf.ColumnTypeError,
+            (
+                "table: column 'tp' of the table has type Float64.\n"
+                "Counts must be integers. Cast the column first."
+            ),
+        ),
     ],
 )
-def test_tables_without_counts_raise(table, error):
-    with pytest.raises(error):
+def test_tables_without_counts_raise(table, error, message):
+    with pytest.raises(error) as caught:
         rf.expand_counts(pl.DataFrame(table))
-    with pytest.raises(rf.ReservedColumnError):
-        rf.expand_counts(pl.DataFrame({"label": ["a"], **table}), by="label")
+    assert str(caught.value) == message
+
+
+def test_a_group_column_with_the_name_of_a_result_column_raises():
+    table = pl.DataFrame({"label": ["a"], "tp": [1], "fp": [1], "fn": [1], "tn": [1]})
+    with pytest.raises(rf.ReservedColumnError) as caught:
+        rf.expand_counts(table, by="label")
+    assert str(caught.value) == (
+        "by='label': the result already has a column of this name.\n"
+        "Columns of the result: 'label', 'decision', 'count'.\n"
+        "Rename the group column first, for example with .rename({'label': 'label_group'})."
+    )
 
 
 @pytest.mark.parametrize(
