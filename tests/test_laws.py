@@ -341,6 +341,16 @@ REGISTERED = {**OF_PREDICTIONS, **OF_CURVES}
 SLOW_FOR_MANY_GROUPS = {"average", "fold auc", "pooling gap", "smooth", "volume of sums"}
 
 
+# Numbers of rows, and limits, standard errors and tests, which depend on these numbers.
+OF_INFERENCE = cs.matches(
+    "^((difference_|reference_|consistency_)?(lower|upper)|n(_pos|_neg|_paired)?|.+_p|p_value)$"
+) | cs.by_name(
+    *("se", "statistic", "df", "covariance", "correlation", "share_on_hull", "between_sd"),
+    *("cochran_q", "hosmer_lemeshow", "spiegelhalter_z", "p_adjusted", "homogeneity_p_adjusted"),
+    require_all=False,
+)
+
+
 def table_of(verb: Verb | TableVerb, frame: pl.DataFrame, **roles: Any) -> pl.DataFrame:
     call = verb if isinstance(verb, Verb) else verb.of_predictions
     return call(frame, by="g", **roles)
@@ -354,6 +364,17 @@ def table_of_few_groups(name: str) -> pl.DataFrame:
 def assert_same_table(left: pl.DataFrame, right: pl.DataFrame) -> None:
     """Compare up to the rounding of sums and of iterations in different orders."""
     assert_frame_equal(left, right, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def assert_same_if_weighted(
+    verb: Verb | TableVerb, rows: pl.DataFrame, weighted: pl.DataFrame
+) -> None:
+    """Compare a table with one of weighted rows, in which Float64 sums can replace counts."""
+    changed = rows.schema.items() - weighted.schema.items()
+    sums = [name for name, dtype in changed if dtype == pl.Int64]
+    compared = ~cs.by_name(verb.other_if_weighted, require_all=False)
+    rows = rows.cast(dict.fromkeys(sums, pl.Float64))
+    assert_same_table(rows.select(compared), weighted.select(compared))
 
 
 def test_every_public_function_is_registered_or_is_an_exception_with_a_reason():
@@ -419,6 +440,31 @@ def test_a_count_of_n_is_n_rows_in_every_function_that_has_counts():
                 with case(name):
                     counted = table_of(verb, FEW_GROUPS, count="n")
                     assert_same_table(counted, table_of(verb, rows))
+
+
+def test_weights_of_one_change_no_column_except_those_with_a_formula_for_weights():
+    weighted = FEW_GROUPS.with_columns(one=1.0)
+    with all_cases() as case:
+        for name, verb in REGISTERED.items():
+            if verb.accepts("weight"):
+                with case(name):
+                    table = table_of(verb, weighted, weight="one")
+                    assert_same_if_weighted(verb, table_of_few_groups(name), table)
+
+
+def test_a_weight_of_n_gives_the_estimates_of_n_rows_in_every_function_that_has_weights():
+    rows = repeated(FEW_GROUPS, "n")
+    with all_cases() as case:
+        for name, verb in REGISTERED.items():
+            if verb.accepts("weight"):
+                # Notes of functions that draw rows contain the number of rejected draws. The mean
+                # in a test of drift is weighted by the variances of the areas.
+                names = ["note"] * verb.draws + ["mean_auc"] * (verb.function == "drift_test")
+                estimates = ~(OF_INFERENCE | cs.by_name(names, require_all=False))
+                with case(name):
+                    expected = table_of(verb, rows).select(estimates)
+                    weighted = table_of(verb, FEW_GROUPS, weight="n").select(estimates)
+                    assert_same_if_weighted(verb, expected, weighted)
 
 
 def test_an_increasing_map_of_the_scores_changes_no_statistic_of_their_order():

@@ -26,6 +26,8 @@ CLASS_PROBABILITIES = {
 }
 CLASS_COSTS = {"prior": {"x": 0.2, "y": 0.8}, "costs": {("x", "y"): 5}}
 SEED = {"n_boot": 5, "seed": 1}
+# Weighted rows are tested by DeLong's method instead of the Mann-Whitney test.
+WEIGHTED_TEST = ("test", "se", "statistic", "p_value", "p_adjusted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Verb:
     adjusted: bool = False
     # Roles of the function that the method does not support.
     unsupported: tuple[str, ...] = ()
+    # Columns whose formula or method is different if rows have weights.
+    other_if_weighted: tuple[str, ...] = ()
 
     def __call__(
         self,
@@ -97,6 +101,7 @@ class TableVerb:
     ranks: bool = True
     adjusted: bool = False
     draws: bool = False
+    other_if_weighted: tuple[str, ...] = ()
 
     def __call__(self, table: Any) -> Any:
         if self.first is not None:
@@ -147,7 +152,12 @@ OF_PREDICTIONS = {
     "calibration summary, uniform bins": Verb(
         "calibration_summary", {"bins": 3, "method": "uniform"}, ranks=False
     ),
-    "calibration": Verb("calibration", {"bins": 3, "empty_bins": True}, ranks=False),
+    "calibration": Verb(
+        "calibration",
+        {"bins": 3, "empty_bins": True},
+        ranks=False,
+        other_if_weighted=("lower", "upper", "ci_level", "ci_method"),
+    ),
     "calibration, isotonic": Verb("calibration", {"method": "isotonic"}, ranks=False),
     "calibration, smooth": Verb(
         "calibration", {"method": "kernel", "consistency": True, **SEED}, ranks=False
@@ -159,9 +169,11 @@ OF_PREDICTIONS = {
     "fit of calibration of models over folds": Verb(
         "fit_calibration", two_scores=True, over=True, ranks=False
     ),
-    "auc test": Verb("auc_test", {"adjust": None}),
-    "auc test, adjusted": Verb("auc_test", adjusted=True),
-    "auc test of models": Verb("auc_test", two_scores=True, adjusted=True),
+    "auc test": Verb("auc_test", {"adjust": None}, other_if_weighted=WEIGHTED_TEST),
+    "auc test, adjusted": Verb("auc_test", adjusted=True, other_if_weighted=WEIGHTED_TEST),
+    "auc test of models": Verb(
+        "auc_test", two_scores=True, adjusted=True, other_if_weighted=WEIGHTED_TEST
+    ),
     "areas of many classes": Verb("multiclass_auc", class_scores=CLASS_SCORES, ranks=False),
     "losses of classes": Verb("multiclass_losses", class_scores=CLASS_PROBABILITIES, ranks=False),
     "volume": Verb("volume", {"classes": [0, 1, 2]}, class_scores="score"),
@@ -247,7 +259,7 @@ OF_CURVES = {
     "repaired auc over folds": TableVerb("repaired_auc", key="fold", ranks=False),
     "hull": TableVerb("hull"),
     "ties": TableVerb("ties"),
-    "tie bounds": TableVerb("tie_bounds"),
+    "tie bounds": TableVerb("tie_bounds", other_if_weighted=("pessimistic",)),
     "lines of equal cost": TableVerb("iso_lines", {"kind": "gain"}),
     "mix": TableVerb("mix", {"alert_rate": [0.1, 0.5]}),
     "cost curve": TableVerb("cost_curve", {"grid": 5}),
