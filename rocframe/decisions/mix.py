@@ -57,12 +57,12 @@ def mix(
     alert_rate: PointValues = None,
     by: By = None,
 ) -> FrameT:
-    """Return the best random choice between two thresholds for a given rate.
+    """Return two thresholds, and the probability of each, that together have a given rate.
 
-    Pass exactly one of `fpr`, `tpr` and `alert_rate`, as a number or as a list of numbers. The
-    expected FPR and TPR of the random choice are a point on the convex hull of the curve, or of
-    several curves with `across=`. No other choice of thresholds with the same rate has a lower
-    false positive rate or a higher true positive rate.
+    Pass exactly one of `fpr`, `tpr` and `alert_rate`, as a number or as a list of numbers. A random
+    choice between the two thresholds is made for each row. Its expected FPR and TPR are a point on
+    the convex hull of the curve, or of several curves with `across=`. This is the best choice of
+    thresholds with the given rate: no other choice has a lower FPR or a higher TPR.
 
     Parameters
     ----------

@@ -226,7 +226,7 @@ def intervals(
         metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. With a
         bootstrap method, `se` is also null in these cases:
 
-        - A class has no rows, or a class has one row and the metric is not at a given threshold.
+        - A class has no rows. If no threshold is given, a class with only one row is enough.
         - All resamples have the same value of the metric.
         - The value of a resample is infinite.
 
@@ -287,8 +287,8 @@ def intervals(
     The same data determine the threshold of a rule and the metrics at this threshold. The estimates
     of these metrics are therefore optimistic. The intervals do not correct this bias.
 
-    With `prevalence`, alert rates are alert rates at this prevalence, as in the function `at` if
-    `prevalence=` was passed to `curve`.
+    With `prevalence`, the option `alert_rate` is a rate at this prevalence. The function `at` does
+    the same for curves that were computed with `prevalence=`.
 
     The value of a named expression in a row must not depend on other rows. `prevalence` is not
     available for `"average_precision"`, `"pr_auc"` and measures of probabilities, except `"cllr"`
