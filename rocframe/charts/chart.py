@@ -69,7 +69,7 @@ def chart(
     confidence level. The chart of an average can be layered over the chart of the single curves:
     `curves.roc.chart(detail="fold") + mean.roc.chart()`. For averages of several metrics, each
     metric has a color, or a panel if other groups have colors. `color="metric"` or `facet="metric"`
-    gives each metric a color or a panel.
+    chooses one of the two.
 
     Tables of `band` become a line with a band per group, and tables of `smooth` become a line per
     group. Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points. Each
@@ -130,7 +130,8 @@ def chart(
     does not vary, it shows the number of negatives or the difference.
 
     Tables of `concavities`, `contrast`, `fit_calibration`, `gate`, `iso_lines`, `tie_bounds` and
-    `ties` have no chart. The error names a chart of another table.
+    `ties` have no chart. For these tables, `chart` raises an error that names another table to
+    draw.
 
     Parameters
     ----------
@@ -163,7 +164,7 @@ def chart(
     y : str or sequence of str, default None
         Metric or count on the y axis. With `x="threshold"`, several metrics are possible. Each
         metric has a color, or a panel if other groups have colors. `color="metric"` or
-        `facet="metric"` gives each metric a color or a panel. For tables of `decision_intervals`,
+        `facet="metric"` chooses one of the two. For tables of `decision_intervals`,
         `y="difference"` draws the differences to the baseline. For tables of `murphy_curve`, `y` is
         `"elementary_score"` (the default), `"miscalibration"` or `"discrimination"`.
     color : str or None, optional

@@ -179,9 +179,9 @@ def operating_point(
     -----
     Each rule compares a quantity of the rows, for example the expected cost. If the quantity is a
     ratio of integer counts, its values are compared exactly. Otherwise, they are compared after
-    rounding to 12 significant digits. Therefore rounding errors do not change the choice. The
-    metrics in `subject_to` are compared with their limits by the same rules. Thresholds are
-    compared with their limits exactly. A row on a limit meets the constraint.
+    rounding to 12 significant digits. Therefore rounding errors do not change the choice. In
+    `subject_to`, ratios of integer counts are compared with their limits exactly, and other metrics
+    after rounding. Thresholds are compared exactly. A row on a limit meets the constraint.
 
     `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn). c_fp is the cost
     of a false positive minus the cost of a true negative, and c_fn is the cost of a false negative
