@@ -1,4 +1,4 @@
-"""AUC from counts of pairs, and placement values of rows (DeLong et al. 1988)."""
+"""AUC from counts of pairs, where a tie counts 1/2, and placement values (DeLong et al. 1988)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the vertices of the convex hull of each curve."""
+"""Find the vertices of the convex hull of each curve, or of several curves together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The function `hull`: convex hulls of curves, and the costs for which each vertex is optimal."""
+"""The function `hull`: convex hulls of one or several curves, and the costs of each vertex."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convert collected predictions to arrays, and check their values."""
+"""Convert collected predictions to arrays, check their values, and mark rows without a score."""
 
 from __future__ import annotations
 

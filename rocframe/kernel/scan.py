@@ -1,4 +1,4 @@
-"""Count the positives and negatives at or above each distinct score of each group.
+"""Count the positives and negatives at or above each distinct score, and those without a score.
 
 A scan is one pass over the sorted rows of all groups, which computes all counts.
 """
