@@ -96,7 +96,8 @@ def area(
         - `lift_area_step` is a mean over all rows of the group. The value of a row is the number of
           positives with a higher score than the row.
         - `lift_area` is a mean of the same kind. Each positive with the same score as the row also
-          adds 1/2 to the value of the row. A positive row is one of these positives.
+          adds 1/2 to the value of the row. A positive row also counts itself as one of these
+          positives.
 
         With `alert_rate`, the result is `*by, partial_auc`. The partial area is null if there are
         no positives or no negatives.

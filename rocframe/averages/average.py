@@ -103,8 +103,8 @@ def average(
           `score >= threshold` of each curve.
         - `"pooled"`: one curve from the predictions of all curves together.
 
-        These methods are for curves of one class against all others (see `one_vs_rest`). They
-        compute no confidence limits:
+        The following methods are for curves of one class against all others (see `one_vs_rest`).
+        They compute no confidence limits:
 
         - `"macro"`: the vertical mean with equal weights.
         - `"weighted"`: the vertical mean, with each class weighted by its number of positives.
@@ -134,8 +134,8 @@ def average(
         - `"corrected"`: t interval for folds of one data set, corrected for the overlap of their
           training sets (Nadeau and Bengio).
         - `"t"` and `"normal"`: intervals for independent test sets.
-        - `"binomial"`: Wilson's interval of a rate, from the counts of all test sets together; for
-          means at given thresholds.
+        - `"binomial"`: Wilson's interval of a rate, from the counts of all test sets together. It
+          is available only for means at given thresholds.
         - `"bootstrap"`: percentiles of the mean over resampled curves. At each point, the curves
           that have a value are resampled.
         - None: no limits.
@@ -272,7 +272,7 @@ def average(
     `"threshold"` and `"pooled"` are computed exactly from curves with a row for each distinct
     score. A curve from `curve(thresholds=...)` lacks rows. Missing rows are detected if the row
     with the lowest threshold has true negatives, or if two neighboring rows of a curve without
-    weights have the same counts, so that one of their thresholds is not a score.
+    weights have the same counts. In the second case, one of the two thresholds is not a score.
 
     - If missing rows are detected, the curve has values only at its own thresholds. The curve can
       be pooled only with curves that have the same thresholds.

@@ -79,7 +79,7 @@ def chart(
     than eight groups, all marks have the same size.
 
     Tables of `cost_curve`, `decision_curve`, `murphy_curve` and `decision_intervals` become a line
-    per group. The subtitle states the meaning of the dashed lines, such as treating all. It also
+    per group. The subtitle states what the dashed lines mean, for example "treat all". It also
     names the groups and points that cannot be drawn.
 
     Tables of `calibration` become event rates against scores, and a dashed line of perfect
@@ -127,7 +127,8 @@ def chart(
     `power`, `sample_size` and `detectable_difference` become lines. The y axis usually shows the
     power. If a target power was given and the differences vary, it shows the difference. The x axis
     usually shows the number of positives. If no target power was given and the number of positives
-    does not vary, it shows the number of negatives or the difference.
+    does not vary, it shows the number of negatives, or the difference if the number of negatives
+    does not vary either.
 
     Tables of `concavities`, `contrast`, `fit_calibration`, `gate`, `iso_lines`, `tie_bounds` and
     `ties` have no chart. For these tables, `chart` raises an error that names another table to
@@ -173,9 +174,8 @@ def chart(
         and `detail` do not name. A column with more than 12 values has colors only if the values
         are numbers or times. Otherwise, all lines have the same color, and tooltips show the value.
 
-        By default, a dot plot has colors only if two conditions are met. The column of the colors
-        has at most eight values, and there is another group column. Comparisons of models have no
-        colors by default.
+        By default, a dot plot has colors only if the column of the colors has at most eight values
+        and there is another group column. Comparisons of models have no colors by default.
     facet : str, default None
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()
@@ -186,8 +186,8 @@ def chart(
         kinds.
 
         - `"linear"`: the same distance for equal differences of rates.
-        - `"log"`: magnifies low false positive or alert rates (for det, both error rates). This
-          scale cannot show a rate of 0.
+        - `"log"`: magnifies low false positive rates or low alert rates. For det, it magnifies low
+          values of both error rates. This scale cannot show a rate of 0.
         - `"normal_deviate"`: for roc and det; the curves of normally distributed scores are
           straight lines. This scale cannot show rates of 0 and 1.
 

@@ -34,7 +34,7 @@ def top_label(
     id: str | Sequence[str] | None = None,  # noqa: A002 - name of the public option
     keep: KeepColumns = None,
 ) -> FrameT:
-    """Reshape a table with many classes into binary predictions of the predicted class.
+    """Reshape a table with many classes into predictions of whether the predicted class is correct.
 
     The predicted class of a row is the class with the highest score. Each row gets the score of its
     predicted class and a label, which is true if the predicted class is the true class. Pass the
@@ -71,11 +71,11 @@ def top_label(
     DataFrame or LazyFrame
         The kept columns, the columns of `id`, then `predicted, label, score`; one row per input row
         and in the same order. For a long table, one row per instance: the row of the predicted
-        class. Row numbers in `id` are UInt32. `predicted` has the type of the label. If several
-        classes have the highest score, `predicted` is the first of these classes in the order of
-        `scores` or `classes`; for a long table, in sorted order. `label` (Boolean) is null if the
-        true class is missing. `score` has the common type of the scores. All three columns are null
-        if any score of the row is missing.
+        class. Row numbers in `id` are UInt32. `predicted` has the type of the input labels. If
+        several classes have the highest score, `predicted` is the first of these classes in the
+        order of `scores` or `classes`; for a long table, in sorted order. `label` (Boolean) is null
+        if the true class is missing. `score` has the common type of the scores. All three columns
+        are null if any score of the row is missing.
 
     Raises
     ------

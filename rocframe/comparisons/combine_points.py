@@ -48,9 +48,10 @@ if TYPE_CHECKING:
 
 @public
 def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> FrameT:
-    """Return the possible and the expected rates of AND and OR, from the rates of two models.
+    """Return the possible and the expected rates of two models combined by AND and OR.
 
-    The measured rates are null, because they require the decisions of both models on the same rows.
+    The columns of measured rates are null, because these rates require the decisions of both models
+    on the same rows.
 
     Parameters
     ----------

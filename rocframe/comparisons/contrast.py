@@ -92,9 +92,9 @@ def contrast(
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     coefficients : mapping of str to float, or sequence of mappings, default None
-        Weights of the models in one contrast, such as `{"new": 1, "old": -0.5, "older": -0.5}`, or
-        in several contrasts. The weights of a contrast add up to 0; models that are not named have
-        weight 0. None: test whether all models have the same area.
+        Weights of the models in a contrast, such as `{"new": 1, "old": -0.5, "older": -0.5}`. For
+        several contrasts, pass a list of such mappings. The weights of a contrast add up to 0;
+        models that are not named have weight 0. None: test whether all models have the same area.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
         TPR over this range.

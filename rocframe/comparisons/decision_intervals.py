@@ -94,9 +94,9 @@ def decision_intervals(
     resamples, so that the intervals of differences account for the correlation of the models.
 
     Several models are passed as several score columns, or as the rows of a long table with `id`. In
-    a long table, the column `between` contains the name of the model. Without `id`, one score
-    column is the score of one model in each group. In this case, pass a column with the names of
-    models in `by`.
+    a long table, the column `between` contains the name of the model. If one score column and no
+    `id` are passed, all rows of a group are rows of one model. If a column then contains the names
+    of several models, pass this column in `by`.
 
     Parameters
     ----------

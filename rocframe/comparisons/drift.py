@@ -61,8 +61,8 @@ def drift(
     """Compute the AUC of each time window, and compare it with a reference window.
 
     The difference of two windows is tested by DeLong's test for unpaired samples. `windows` assigns
-    predictions to windows, such as weeks. Any other column, such as the day, is also supported:
-    rows with equal values are one window.
+    predictions to windows, such as weeks. Instead of the column `window`, any column can be used,
+    such as the day: rows with equal values are one window.
 
     Parameters
     ----------

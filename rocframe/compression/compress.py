@@ -85,8 +85,9 @@ def compress(
         auc_pessimistic` is at most this number. Each group has its own resolution. `auc_optimistic`
         and `auc_pessimistic` are columns of `auc`: the AUC if ties count 1, and the AUC if ties
         count 0. If their difference exceeds this number without rounding, the scores of the group
-        are not rounded. Needs several passes over the data. All windows that the function `drift`
-        compares must have the same resolution, so pass `resolution` instead.
+        are not rounded. Needs several passes over the data. For the function `drift`, pass
+        `resolution` instead of `max_envelope`, because all windows that it compares must have the
+        same resolution.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None
@@ -113,7 +114,7 @@ def compress(
 
         - `score` is the lower edge of the range of scores that were merged, and null if the score
           is missing. The dtype is Float64, except for integers and decimals that are not rounded.
-          Integers become Int64 if all values of their dtype are Int64 values, such as Int8. Other
+          Integers of a dtype whose values all fit into Int64, such as Int8, become Int64. Other
           integers and decimals keep their dtype. If several scores are given, each model has a
           column with its name instead.
         - `score_width` (Float64) is the width of this range: a row represents scores s with

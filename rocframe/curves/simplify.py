@@ -104,8 +104,8 @@ def simplify(
 
     Notes
     -----
-    The axes of rates have length 1. The length of the y axis is the largest lift of the curve for
-    `lift`, and the number of positives for `lift_chart`. For `skill`, the y axis extends to 1. It
+    The axes of rates have length 1. For `lift`, the length of the y axis is the largest lift of the
+    curve. For `lift_chart`, it is the number of positives. For `skill`, the y axis extends to 1. It
     starts at the lower one of two skills: the skill if all rows are predicted positive, and the
     skill if all rows are predicted negative. A log axis starts at the smallest x > 0 of the curve;
     x = 0 is drawn at this start. Normal-deviate axes extend from d to 1 - d, where d is the

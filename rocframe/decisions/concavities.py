@@ -246,12 +246,12 @@ def repair_scores(
     -------
     DataFrame or LazyFrame
         The predictions with a last column `repaired_score` (Float64). For the scores in a
-        concavity, `threshold_below <= score < threshold_above`. The highest of these scores is
-        `score_max`. These names are columns of `concavities`. The repaired score is
-        `threshold_below + score_max - score`. Other data can have scores between `score_max` and
-        `threshold_above`. Their repaired score is `threshold_below`. All other scores, and scores
-        of groups without a concavity, do not change. If a score is null or NaN, the repaired score
-        is also null or NaN.
+        concavity, `threshold_below <= score < threshold_above`. In the data in which the concavity
+        was found, the highest of these scores is `score_max`. These names are columns of
+        `concavities`. The repaired score is `threshold_below + score_max - score`. Other data can
+        have scores between `score_max` and `threshold_above`. Their repaired score is
+        `threshold_below`. All other scores, and scores of groups without a concavity, do not
+        change. If a score is null or NaN, the repaired score is also null or NaN.
 
     Raises
     ------

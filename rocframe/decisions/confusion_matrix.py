@@ -89,8 +89,9 @@ def confusion_matrix(
 
         - `fpr` and `tpr` (Float64) are the rates.
         - `auc` (Float64) is the area under the lines from (0, 0) to the point and from the point to
-          (1, 1). It is (1 + tpr - fpr) / 2 if no score is missing. With `missing="worst"`, pairs
-          with a missing score count 0, as in the function `auc`.
+          (1, 1). It is (1 + tpr - fpr) / 2 if no score is missing. With `missing="worst"`, it is
+          the area of the function `auc`, in which pairs of a positive and a negative count 0 if a
+          score is missing.
         - `below_chance` (Boolean) is true if `tpr` is less than `fpr`. If `below_chance` is true
           and no score is missing, the negated classifier, which reverses all decisions, is better
           than chance.
@@ -253,7 +254,7 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     DataFrame or LazyFrame
         Four rows per confusion matrix: `*by, label, decision` (Boolean) and `count` (Int64), the
         number of rows with this label and decision. `label` and `decision` are never null. `count`
-        is null if this number is null in the confusion matrix.
+        is null if the corresponding count of the table is null.
 
     Raises
     ------

@@ -70,7 +70,8 @@ def iso_lines(
     DataFrame or LazyFrame
         One row per group: `*by, slope, intercept, expected_cost`, then `threshold, tp, fp, fn, tn`
         and the two axes of the kind at the row of lowest cost, then `n_optima, note`. If the table
-        was computed with `prevalence=`, the result has its column `prevalence` after `tn`.
+        was computed with `prevalence=`, the result also has the column `prevalence` of the table,
+        after `tn`.
 
         - `slope` (Float64) is 0 or greater, and infinite for a vertical line.
         - `intercept` (Float64) is y at x = 0; null for a vertical line.

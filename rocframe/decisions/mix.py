@@ -57,7 +57,7 @@ def mix(
     alert_rate: PointValues = None,
     by: By = None,
 ) -> FrameT:
-    """Return two thresholds, and the probability of each, that together have a given rate.
+    """Return two thresholds that together have a given rate, and the probability of each threshold.
 
     Pass exactly one of `fpr`, `tpr` and `alert_rate`, as a number or as a list of numbers. A random
     choice between the two thresholds is made for each row. Its expected FPR and TPR are a point on
@@ -298,16 +298,17 @@ def draw_decisions(
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed.
     points : DataFrame
-        A table of `mix`, or of `at` with `interpolate=True`, with one row per group. The columns to
-        the left of the column `at` are group columns, which the predictions must also have.
+        A table of the function `mix`, or of the function `at` with `interpolate=True`, with one row
+        per group. The columns to the left of the column `at` are group columns, which the
+        predictions must also have.
     id : str or Expr
         Column or expression that identifies the case of a row, such as a customer, of any type
         except List, Array, Duration and Object. The draw depends only on the seed and on the text
         of this value, or on its bytes if it is Binary. All rows of a case therefore have the same
         draw.
     seed : int
-        Seed of the random draw, an integer >= 0. With another seed, the lower of the two thresholds
-        is drawn for other cases.
+        Seed of the random draw, an integer >= 0. The seed determines for which cases the lower of
+        the two thresholds is drawn.
 
     Returns
     -------

@@ -86,8 +86,8 @@ def repaired_auc(
         - `gain_chosen` is twice the area of the repaired concavities: the increase of the AUC on
           the data in which they were found.
         - `optimism` is `gain_chosen - gain_realised`.
-        - `n_concavities` (Int64) is the number of repaired concavities. If `n_concavities` is 0,
-          both gains are 0.
+        - `n_concavities` (Int64) is the number of repaired concavities. If both classes have rows
+          and `n_concavities` is 0, both gains are 0.
 
         All other numbers are Float64.
 

@@ -98,9 +98,9 @@ def transfer(
         each curve if none was passed. The counts do not change.
     subject_to : mapping of str to sequence, default None
         Constraints of the choice: the lowest and highest allowed value of metrics, as in
-        `operating_point`. The numbers of rows `"alerts"`, `"tp"`, `"fp"`, `"fn"` and `"tn"` raise
-        an error, because the pooled folds have more rows than one fold. Use `"alert_rate"` to limit
-        the alerts.
+        `operating_point`. `"alerts"`, `"tp"`, `"fp"`, `"fn"` and `"tn"` raise an error. They are
+        numbers of rows, and the pooled folds have more rows than one fold. Use `"alert_rate"` to
+        limit the alerts.
     minimize : bool, default None
         Whether a metric or expression is minimized, as in `operating_point`.
     beta : float, default 1.0
@@ -137,8 +137,8 @@ def transfer(
     ------
     RocframeError
         If the table is not a curve table, if a curve lacks some of its rows, if `over` is not a
-        group column, if `chosen` has several thresholds for a curve or lacks a rule, or if an
-        option is invalid or unused.
+        group column, if `chosen` has several thresholds for one curve and rule, if `chosen` lacks a
+        rule, or if an option is invalid or unused.
 
     See Also
     --------

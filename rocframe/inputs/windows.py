@@ -73,11 +73,11 @@ def windows(
         window_end.
     incomplete : {"keep", "drop"}, default "keep"
         Handling of overlapping windows at the end of the data. Time is divided into steps of the
-        length `every`, and the data end with the last step that contains rows. `"drop"` leaves out
-        windows that end later than the data. For example, if each day has a window of 28 days, the
-        windows that start on the last 27 days are left out. Windows that do not overlap are never
-        left out. If windows overlap and the data are shorter than one window, `"drop"` leaves out
-        all rows except those with a null time.
+        length `every`. `"drop"` leaves out windows that end later than the last step that contains
+        rows. For example, if each day has a window of 28 days, the windows that start on the last
+        27 days are left out. Windows that do not overlap are never left out. If windows overlap and
+        the data are shorter than one window, `"drop"` leaves out all rows except those with a null
+        time.
 
     Returns
     -------
@@ -111,11 +111,11 @@ def windows(
     first window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. If
     this start is later than the earliest time, the start is moved back by `every` until it is not
     later. With `closed="right"` and `closed="none"`, the first window starts before the earliest
-    time. No earlier window is made, although a window with a long `period` that starts earlier
-    could also contain the first rows. Multiples of days and of units shorter than a day are counted
-    from 1970-01-01. Multiples of weeks, such as `"4w"`, are counted from Monday, 1970-01-05. The
-    first window can therefore start before the data and contain fewer rows than other windows;
-    `offset` shifts it.
+    time. No window starts before this window. If `period` is longer than `every`, such a window
+    could contain the first rows, but it is not made. Multiples of days and of units shorter than a
+    day are counted from 1970-01-01. Multiples of weeks, such as `"4w"`, are counted from Monday,
+    1970-01-05. The first window can therefore start before the data and contain fewer rows than
+    other windows; `offset` shifts it.
 
     If `every` is given in hours or shorter units, and the time zone has clock changes, the starts
     are counted in elapsed time from the first window. After a clock change, the starts therefore

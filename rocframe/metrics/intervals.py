@@ -226,7 +226,8 @@ def intervals(
         metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. With a
         bootstrap method, `se` is also null in these cases:
 
-        - A class has no rows. If no threshold is given, a class with only one row is enough.
+        - A class has no rows. If no threshold is given, `se` is also null if a class has only one
+          row.
         - All resamples have the same value of the metric.
         - The value of a resample is infinite.
 

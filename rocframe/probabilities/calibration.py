@@ -109,8 +109,8 @@ def calibration(
         Method of estimation. Rows with equal scores are in the same bin.
 
         - `"quantile"`: bins that end at quantiles of the scores, so that they have about the same
-          number of rows. With `bins=4`, for example, the first bin ends at the lowest score with at
-          least 1/4 of the rows at or below this score.
+          number of rows. With `bins=4`, for example, the upper end of the first bin is the lowest
+          score s for which at least 1/4 of the rows have scores up to s.
         - `"uniform"`: bin i is [i / `bins`, (i + 1) / `bins`); the last bin includes 1.
         - `"isotonic"`: the isotonic regression of the labels on the score, with one row for each of
           its levels (the CORP method of Dimitriadis, Gneiting and Jordan 2021).
@@ -194,11 +194,11 @@ def calibration(
         computed on the assumption that each row is positive with a probability equal to its score.
 
         A bin without rows has `n` = 0, and null scores, event rate and limits. If `empty_bins` is
-        False, a group without rows has one row of this kind, with `bin` 0. A kernel estimate and
-        its limits are null at points without rows nearby. Bootstrap limits are null if all
-        resamples have the same event rate. There is one exception: quantile and uniform bins with
-        an event rate of 0 or 1, without weights and clusters, have Wilson's limits instead. Their
-        `ci_method` is `wilson`.
+        False, a group without rows in the data has one row of this kind in the result, with `bin`
+        0. A kernel estimate and its limits are null at points without rows nearby. Bootstrap limits
+        are null if all resamples have the same event rate. There is one exception: quantile and
+        uniform bins with an event rate of 0 or 1, without weights and clusters, have Wilson's
+        limits instead. Their `ci_method` is `wilson`.
 
         `note` (String) is null, or the first of these values that applies:
 

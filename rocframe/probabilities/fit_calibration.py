@@ -175,7 +175,8 @@ def fit_calibration(
     and the other two parameters are fitted again.
 
     If a threshold separates the classes, in either direction, `note` is `no_solution`, unless the
-    labels are replaced by Platt's targets. For `"temperature"`, this threshold must be 0.5.
+    labels are replaced by Platt's targets. For `"temperature"`, this is the case only if the
+    threshold is 0.5.
 
     With weights, `n_pos` and `n_neg` in Platt's targets are sums of weights, as in scikit-learn.
 

@@ -82,9 +82,10 @@ def murphy_curve(
         elementary_score, miscalibration, discrimination, uncertainty, note`. With
         `grid="vertices"`, the column `side` is left of `note`.
 
-        - `elementary_score` is the mean elementary score. The formula is 2·θ·(1 - π)·FPR +
-          2·(1 - θ)·π·(1 - TPR), where π is the prevalence. This value equals `miscalibration` -
-          `discrimination` + `uncertainty`. Lower values are better. All four columns are Float64.
+        - `elementary_score` is the mean elementary score. The formula is
+          2·θ·(1 - π)·FPR + 2·(1 - θ)·π·(1 - TPR), where π is the prevalence. This value equals
+          `miscalibration` - `discrimination` + `uncertainty`. Lower values are better. These three
+          columns and `elementary_score` are Float64.
         - `uncertainty` is the elementary score if all rows have the score π:
           2·min(θ·(1 - π), (1 - θ)·π).
         - `discrimination` is `uncertainty` minus the elementary score of the recalibrated scores.
@@ -104,8 +105,8 @@ def murphy_curve(
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if a score is outside
-        [0, 1], if a curve has no rows for its lowest scores, or if an option is invalid.
+        If the table is not a curve table, if a curve lacks some of its rows, such as those of its
+        lowest scores, if a score is outside [0, 1], or if an option is invalid.
 
     See Also
     --------

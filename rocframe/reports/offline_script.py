@@ -27,7 +27,7 @@ DRAW_SCRIPT = Path(__file__).with_name("offline_script.js")
 
 @public
 def chart_bundle() -> str:
-    """Return the script that draws the charts of a page, as HTML.
+    """Return the HTML of the script that draws the charts of a page.
 
     One copy of the script, anywhere in the page, draws all fragments that
     `chart_fragment(chart, bundle=False)` returned. The script has about 900 kB and needs no

@@ -134,8 +134,8 @@ def report(
     title : str, default "Evaluation"
         Title of the page.
     about : mapping of str to JSON value, default None
-        Names and values to list under the data and settings, such as files or a date. The page has
-        no date by default.
+        Names and values, such as files or a date, that are added to the list of data and settings.
+        The page has no date by default.
     progress : bool, default False
         If True, show the current step on stderr: with a progress bar in a terminal, and as a line
         of text elsewhere.

@@ -115,9 +115,9 @@ def auc_test(
         a group depend only on the seed and the values of the group columns, not on other groups.
     best_of : int, default None
         Number of models from which the best model was selected, including models that are not in
-        the table. The result then has columns that compare the AUC with the largest AUC of the
-        same number of models with random scores. Requires `alternative="greater"`, and
-        `"mann_whitney"` or `"permutation"`.
+        the table. The result then has columns that compare the AUC with the largest AUC of
+        `best_of` models with random scores. Requires `alternative="greater"`, and `"mann_whitney"`
+        or `"permutation"`.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
@@ -194,12 +194,13 @@ def auc_test(
     the observed AUC.
 
     `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. In this function, the scores of a
-    random classifier are the scores of the data in a random order. It therefore has the same ties.
-    Forman (2002) instead compares the best classifier with simple classifiers that are generated at
-    random. `auc_by_chance` is exact if all permutations were enumerated. Otherwise, the AUC of a
-    random classifier is assumed to be normal with the standard deviation `se`, and limited to
-    values from 0 to 1. If the scores of the models are positively correlated, the largest AUC by
-    chance is smaller than for independent scores, and `p_best` is too large (conservative).
+    random classifier are the scores of the data in a random order. A random classifier therefore
+    has the same ties as the data. Forman (2002) instead compares the best classifier with simple
+    classifiers that are generated at random. `auc_by_chance` is exact if all permutations were
+    enumerated. Otherwise, the AUC of a random classifier is assumed to be normal with the standard
+    deviation `se`, and limited to values from 0 to 1. If the scores of the models are positively
+    correlated, the largest AUC by chance is smaller than for independent scores, and `p_best` is
+    too large (conservative).
 
     References
     ----------

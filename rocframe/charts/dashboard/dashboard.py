@@ -71,10 +71,10 @@ def dashboard(
     Metrics that combine both classes depend on the prevalence, and expected costs also depend on
     the ratio of the costs; counts do not change. In the ROC panel, a ring and a label mark the
     point with the lowest expected cost among the points of all shown curves. A line shows all
-    points with this expected cost. To select curves, click entries of the legend, or select one of
-    the colors in a list. The panels of the scores and of the confusion matrix show the first
-    selected curve. If some scores are outside [0, 1], the panel of event rates also shows only the
-    first selected curve, because scores of different scales have no common axis.
+    points with this expected cost. To select curves, click entries of the legend, or choose a value
+    of the column `color` in a list. The panels of the scores and of the confusion matrix show the
+    first selected curve. If some scores are outside [0, 1], the panel of event rates also shows
+    only the first selected curve, because scores of different scales have no common axis.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ def dashboard(
         with confidence limits, instead of 20 bins of the score. Groups without rows in this table
         have no event rates in the panel.
     benefit : str, default None
-        Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`. The axes of rates
-        are then named for benefits instead of positives, as in `chart`.
+        Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`. The titles of the
+        axes then mention benefits instead of positives, as in `chart`.
     cost : str, default None
         Unit of the costs, for curves of `curve(cost=)`.
 
