@@ -138,11 +138,11 @@ def chain(
         `n_neg` (Int64) are the numbers of positives and negatives. A row counts `count` times;
         `weight` has no effect on these numbers.
 
-        A rate is null if its class has no rows. If the table given as `threshold=` has no threshold
-        for a model in the group, this model is added in one of the last stages. All rates and
-        counts of these stages are null. `note` (String) is null, or the first of these values that
-        applies: `no_rows, no_positives, no_negatives, one_positive, one_negative`, `no_solution` if
-        a threshold is missing, or `unmatched:3` if 3 rows without a matching row of another model
+        A rate is null if its class has no rows. If the table given as `threshold=` lacks the
+        thresholds of some models of a group, these models are added last. All rates and counts of
+        their stages are null. `note` (String) is null, or the first of these values that applies:
+        `no_rows, no_positives, no_negatives, one_positive, one_negative`, `no_solution` if a
+        threshold is missing, or `unmatched:3` if 3 rows without a matching row of another model
         were left out.
 
     Raises
