@@ -114,8 +114,8 @@ def area(
     Raises
     ------
     RocframeError
-        If the table is not a curve table, or if a curve lacks some of its rows: the row with
-        threshold `inf` is missing, or the row with the lowest threshold still has true negatives.
+        If the table is not a curve table, or if a curve lacks its first or its last rows. It then
+        has no row with threshold `inf`, or its row with the lowest threshold has true negatives.
     OptionValueError
         If `by`, `kind` or `alert_rate` is given with averaged curves, or if `alert_rate` is not a
         range from 0 to a share of at most 1.

@@ -85,8 +85,8 @@ def tie_bounds(
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a metric is unknown, or if a curve lacks some of its
-        rows: the row with threshold `inf` is missing, or the row with the lowest threshold still
+        If the table is not a curve table, if a metric is unknown, or if a curve lacks its first or
+        its last rows. It then has no row with threshold `inf`, or its row with the lowest threshold
         has true negatives.
 
     See Also

@@ -286,10 +286,10 @@ def chart(
         If an option is not available for this kind of curve or table, or if marked points do not
         belong to the curves.
     RocframeError
-        If there is no chart for the table, or if a curve lacks some of its rows: the row with
-        threshold `inf` is missing, or the row with the lowest threshold still has true negatives.
-        To draw a part of a curve, use `x_domain` or `y_domain`. Other missing rows raise no error,
-        and the curve is then wrong. For example, it can end below a true positive rate of 1.
+        If there is no chart for the table, or if a curve lacks its first or its last rows. It then
+        has no row with threshold `inf`, or its row with the lowest threshold has true negatives. To
+        draw a part of a curve, use `x_domain` or `y_domain`. Other missing rows raise no error, and
+        the curve is then wrong. For example, it can end below a true positive rate of 1.
 
     Examples
     --------

@@ -124,8 +124,8 @@ def auc_covariance(
         These columns are Float64. `covariance` and `correlation` are null if a class has fewer than
         two rows or clusters. The correlation is also null if the variance of an area is 0.
 
-        `n_pos` and `n_neg` (Int64) are the numbers of positives and of negatives with a score of
-        every model. `note` (String) is null, or the first of these values that applies: `no_rows,
+        `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives that every model
+        scored. `note` (String) is null, or the first of these values that applies: `no_rows,
         no_positives, no_negatives, one_positive, one_negative, zero_variance`, or `unmatched:3` if
         3 rows without a matching row of another model were left out.
 

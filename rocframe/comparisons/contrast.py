@@ -147,7 +147,7 @@ def contrast(
         this reason.
 
         - `n_models` (Int64) is the number of models of the group.
-        - `n_paired` (Int64) is the number of instances with a score of every one of these models.
+        - `n_paired` (Int64) is the number of instances that every one of these models scored.
         - `test` (String) is `delong`.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           no_positives, no_negatives, one_positive, one_negative, zero_variance`, or `unmatched:3`

@@ -95,8 +95,8 @@ def decision_intervals(
 
     Several models are passed as several score columns, or as the rows of a long table with `id`. In
     a long table, the column `between` contains the name of the model. If one score column and no
-    `id` are passed, all rows of a group are rows of one model. If a column then contains the names
-    of several models, pass this column in `by`.
+    `id` are passed, all rows of a group are rows of one model. In this case, if a column contains
+    the names of several models, pass this column in `by`.
 
     Parameters
     ----------
@@ -185,8 +185,8 @@ def decision_intervals(
           better than the baseline if the difference of net benefits is positive, or the difference
           of costs is negative. `difference` is null in the rows of the baseline, and in all rows if
           `baseline` is None.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and of negatives with a score of
-          every model of the group.
+        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives that every model of
+          the group scored.
         - `ci_method` (String) is the method of `lower` and `upper`.
 
         All other numbers are Float64.
@@ -225,13 +225,13 @@ def decision_intervals(
     each class as the data. With `cluster`, complete clusters are drawn.
 
     In each resample, a cost curve uses the best thresholds of this resample. On average, the lowest
-    cost of the data is below the lowest cost of the population, and the lowest cost of a resample
-    is below the lowest cost of the data. `"bootstrap_basic"` corrects a part of this bias. In a
-    simulation of normally distributed scores, 95 % intervals of costs by `"bootstrap_basic"`
-    contained the lowest cost of the population in 70 to 90 % of the samples with 50 rows of each
-    class, and in 80 to 95 % with 200 rows. For intervals by `"bootstrap"`, these percentages were
-    lower. Differences between models have a smaller bias. Intervals of differences by `"bootstrap"`
-    contained the difference of the population in 92 to 99 % of the samples.
+    cost of a resample is below that of the data, and the lowest cost of the data is below that of
+    the population. `"bootstrap_basic"` corrects a part of this bias. In a simulation of normally
+    distributed scores, 95 % intervals of costs by `"bootstrap_basic"` contained the lowest cost of
+    the population in 70 to 90 % of the samples with 50 rows of each class, and in 80 to 95 % with
+    200 rows. For intervals by `"bootstrap"`, these percentages were lower. Differences between
+    models have a smaller bias. Intervals of differences by `"bootstrap"` contained the difference
+    of the population in 92 to 99 % of the samples.
 
     References
     ----------

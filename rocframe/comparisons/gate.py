@@ -219,10 +219,11 @@ def gate(
     `level` must be above 0.5. With a lower level, a group could pass without evidence of
     non-inferiority. The test assumes that the rows or the clusters are independent, and that the
     models were fitted on other data. The limits of `"newcombe"` and `"newcombe_unpaired"` depend on
-    a normal quantile z. If the deterioration is at most `margin`, the test determines the smallest
-    z for which the upper limit is equal to `margin`, and the p-value is Φ(-z). Otherwise, the test
-    determines the smallest z for which the lower limit is equal to `margin`, and the p-value is
-    Φ(z). Φ is the distribution function of the standard normal distribution.
+    a normal quantile z. For the p-value, z is varied until a limit is equal to `margin`. If the
+    deterioration is at most `margin`, z is the smallest value for which the upper limit is equal to
+    `margin`, and the p-value is Φ(-z). Otherwise, z is the smallest value for which the lower limit
+    is equal to `margin`, and the p-value is Φ(z). Φ is the distribution function of the standard
+    normal distribution.
 
     For losses and average precision, the probability that a bad group passes can be higher than
     1 - `level`. In simulations with `level=0.95` and 20 groups of 100 rows, the new model was worse

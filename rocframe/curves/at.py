@@ -272,7 +272,7 @@ def rows_at(
     if beyond.any():
         i, j = (int(index[0]) for index in np.nonzero(beyond))
         problem = (
-            f"{curves.name_group(i)} has no rows for its lowest scores and ends at "
+            f"{curves.name_group(i)} lacks the points of its lowest scores and ends at "
             f"{name}={ends[i, 0]:.6g}, "
             f"so its row at {name}={value[i, j]:.6g} is unknown"
         )

@@ -98,8 +98,8 @@ def simplify(
     ------
     RocframeError
         If an option is invalid, if the table is not a curve table, or if it already has a column
-        `error` or `area_change`. This error is also raised if a curve lacks some of its rows: the
-        row with threshold `inf` is missing, or the row with the lowest threshold still has true
+        `error` or `area_change`. This error is also raised if a curve lacks its first or its last
+        rows. It then has no row with threshold `inf`, or its row with the lowest threshold has true
         negatives.
 
     Notes

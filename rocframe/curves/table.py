@@ -404,7 +404,7 @@ def check_ends(curves: Curves, consequence: str, hint: str) -> None:
     early = curves.ends_early
     if early.any():
         group = curves.name_group(int(np.argmax(early)))
-        problem = f"curves: {group} has no rows for its lowest scores, so {consequence}"
+        problem = f"curves: {group} lacks the points of its lowest scores, so {consequence}"
         raise BrokenCurveError.compose(problem, hint)
 
 

@@ -144,7 +144,7 @@ def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fracti
     for key, cost in cost_of_pair.items():
         argument = f"costs[{key!r}]"
         if not isinstance(key, tuple) or len(key) != 2:
-            problem = "expected a pair: the true class and the predicted class"
+            problem = "the key of a cost must be a pair of the true class and the predicted class"
             raise OptionValueError.compose(argument, cost, problem, COSTS_EXAMPLE)
         for name in key:
             if name not in classes:

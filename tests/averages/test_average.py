@@ -649,7 +649,7 @@ def test_pooling_curves_at_different_thresholds_raises():
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.average(one, method="pooled", ranks="within")
     assert str(caught.value).startswith(
-        "curves: group fold=1 has no rows for its lowest scores, so the ranks of its scores "
+        "curves: group fold=1 lacks the points of its lowest scores, so the ranks of its scores "
         "are unknown."
     )
 

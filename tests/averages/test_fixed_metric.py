@@ -524,7 +524,7 @@ def test_metrics_of_curves_at_given_thresholds_are_undefined_at_others(options):
     found = rf.average(some, metrics=["tp", "fpr"], grid=grid, interval=None, **options)
     axes = rf.average(some, method="threshold", grid=grid, interval=None)
     # The curve of fold 1 ends at its lowest score, so its missing rows are not detected. The curve
-    # of fold 2 has no rows for its lowest scores.
+    # of fold 2 lacks the points of its lowest scores.
     assert found["n_curves"].to_list() == axes["n_curves"].to_list() == [1, 2, 1, 2, 1]
     assert found["fpr"].to_list() == axes["fpr"].to_list() == [0, 0.25, 0, 0.75, 1]
 

@@ -284,7 +284,7 @@ def test_a_curve_that_ends_before_its_lowest_score_raises_an_error(vote, by_mode
         with pytest.raises(rf.BrokenCurveError) as error:
             rf.chart(table, kind=kind)
         assert str(error.value) == (
-            "curves: group model='decision_tree' has no rows for its lowest scores, so its "
+            "curves: group model='decision_tree' lacks the points of its lowest scores, so its "
             "chart would "
             "be incomplete.\nCompute the curve without thresholds=, and keep all its rows. To draw "
             "a part of the axes, use .roc.chart(x_domain=(0, 0.2)) or y_domain=."

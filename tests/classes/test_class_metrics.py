@@ -206,7 +206,8 @@ def test_numeric_classes_and_expressions_over_the_counts():
         (
             {"prior": PRIOR, "costs": {("a", "b"): 1, "fp": 1}},
             (
-                "costs['fp']=1: expected a pair: the true class and the predicted class.\n"
+                "costs['fp']=1: the key of a cost must be a pair of the true class and the "
+                "predicted class.\n"
                 "Use, for example, costs={('a', 'b'): 5}, the cost of predicting b for class a."
             ),
         ),

@@ -24,7 +24,7 @@ TABLES = {
     "all curves": CURVES.filter(CUT),
     "one curve": CURVES.filter(CUT | (pl.col("fold") == 2)),
 }
-ENDS = "curves: group fold=1 has no rows for its lowest scores"
+ENDS = "curves: group fold=1 lacks the points of its lowest scores"
 KEEP = "Compute the curve without thresholds=, and keep all its rows"
 
 ERRORS = {

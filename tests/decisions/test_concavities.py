@@ -364,7 +364,7 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
         "curves: the order of scores of the other folds of group fold=2 cannot be reversed": (
             lambda: rf.repaired_auc(curves)
         ),
-        "curves: group model=None, fold=0 has no rows for its lowest scores": lambda: (
+        "curves: group model=None, fold=0 lacks the points of its lowest scores": lambda: (
             rf.repaired_auc(CURVES.filter(pl.col("threshold") > 0), chosen=found)
         ),
     }

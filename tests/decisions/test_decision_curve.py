@@ -123,7 +123,7 @@ def test_invalid_options_are_explained():
         "prevalence=1: expected a number above 0 and below 1.\nUse, for example, prevalence=0.1."
     )
     at_thresholds = rf.curve(PREDICTIONS, "label", "score", thresholds=[0.5])
-    with pytest.raises(rf.BrokenCurveError, match="has no rows for its lowest scores"):
+    with pytest.raises(rf.BrokenCurveError, match="lacks the points of its lowest scores"):
         at_thresholds.roc.decision_curve()
 
 

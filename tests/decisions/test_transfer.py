@@ -267,7 +267,7 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
                 with pytest.raises(rf.RocframeError) as caught:
                     rf.transfer(CURVES, **options)
                 assert str(caught.value).startswith(text)
-    with pytest.raises(rf.BrokenCurveError, match="has no rows for its lowest scores"):
+    with pytest.raises(rf.BrokenCurveError, match="lacks the points of its lowest scores"):
         rf.transfer(CURVES.filter(pl.col("threshold") > 0))
 
 

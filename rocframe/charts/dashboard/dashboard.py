@@ -65,7 +65,7 @@ def dashboard(
     classes, the event rate by score, the confusion matrix, and a row of numbers for each curve. The
     threshold is set with a slider, or by moving the pointer to a curve or to a bin of scores. If a
     curve has no row with this threshold, the row with the next higher threshold is used, as in
-    `at`. At a threshold above the highest score, no prediction is predicted positive.
+    `at`. At a threshold above the highest score, no row is predicted positive.
 
     Another slider sets the prevalence, and a list sets the ratio of the costs of both errors.
     Metrics that combine both classes depend on the prevalence, and expected costs also depend on
@@ -131,8 +131,8 @@ def dashboard(
     OptionValueError
         If a number is outside its range, or the table has more than 12 curves.
     RocframeError
-        If the table is not a curve table, or if a curve lacks some of its rows: the row with
-        threshold `inf` is missing, or the row with the lowest threshold still has true negatives.
+        If the table is not a curve table, or if a curve lacks its first or its last rows. It then
+        has no row with threshold `inf`, or its row with the lowest threshold has true negatives.
         Other missing rows raise no error, and the numbers are then wrong.
 
     Examples
