@@ -416,7 +416,7 @@ def output_columns(
         raise OptionValueError.compose(argument, source, problem, hint) from None
 
 
-# For each argument: whether the type of a column is suitable, and what to do if it is not.
+# For each argument: the test of the type of a column, and the hint for an unsuitable type.
 COLUMN_TYPES: dict[str, tuple[Callable[[pl.DataType], bool], str]] = {
     "label": (
         lambda dtype: not (dtype.is_nested() or dtype in {pl.Null, pl.Object}),

@@ -109,13 +109,12 @@ def windows(
     -----
     The windows are those of `group_by_dynamic` of polars. They are the same for all groups. The
     first window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. If
-    this start is later than the earliest time, the start is moved back by `every` until it is not
-    later. With `closed="right"` and `closed="none"`, the first window starts before the earliest
-    time. No window starts before this window. If `period` is longer than `every`, such a window
-    could contain the first rows, but it is not made. Multiples of days and of units shorter than a
-    day are counted from 1970-01-01. Multiples of weeks, such as `"4w"`, are counted from Monday,
-    1970-01-05. The first window can therefore start before the data and contain fewer rows than
-    other windows; `offset` shifts it.
+    `offset` makes this start later than the earliest time, the start is moved back in steps of
+    `every`. With `closed="right"` and `closed="none"`, the first window starts before the earliest
+    time. No window starts earlier, not even one that would contain the first rows. Multiples of
+    days and of units shorter than a day are counted from 1970-01-01. Multiples of weeks, such as
+    `"4w"`, are counted from Monday, 1970-01-05. The first window can therefore start before the
+    data and contain fewer rows than other windows; `offset` shifts it.
 
     If `every` is given in hours or shorter units, and the time zone has clock changes, the starts
     are counted in elapsed time from the first window. After a clock change, the starts therefore

@@ -127,8 +127,7 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     Raises
     ------
     StorageError
-        If the file is missing, empty, truncated or damaged, or if it is not in the format of its
-        suffix.
+        If the file is missing, empty or damaged, or if its suffix does not match its format.
 
     Examples
     --------
@@ -172,8 +171,9 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     Raises
     ------
     StorageError
-        If a file is missing, empty, truncated or damaged, if it is not in the format of its suffix,
-        if a folder contains no Parquet file, or if its files have different columns.
+        If a file is missing, empty or damaged, or if its suffix does not match its format. For a
+        folder, this error is also raised if it contains no Parquet file, or if its files have
+        different columns.
 
     Examples
     --------
