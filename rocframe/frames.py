@@ -212,13 +212,15 @@ def fill_nulls(column: pl.Series, value: float) -> pl.Series:
 
 
 def private_names(roles: Iterable[str], by: Sequence[str]) -> dict[str, str]:
-    """Return a column name for each role; the names differ from those of all group columns."""
+    """Return a column name for each role; all names differ, also from those of group columns."""
     names: dict[str, str] = {}
+    taken = set(by)
     for role in dict.fromkeys(roles):
         name = f"({role})"
-        while name in by or name in names.values():
+        while name in taken:
             name = f"({name})"
         names[role] = name
+        taken.add(name)
     return names
 
 

@@ -82,7 +82,7 @@ def read_store(
         )
     with ExitStack() as stack:
         if sources:
-            stack.enter_context(output_folder(folder, option="--store"))
+            stack.enter_context(output_folder(folder, "--store"))
             stack.enter_context(locked_store(folder, progress.step))
         elif not folder.is_dir():
             raise StorageError.compose(

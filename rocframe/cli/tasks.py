@@ -93,7 +93,7 @@ def evaluate_logs(
         compute = partial(_evaluate_store, sources, options, store, folder, progress)
     if find_spec("vl_convert") is not None:
         results.append(folder / PAGE_FILE)
-    with output_folder(folder, results):
+    with output_folder(folder, "--out", results):
         evaluation = compute()
         curves, about = evaluation.curves, evaluation.provenance
         if max_error is not None:

@@ -248,12 +248,11 @@ def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def output_folder(
-    folder: Path, files: Sequence[Path] = (), option: str = "--out"
-) -> Iterator[None]:
+def output_folder(folder: Path, option: str, files: Sequence[Path] = ()) -> Iterator[None]:
     """Create a folder, check that the files can be written, and run a `with` block.
 
-    If the block fails, the folder is removed, unless it existed before or contains files.
+    If the block fails, the folder is removed, unless it existed before or contains files. Error
+    messages contain `option`, the option with which the user passed the folder.
     """
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
