@@ -48,6 +48,12 @@ VALUE_ALIASES = {
     **dict.fromkeys(("closest.topleft", "roc01", "distance"), "closest_top_left"),
     **dict.fromkeys(("sigmoid", "platt_scaling"), "platt"),
     **dict.fromkeys(("cost", "min_cost", "misclassification_cost"), "expected_cost"),
+    **{f"{name}_score": name for name in ("accuracy", "balanced_accuracy", "precision", "recall")},
+    **{f"{name}_score": name for name in ("f1", "jaccard")},
+    "fbeta_score": "f_beta",
+    "matthews_corrcoef": "mcc",
+    "cohen_kappa_score": "kappa",
+    "brier_score_loss": "brier",
     **{
         f"{correct}_{predicted}{plural}": correct[0] + predicted[0]
         for correct in ("true", "false")
@@ -66,6 +72,15 @@ CONTEXT_MARKS = ("\n\nResolved plan until failure", "\n\nThis error occurred ")
 def _state_names(owner: str, names: Sequence[str], noun: str) -> str:
     """Return a sentence that lists names, such as "The frame has: 'label', 'score'."."""
     return f"{owner}: {format_list(names, most=30)}." if names else f"{owner} no {noun}s."
+
+
+def suggest_value(argument: str, value: object, names: Iterable[object]) -> str:
+    """Return a line that suggests the most similar name to a value; empty if none is similar."""
+    if not isinstance(value, str):
+        return ""
+    name = VALUE_ALIASES.get(value.lower(), value)
+    guess = get_close_matches(name, [name for name in names if isinstance(name, str)], n=1)
+    return f"\nDid you mean {argument}={guess[0]!r}?" if guess else ""
 
 
 class RocframeError(Exception):
@@ -220,15 +235,10 @@ class UnknownOptionError(RocframeError, ValueError):
     def compose(cls, argument: str, value: object, allowed: Iterable[object]) -> UnknownOptionError:
         """Return an error that lists the allowed values, and suggests the most similar value."""
         choices = list(allowed)
-        words = [choice for choice in choices if isinstance(choice, str)]
-        guess = []
-        if isinstance(value, str):
-            name = VALUE_ALIASES.get(value.lower(), value.lower())
-            guess = get_close_matches(name, words, n=1)
         return cls(
             f"{argument}={format_value(value)}: unknown value.\n"
             f"Choose one of: {format_list(choices, most=60)}."
-            + (f"\nDid you mean {argument}={guess[0]!r}?" if guess else "")
+            + suggest_value(argument, value, choices)
         )
 
 

@@ -80,9 +80,9 @@ def power(
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
         is exact for exponential scores and a good approximation for many other scores.
         `"obuchowski"` is for ratings, such as 1 to 5. Each rating is a range of an underlying
-        score, and this score has a normal distribution in each class. The variance of
-        `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
-        and smaller for areas near 0.5 and near 1.
+        score, and this score has a normal distribution in each class. For areas from about 0.7 to
+        0.95, the variance of `"obuchowski"` is larger than that of the default. For areas near 0.5
+        and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the area of the
         model, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area of the null
@@ -212,9 +212,9 @@ def sample_size(
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
         is exact for exponential scores and a good approximation for many other scores.
         `"obuchowski"` is for ratings, such as 1 to 5. Each rating is a range of an underlying
-        score, and this score has a normal distribution in each class. The variance of
-        `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
-        and smaller for areas near 0.5 and near 1.
+        score, and this score has a normal distribution in each class. For areas from about 0.7 to
+        0.95, the variance of `"obuchowski"` is larger than that of the default. For areas near 0.5
+        and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the area of the
         model, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area of the null
@@ -383,9 +383,9 @@ def detectable_difference(
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
         is exact for exponential scores and a good approximation for many other scores.
         `"obuchowski"` is for ratings, such as 1 to 5. Each rating is a range of an underlying
-        score, and this score has a normal distribution in each class. The variance of
-        `"obuchowski"` is larger than the variance of the default for areas from about 0.7 to 0.95,
-        and smaller for areas near 0.5 and near 1.
+        score, and this score has a normal distribution in each class. For areas from about 0.7 to
+        0.95, the variance of `"obuchowski"` is larger than that of the default. For areas near 0.5
+        and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the area of the
         model, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area of the null

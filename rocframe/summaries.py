@@ -80,7 +80,7 @@ def summary(
         average_precision, pr_auc, h_measure, brier, log_loss, prevalence, n_pos, n_neg, n_missing,
         note`.
 
-        All statistics are Float64.
+        The columns from `auc` to `prevalence` are Float64.
 
         - `auc` is the area under the ROC curve. A positive and a negative with the same score count
           1/2.
@@ -97,7 +97,7 @@ def summary(
           of rows with a missing value. A row counts `count` times; `weight` has no effect on these
           numbers.
 
-        All statistics are null if the group has no rows.
+        The columns from `auc` to `prevalence` are null if the group has no rows.
 
         - `auc`, `gini`, `ks`, `eer` and `h_measure` are null if there are no positives or no
           negatives.

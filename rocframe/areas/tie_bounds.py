@@ -56,9 +56,9 @@ def tie_bounds(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, only complete
+        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     metrics : str or sequence of str
         Which of `"auc"`, `"ks"`, `"eer"`, `"average_precision"` and `"pr_auc"` are computed. By
         default, all.
@@ -73,7 +73,8 @@ def tie_bounds(
 
         `metric` (String) is the name of the metric. `value` (Float64) is the value of the metric
         for the curve, with ties as in `area` and `summary`. `pessimistic` (Float64) is the worst
-        value and `optimistic` (Float64) the best value over all ways to separate tied rows. For
+        value and `optimistic` (Float64) the best value over all ways to separate tied rows; for
+        `average_precision`, `pessimistic` is a lower bound of the worst value (see Notes). For
         `eer`, where lower values are better, `pessimistic >= value >= optimistic`; for all other
         metrics, `pessimistic <= value <= optimistic`. All three values are in [0, 1].
 
@@ -86,8 +87,8 @@ def tie_bounds(
     ------
     RocframeError
         If the table is not a curve table, if a metric is unknown, or if a curve lacks its first or
-        its last rows. It then has no row with threshold `inf`, or its row with the lowest threshold
-        has true negatives.
+        its last rows. A curve lacks its first rows if it has no row with threshold `inf`. It lacks
+        its last rows if its row with the lowest threshold has true negatives.
 
     See Also
     --------
@@ -105,15 +106,15 @@ def tie_bounds(
     - `auc`: the areas under the two step curves.
     - `ks`: `pessimistic` is the largest TPR - FPR at a point of the curve. `optimistic` is the
       largest TPR - FPR at an upper left corner of a rectangle.
-    - `eer`: the lowest and the highest FPR on the line FPR = 1 - TPR inside the rectangle that this
-      line crosses.
+    - `eer`: the line FPR = 1 - TPR crosses one of the rectangles. On the part of the line inside
+      this rectangle, `optimistic` is the lowest and `pessimistic` the highest FPR.
     - `pr_auc`: the integrals of precision over recall along the two step curves.
     - `average_precision`: `optimistic` is the value if all positives of a tie have the same score,
       which is above the scores of the negatives. In the worst order, all positives of a tie have
-      different scores, which are below the scores of the negatives. `pessimistic` is a lower bound
-      of the value in this order. The bound is exact for ties with one positive. For other ties, the
-      bound is too low by less than 0.001 / (number of positives) per tie. With weights, the bound
-      is `pessimistic` of `pr_auc`.
+      different scores, which are below the scores of the negatives. `pessimistic` is not the value
+      in this order, but a lower bound of it. The bound is exact for ties with one positive. Each
+      other tie makes the bound too low by less than 0.001 / P, where P is the number of all
+      positives. With weights, the bound is `pessimistic` of `pr_auc`.
 
     References
     ----------

@@ -85,9 +85,9 @@ def average(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, only complete
+        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     over : str, sequence of str or None, default "fold"
         Group columns to average over, such as the fold. Curves with the same values of all other
         group columns form a group. None: the curves are not averaged, and the result has the values
@@ -110,8 +110,8 @@ def average(
         - `"weighted"`: the vertical mean, with each class weighted by its number of positives.
         - `"micro"`: as `"pooled"`.
     fixed : str or Expr, default None
-        Metric that is fixed: the means are computed at given values of this metric, which `grid`
-        contains. Pass the name of a metric, such as `"tpr"` or `"accuracy"`, or `"threshold"`, or a
+        Metric that is fixed: the means are computed at the values of this metric that are given in
+        `grid`. Pass the name of a metric, such as `"tpr"` or `"accuracy"`, or `"threshold"`, or a
         named expression over `tp`, `fp`, `fn`, `tn`. The default depends on `method`: it is an axis
         of the curve, or the threshold. With `method="pooled"`, the pooled curve is evaluated at
         these values.
@@ -212,8 +212,8 @@ def average(
         `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves,
         note`. The pooled curve includes the rows of curves without positives or without negatives;
         `mean_auc` excludes these curves. If the row with the lowest threshold of a curve still has
-        true negatives, the curve lacks the rows for the lowest scores. Both areas are then null,
-        and `note` contains `lacks_rows`.
+        true negatives, the curve lacks the rows for the lowest scores. `pooled_auc` and `mean_auc`
+        are then null, and `note` contains `lacks_rows`.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def average(
         curves have the same values of `by`. This error is also raised if `over` is not a group
         column of the table, or if an option is invalid.
     OptionValueError
-        If the method does not support the fixed axis or the value of `grid`, `test_per_train` or
+        If the method does not support the fixed axis, or a value of `grid`, `test_per_train` or
         `weights`, or if an option is given that the method does not use.
     UnknownOptionError
         If `fixed` or `metrics` is not the name of a metric.
@@ -247,11 +247,10 @@ def average(
     With `grid="union"`, the area under the vertical mean of ROC curves equals the mean of the areas
     under the curves.
 
-    Binomial limits are Wilson's limits of the pooled rate: the sum of the counts of all curves at
-    the point, divided by the sum of the rows of all curves. The pooled rate does not depend on
-    `weights`. If the curves have different numbers of rows or different weights, the pooled rate
-    differs from the mean, and the mean can be outside the limits. The nearest limit is then set to
-    the mean.
+    Binomial limits are Wilson's limits of the pooled rate. The pooled rate is the rate of the
+    predictions of all curves together. The pooled rate does not depend on `weights`. If the curves
+    have different numbers of rows or different weights, the pooled rate differs from the mean, and
+    the mean can be outside the limits. The nearest limit is then set to the mean.
 
     The p-quantile of n bootstrap means in increasing order is the mean at position p·(n + 1),
     counted from 1 and interpolated linearly.

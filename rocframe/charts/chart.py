@@ -73,10 +73,10 @@ def chart(
 
     Tables of `band` become a line with a band per group, and tables of `smooth` become a line per
     group. Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points. Each
-    condition, such as a value of `fpr=`, has a shape, and so has each rule. Tables of `hull` become
-    points and the lines between them. These charts can be layered over curves. If several points of
-    a group coincide, their marks have different sizes, so that all marks are visible. With more
-    than eight groups, all marks have the same size.
+    condition of `at`, such as a value of `fpr=`, and each rule of `operating_point` has its own
+    shape. Tables of `hull` become points and the lines between them. These charts can be layered
+    over curves. If several points of a group coincide, their marks have different sizes, so that
+    all marks are visible. With more than eight groups, all marks have the same size.
 
     Tables of `cost_curve`, `decision_curve`, `murphy_curve` and `decision_intervals` become a line
     per group. The subtitle states what the dashed lines mean, for example "treat all". It also
@@ -127,8 +127,8 @@ def chart(
     `power`, `sample_size` and `detectable_difference` become lines. The y axis usually shows the
     power. If a target power was given and the differences vary, it shows the difference. The x axis
     usually shows the number of positives. If no target power was given and the number of positives
-    does not vary, it shows the number of negatives, or the difference if the number of negatives
-    does not vary either.
+    does not vary, the x axis shows the number of negatives. If neither number varies, the x axis
+    shows the difference.
 
     Tables of `concavities`, `contrast`, `fit_calibration`, `gate`, `iso_lines`, `tie_bounds` and
     `ties` have no chart. For these tables, `chart` raises an error that names another table to
@@ -180,7 +180,7 @@ def chart(
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()
         Group columns whose values have separate lines, without a color or a panel. Group columns
-        that are not used for an option also have separate lines.
+        that are used neither for `color` nor for `facet` also have separate lines.
     scale : str, default None
         Scale of the rates. The default is `"normal_deviate"` for det, and `"linear"` for all other
         kinds.
@@ -286,10 +286,10 @@ def chart(
         If an option is not available for this kind of curve or table, or if marked points do not
         belong to the curves.
     RocframeError
-        If there is no chart for the table, or if a curve lacks its first or its last rows. It then
-        has no row with threshold `inf`, or its row with the lowest threshold has true negatives. To
-        draw a part of a curve, use `x_domain` or `y_domain`. Other missing rows raise no error, and
-        the curve is then wrong. For example, it can end below a true positive rate of 1.
+        If there is no chart for the table, or if a curve lacks its first or its last rows. A curve
+        lacks its first rows if it has no row with threshold `inf`. It lacks its last rows if its
+        row with the lowest threshold has true negatives. To draw a part of a curve, use `x_domain`
+        or `y_domain`. Other missing rows raise no error, and the curve is then wrong.
 
     Examples
     --------

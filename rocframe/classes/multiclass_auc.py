@@ -134,8 +134,8 @@ def multiclass_auc(
 
         - `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two classes.
         - `lower`, `upper` and `se` (Float64) are null without an interval. The limits of
-          `"bootstrap_bca"` are also null if the averaged AUC is higher than that of the data in
-          every resample, or lower in every resample.
+          `"bootstrap_bca"` are also null if the averaged AUC of every resample is higher than the
+          averaged AUC of the data, or if that of every resample is lower.
         - `n_classes` (Int64) counts the classes in `scores`.
         - `n_classes_used` (Int64) counts the classes that have rows in the group. Averages are over
           these classes; `"micro"` also includes the scores of the other classes, as negatives.

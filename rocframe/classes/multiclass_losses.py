@@ -120,10 +120,10 @@ def multiclass_losses(
 
     Notes
     -----
-    For two classes, the column `brier` is twice the Brier score of one of the two scores, as the
-    function `summary` computes it. In general, `brier` is the sum of the Brier scores of the tables
-    that `one_vs_rest` returns for each class. `log_loss` of two classes is equal to the logarithmic
-    loss of one score.
+    For two classes, the column `brier` is twice the Brier score that the function `summary`
+    computes for one of the two scores. In general, `brier` is the sum of the Brier scores of the
+    tables that `one_vs_rest` returns for each class. `log_loss` of two classes is equal to the
+    logarithmic loss of one score.
 
     References
     ----------

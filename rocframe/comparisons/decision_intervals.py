@@ -95,8 +95,8 @@ def decision_intervals(
 
     Several models are passed as several score columns, or as the rows of a long table with `id`. In
     a long table, the column `between` contains the name of the model. If one score column and no
-    `id` are passed, all rows of a group are rows of one model. In this case, if a column contains
-    the names of several models, pass this column in `by`.
+    `id` are passed, all rows of a group are treated as rows of one model. If such a table contains
+    rows of several models, pass the column with the names of the models in `by`.
 
     Parameters
     ----------

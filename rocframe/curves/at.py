@@ -65,9 +65,9 @@ def at(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, only complete
+        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     threshold : float or sequence of float, default None
         Return the row with this threshold or, if there is none, with the next higher threshold. The
         counts of this row are the counts of `score >= threshold`.
@@ -131,10 +131,10 @@ def at(
     Raises
     ------
     RocframeError
-        If not exactly one threshold or rate is given, if a value is out of range, if the table is
-        not a curve table, or if a curve has no row with threshold `inf`. If the row with the lowest
-        threshold of a curve still has true negatives, the curve lacks the rows for the lowest
-        scores. Values that need these rows raise an error.
+        If not exactly one of the arguments for thresholds and rates is given, if a value is out of
+        range, if the table is not a curve table, or if a curve has no row with threshold `inf`. If
+        the row with the lowest threshold of a curve still has true negatives, the curve lacks the
+        rows for the lowest scores. Values that need these rows raise an error.
 
     See Also
     --------

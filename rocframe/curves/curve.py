@@ -192,10 +192,11 @@ def curve(
     The value of a named expression in a row must not depend on other rows.
 
     `rnp` is the share of rows that are predicted negative. `skill` is 1 - (fp + fn) / min(tp + fn,
-    fp + tn), the share of errors that is avoided, compared with the best constant prediction. A
-    false positive and a false negative have the same cost. For other costs, set `cost` to the cost
-    of a false positive. Set `benefit` to the cost of a false negative, because a true positive
-    avoids this cost. For example, pass `benefit=pl.lit(5)`.
+    fp + tn), the share of errors that is avoided, compared with the best constant prediction. In
+    `skill`, a false positive and a false negative have the same cost by default. For other costs,
+    set the options `cost` and `benefit` of this function: `cost` is the cost of a false positive.
+    Set `benefit` to the cost of a false negative, because a true positive avoids this cost. For
+    example, pass `benefit=pl.lit(5)`.
 
     With `benefit` and `cost`, the curve is the result of Fawcett's (2004) algorithm 6: `tp` and
     `fn` are sums of benefits instead of numbers of positives, and `fp` and `tn` are sums of costs

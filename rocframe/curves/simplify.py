@@ -55,9 +55,9 @@ def simplify(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, only complete
+        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     max_error : float, default 1 / 500
         Largest allowed distance between the simplified and the full curve, as a fraction of the
         length of an axis, between 0 and 1.
@@ -65,10 +65,10 @@ def simplify(
         Rows that are not removed, as one or more thresholds or as a table of operating points that
         `at` returned. A threshold selects the row that `at` returns for this threshold.
     scale : str, default None
-        Scale of the axes on which the error is measured. `"linear"`: all kinds. `"log"`: a
-        logarithmic x axis, for `roc`, `gain`, `lift` and `lift_chart`. `"normal_deviate"`: both
-        axes are normal deviates, for `roc` and `det`. None means `"normal_deviate"` for `det` and
-        `"linear"` for all other kinds.
+        Scale of the axes on which the error is measured. `"linear"`: linear axes, for all kinds of
+        curves. `"log"`: a logarithmic x axis, for `roc`, `gain`, `lift` and `lift_chart`.
+        `"normal_deviate"`: both axes are normal deviates, for `roc` and `det`. None means
+        `"normal_deviate"` for `det` and `"linear"` for all other kinds.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None
@@ -99,8 +99,8 @@ def simplify(
     RocframeError
         If an option is invalid, if the table is not a curve table, or if it already has a column
         `error` or `area_change`. This error is also raised if a curve lacks its first or its last
-        rows. It then has no row with threshold `inf`, or its row with the lowest threshold has true
-        negatives.
+        rows. A curve lacks its first rows if it has no row with threshold `inf`. It lacks its last
+        rows if its row with the lowest threshold has true negatives.
 
     Notes
     -----

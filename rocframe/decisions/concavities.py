@@ -58,9 +58,9 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, only complete
+        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     min_rows : int, default 1
         Return only concavities with at least this number of rows, or this sum of weights. If
         `min_rows` is 1, all concavities are returned.
@@ -245,13 +245,14 @@ def repair_scores(
     Returns
     -------
     DataFrame or LazyFrame
-        The predictions with a last column `repaired_score` (Float64). For the scores in a
+        The predictions with a last column `repaired_score` (Float64). `threshold_below`,
+        `threshold_above` and `score_max` are columns of `concavities`. For the scores in a
         concavity, `threshold_below <= score < threshold_above`. In the data in which the concavity
-        was found, the highest of these scores is `score_max`. These names are columns of
-        `concavities`. The repaired score is `threshold_below + score_max - score`. Other data can
-        have scores between `score_max` and `threshold_above`. Their repaired score is
-        `threshold_below`. All other scores, and scores of groups without a concavity, do not
-        change. If a score is null or NaN, the repaired score is also null or NaN.
+        was found, the highest of these scores is `score_max`. The repaired score is
+        `threshold_below + score_max - score`. Other data can have scores between `score_max` and
+        `threshold_above`. Their repaired score is `threshold_below`. All other scores, and scores
+        of groups without a concavity, do not change. If a score is null or NaN, the repaired score
+        is also null or NaN.
 
     Raises
     ------

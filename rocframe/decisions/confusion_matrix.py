@@ -90,8 +90,8 @@ def confusion_matrix(
         - `fpr` and `tpr` (Float64) are the rates.
         - `auc` (Float64) is the area under the lines from (0, 0) to the point and from the point to
           (1, 1). It is (1 + tpr - fpr) / 2 if no score is missing. With `missing="worst"`, it is
-          the area of the function `auc`, in which pairs of a positive and a negative count 0 if a
-          score is missing.
+          the AUC that the function `auc` returns: a pair of a positive and a negative counts 0 if
+          at least one of its two scores is missing.
         - `below_chance` (Boolean) is true if `tpr` is less than `fpr`. If `below_chance` is true
           and no score is missing, the negated classifier, which reverses all decisions, is better
           than chance.

@@ -58,9 +58,9 @@ def cost_curve(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, only complete
+        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced values of `probability_cost` from 0 to 1, or a list of values.
         `"vertices"`: 0, 1, and the values at which the best threshold changes. Between these
@@ -88,8 +88,8 @@ def cost_curve(
           used.
         - `trivial_cost` (Float64) is the cost of the better one of two trivial classifiers: one
           predicts all rows positive, and one predicts all rows negative.
-        - `min_dcf` (Float64) is `expected_cost` divided by `trivial_cost`, the normalized minimum
-          detection cost. `min_dcf` is null at the probability costs 0 and 1.
+        - `min_dcf` (Float64) is the normalized minimum detection cost: `expected_cost` divided by
+          `trivial_cost`. `min_dcf` is null at the probability costs 0 and 1.
         - `second_cost` (Float64) is the lowest expected cost of all curves except the best one, and
           `cost_difference` (Float64) is `second_cost` minus `expected_cost`. Both are null if there
           is no other curve.

@@ -51,12 +51,12 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, only complete
+        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     across : str, default None
-        Group column whose curves have one common hull, such as `"model"`. By default, each curve
-        has its own hull.
+        Group column, such as `"model"`. Curves that differ only in this column have one common
+        hull. By default, each curve has its own hull.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -105,7 +105,7 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
 
     The thresholds and counts of a common hull belong to several curves. A common hull is therefore
     not a curve table: `area` and other functions can raise an error for a common hull. The area
-    under the common hull is the sum of the trapezoids between its rates, `fpr` and `tpr`.
+    under the common hull is the sum of the trapezoids below its successive points (`fpr`, `tpr`).
 
     References
     ----------

@@ -49,9 +49,9 @@ def iso_lines(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, only complete
+        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     costs : mapping of str to float, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
         given are 0. By default, each error costs 1, so that the expected cost is the error rate and

@@ -61,20 +61,20 @@ def mix(
 
     Pass exactly one of `fpr`, `tpr` and `alert_rate`, as a number or as a list of numbers. A random
     choice between the two thresholds is made for each row. Its expected FPR and TPR are a point on
-    the convex hull of the curve, or of several curves with `across=`. This is the best choice of
-    thresholds with the given rate: no other choice has a lower FPR or a higher TPR.
+    the convex hull of the curve, or of several curves with `across=`. Among all choices of
+    thresholds with the given rate, this choice is the best: none has a lower FPR or a higher TPR.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, only complete
+        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     across : str, default None
-        Group column whose curves have one common hull, such as `"model"`. By default, each curve
-        has its own hull.
+        Group column, such as `"model"`. Curves that differ only in this column have one common
+        hull. By default, each curve has its own hull.
     fpr : float or sequence of float, default None
         Return the point with this false positive rate.
     tpr : float or sequence of float, default None

@@ -44,16 +44,17 @@ def relative_superiority(
     """Return the ranges of costs in which each of several models has the lowest expected cost.
 
     Each model uses the threshold that is best for the costs. The chart of the table is the relative
-    superiority graph of Adams and Hand: one row per model, with a bar for each range.
+    superiority graph of Adams and Hand. In the chart, each model has one line of bars, with a bar
+    for each range.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, only complete
+        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     across : str
         Group column whose curves are compared, such as `"model"`.
     prevalence : float, default None
@@ -167,9 +168,9 @@ def lc_index(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, only complete
+        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     across : str
         Group column whose curves are compared, such as `"model"`.
     cost_ratio : sequence of float
@@ -218,7 +219,7 @@ def lc_index(
     cost r / (1 + r). The difference of the indices of two models is between -1 and 1. The
     difference is 1 if the first model has the lowest cost for all cost ratios in the range, and -1
     if the second model has the lowest cost for all of them. The LC index does not depend on how
-    much the costs of the models differ. For these differences, use `cost_curve` or
+    much the costs of the models differ. To see how much the costs differ, use `cost_curve` or
     `relative_superiority`.
 
     References

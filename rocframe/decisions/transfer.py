@@ -71,16 +71,16 @@ def transfer(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, only complete
+        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     rule : str, Expr or sequence of these, default "youden"
         What the threshold optimizes: any rule of `operating_point` except `"bayes"`. If several
         rules are given, the result has a row for each.
     over : str, default "fold"
         Group column with the parts of the data. For each curve, the threshold is chosen on the
-        pooled rows of the other parts of its group, such as the other folds of the same model. Not
-        used with `chosen`.
+        pooled rows of the other curves that differ from it only in `over`, such as the other folds
+        of the same model. Not used with `chosen`.
     chosen : DataFrame, default None
         A table of `operating_point` with the chosen thresholds. The group columns of this table
         must be group columns of `curves`. The rules and all options, such as `costs`, must be the

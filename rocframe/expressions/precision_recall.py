@@ -26,8 +26,9 @@ def average_precision(
     """Compute the average precision of the group.
 
     Each distinct score is a threshold t, at which rows with `score >= t` are predicted positive.
-    The average precision is the sum over all thresholds of the precision times the increase of
-    recall from the next higher threshold. There is no interpolation; see `pr_auc`.
+    For each threshold, the precision is multiplied by the increase of recall from the next higher
+    threshold. The average precision is the sum of these products. There is no interpolation; see
+    `pr_auc`.
 
     Parameters
     ----------

@@ -260,8 +260,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        The names and values that were passed to `write`, and these entries. Except `prevalence`,
-        they are None if they do not apply:
+        The names and values that were passed to `write`, and these entries. Each of them except
+        `prevalence` is None if it does not apply:
 
         - `table`: the type of table, such as "curve", "auc", "comparison" or "operating_points";
           "table" if the type is unknown.

@@ -237,9 +237,8 @@ def intervals(
         - If the AUC is 0 or 1, the limits of AUC, Gini and KS are computed by Newcombe's methods,
           and the limits of EER by Wilson's method. If the AUC is 1, the limits of average precision
           and `pr_auc` are also computed by Wilson's method.
-        - The limits of a proportion or of F1 at a given threshold are computed by Wilson's method
-          if its value is 0 or 1. Both classes must have rows, and rows must have neither weights
-          nor clusters.
+        - At a given threshold, if a proportion or F1 is 0 or 1, its limits are computed by Wilson's
+          method. Both classes must have rows, and rows must have neither weights nor clusters.
 
         If the value of a resample is infinite, limits can be infinite. The limits of
         `"bootstrap_basic"` are null if one of them is the difference of two infinite numbers.

@@ -194,11 +194,11 @@ def calibration(
         computed on the assumption that each row is positive with a probability equal to its score.
 
         A bin without rows has `n` = 0, and null scores, event rate and limits. If `empty_bins` is
-        False, a group without rows in the data has one row of this kind in the result, with `bin`
-        0. A kernel estimate and its limits are null at points without rows nearby. Bootstrap limits
-        are null if all resamples have the same event rate. There is one exception: quantile and
-        uniform bins with an event rate of 0 or 1, without weights and clusters, have Wilson's
-        limits instead. Their `ci_method` is `wilson`.
+        False, a group without data has one row in the result. In this row, `bin` and `n` are 0, and
+        the other values are null. A kernel estimate and its limits are null at points without rows
+        nearby. Bootstrap limits are null if all resamples have the same event rate. There is one
+        exception: quantile and uniform bins with an event rate of 0 or 1, without weights and
+        clusters, have Wilson's limits instead. Their `ci_method` is `wilson`.
 
         `note` (String) is null, or the first of these values that applies:
 
@@ -206,9 +206,9 @@ def calibration(
         - `no_positives`, `no_negatives`, `one_positive` or `one_negative`: a class of the group has
           no row or one row.
         - `zero_variance`: all resamples have the same event rate.
-        - `redrawn:12`: 12 resamples were not used. A resample without rows in the bin, or near the
-          point of a kernel estimate, is omitted. A resample whose rows all have the same class is
-          drawn again.
+        - `redrawn:12`: 12 resamples were not used. Of these, resamples without rows in the bin, or
+          near the point of a kernel estimate, are omitted. Resamples whose rows all have the same
+          class are replaced by new ones.
 
         `method` (String) is the argument `method`.
 
@@ -239,8 +239,8 @@ def calibration(
     `score_mean`. Each resample has its own isotonic regression. Between two neighboring scores of
     the resample, the event rate is interpolated linearly. At scores where the true event rate
     rises, bootstrap limits of an isotonic regression can miss the confidence `level`, even with
-    many rows (Sen, Banerjee and Woodroofe 2010). In simulations, the limits at `level=0.95`
-    contained the true event rate for 92 to 98 % of the isotonic levels.
+    many rows (Sen, Banerjee and Woodroofe 2010). In simulations with `level=0.95`, the limits
+    contained the true event rate for 92 to 98 % of the rows of the result.
 
     The limits of a smooth curve describe the random error of the estimate, and not its bias. The
     bias is large where the true curve bends within the span or the bandwidth. The default bandwidth

@@ -171,7 +171,7 @@ def calibration_summary(
 
         - `calibration_intercept` and `calibration_slope` are also null if all scores are equal, or
           if a threshold separates the positives from the negatives.
-        - A group whose scores are all 0, 1/2 or 1 is a special case. `spiegelhalter_z` is then
+        - A group in which each score is 0, 1/2 or 1 is a special case. `spiegelhalter_z` is then
           infinite if a positive has the score 0 or a negative has the score 1; otherwise, it is
           null.
         - `hosmer_lemeshow_p` is null if `hosmer_lemeshow_df` is 0.

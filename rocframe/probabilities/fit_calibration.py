@@ -82,8 +82,9 @@ def fit_calibration(
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Methods
         `"isotonic"` and `"platt"` allow any real number; the other methods require probabilities in
-        [0, 1]. A list, a selector or a mapping from names to columns fits several models side by
-        side. The result then has the group column `model` (String) after `by`.
+        [0, 1]. For several models, pass a list of columns, a selector, or a mapping from model
+        names to columns. One function is fitted for each model. The result then has the group
+        column `model` (String) after `by`.
     method : {"isotonic", "platt", "logistic", "beta", "temperature"}, default "isotonic"
         Type of the function. In the formulas, a, b and c are the parameters, p is a score that is a
         probability, and logit(p) = ln(p / (1 - p)).
@@ -175,10 +176,11 @@ def fit_calibration(
     and the other two parameters are fitted again.
 
     If a threshold separates the classes, in either direction, `note` is `no_solution`, unless the
-    labels are replaced by Platt's targets. For `"temperature"`, this is the case only if the
-    threshold is 0.5.
+    labels are replaced by Platt's targets. For `"temperature"`, only a threshold of 0.5 has this
+    effect.
 
-    With weights, `n_pos` and `n_neg` in Platt's targets are sums of weights, as in scikit-learn.
+    With weights, Platt's targets use the sum of the weights of each class instead of `n_pos` and
+    `n_neg`, as in scikit-learn.
 
     With `over`, the computation time is proportional to the number of folds.
 

@@ -60,9 +60,9 @@ def murphy_curve(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`, or keep only some groups. A table
-        of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted to a
-        polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, only complete
+        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
+        Arrow streams is converted to a polars DataFrame.
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced thresholds from 0 to 1, or a list of thresholds in [0, 1].
         `"vertices"`: 0, 1, and all thresholds at which a column of the result jumps or changes its
@@ -82,10 +82,9 @@ def murphy_curve(
         elementary_score, miscalibration, discrimination, uncertainty, note`. With
         `grid="vertices"`, the column `side` is left of `note`.
 
-        - `elementary_score` is the mean elementary score. The formula is
-          2·θ·(1 - π)·FPR + 2·(1 - θ)·π·(1 - TPR), where π is the prevalence. This value equals
-          `miscalibration` - `discrimination` + `uncertainty`. Lower values are better. These three
-          columns and `elementary_score` are Float64.
+        - `elementary_score` is the mean elementary score. The formula is 2·θ·(1 - π)·FPR + 2·(1 -
+          θ)·π·(1 - TPR), where π is the prevalence. This value equals `miscalibration` -
+          `discrimination` + `uncertainty`. Lower values are better. All four columns are Float64.
         - `uncertainty` is the elementary score if all rows have the score π:
           2·min(θ·(1 - π), (1 - θ)·π).
         - `discrimination` is `uncertainty` minus the elementary score of the recalibrated scores.

@@ -118,9 +118,10 @@ def report(
         Confidence level of the intervals, between 0 and 1.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of two compared models has. `"raise"`: an error.
-        `"drop"`: their rows are left out and counted in `note`. If `missing="drop"` leaves out the
-        row of one model, the row of the other model for the same instance is left out too, and
-        counted in `note`. This is not an error, even with `unmatched="raise"`.
+        `"drop"`: their rows are left out and counted in the column `note` of the comparison on the
+        page. If `missing="drop"` leaves out the row of one model, the row of the other model for
+        the same instance is left out too, and counted in `note`. This is not an error, even with
+        `unmatched="raise"`.
     costs : mapping of str to float, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
         given are 0. The page then starts with a recommendation for each group: the threshold of
