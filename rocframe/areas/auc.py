@@ -177,8 +177,9 @@ def auc(
           `cluster`, this also applies if all rows of a class are in one cluster.
         - `alert_rate` is given, and `ci` has its default. This case has no note.
 
-        If the AUC (not a partial area) is 0 or 1, the limits are not null in the first two cases.
-        They are computed by Newcombe's method, and `ci_method` (String) is `"newcombe"`.
+        There is one exception: if the AUC (not a partial area) is 0 or 1, only `se` is null in the
+        first two of these cases. The limits are computed by Newcombe's method, and `ci_method`
+        (String) is `"newcombe"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, redrawn`. `redrawn:12` means that

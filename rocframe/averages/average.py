@@ -111,7 +111,7 @@ def average(
         - `"micro"`: as `"pooled"`.
     fixed : str or Expr, default None
         Metric that is fixed: the means are computed at the values of this metric that are given in
-        `grid`. Pass the name of a metric, such as `"tpr"` or `"accuracy"`, or `"threshold"`, or a
+        `grid`. Pass `"threshold"`, the name of a metric, such as `"tpr"` or `"accuracy"`, or a
         named expression over `tp`, `fp`, `fn`, `tn`. The default depends on `method`: it is an axis
         of the curve, or the threshold. With `method="pooled"`, the pooled curve is evaluated at
         these values.
@@ -247,18 +247,19 @@ def average(
     With `grid="union"`, the area under the vertical mean of ROC curves equals the mean of the areas
     under the curves.
 
-    Binomial limits are Wilson's limits of the pooled rate. The pooled rate is the rate of the
-    predictions of all curves together. The pooled rate does not depend on `weights`. If the curves
-    have different numbers of rows or different weights, the pooled rate differs from the mean, and
-    the mean can be outside the limits. The nearest limit is then set to the mean.
+    Binomial limits are Wilson's limits of the pooled rate. The pooled rate is the mean of the rates
+    of all curves, weighted by their denominators, such as the number of positives for TPR. It does
+    not depend on `weights`. If the curves have different numbers of rows or different weights, the
+    pooled rate differs from the mean, and the mean can be outside the limits. The nearest limit is
+    then set to the mean.
 
     The p-quantile of n bootstrap means in increasing order is the mean at position p·(n + 1),
     counted from 1 and interpolated linearly.
 
     At the lowest threshold of a complete curve, all rows are predicted positive, so there are no
-    true negatives. If there are true negatives, the curve lacks the rows for the lowest scores,
-    because of a filter or of `curve(thresholds=...)`. The curve has no value at points that need
-    these rows. Metrics that both rise and fall, such as accuracy, need all rows.
+    true negatives. If a curve has true negatives at its lowest threshold, it lacks the rows for the
+    lowest scores, because of a filter or of `curve(thresholds=...)`. Such a curve has no value at
+    points that need these rows. Metrics that both rise and fall, such as accuracy, need all rows.
 
     A curve with unscored positives (`missing="worst"`) ends at a TPR below 1. The curve has no
     value at a higher TPR.
@@ -271,12 +272,13 @@ def average(
     `"threshold"` and `"pooled"` are computed exactly from curves with a row for each distinct
     score. A curve from `curve(thresholds=...)` lacks rows. Missing rows are detected if the row
     with the lowest threshold has true negatives, or if two neighboring rows of a curve without
-    weights have the same counts. In the second case, one of the two thresholds is not a score.
+    weights have the same counts. If two neighboring rows have the same counts, one of their
+    thresholds is not the score of a prediction.
 
     - If missing rows are detected, the curve has values only at its own thresholds. The curve can
       be pooled only with curves that have the same thresholds.
-    - If missing rows are not detected, each score is treated as equal to the highest threshold of
-      the curve that does not exceed the score.
+    - If rows are missing but this is not detected, each score is rounded down to the next threshold
+      of the curve.
 
     References
     ----------

@@ -75,7 +75,7 @@ def band(
 
     A `simultaneous` band contains the complete true curve with confidence `level`. A `pointwise`
     band is valid at one false positive rate, or at one threshold; the probability that it contains
-    the complete curve is much smaller.
+    the complete curve is much smaller than `level`.
 
     Parameters
     ----------
@@ -114,9 +114,9 @@ def band(
         Confidence level of the band, between 0 and 1.
     grid : int, sequence of float or str, default 101
         False positive rates of the result: a number of evenly spaced rates from 0 to 1, a list of
-        rates, or `"curve"` for the rates in the rows of each curve. With `method="threshold"`, the
-        result has one point for each of these rates. The point is at the lowest threshold whose FPR
-        is at most the rate.
+        rates, or `"curve"` for all false positive rates of the rows of each ROC curve. With
+        `method="threshold"`, the result has one point for each of these rates. The point is at the
+        lowest threshold whose FPR is at most the rate.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None

@@ -51,7 +51,7 @@ def class_metrics(
         Arrow streams is converted to a polars DataFrame.
     metrics : str, Expr or sequence of these
         Metrics to add: names of metrics of `curve`, and named expressions over `threshold` and the
-        four counts. Expressions use the counts of the table.
+        four counts. For expressions, the counts are not adjusted to `prior`.
     prior : mapping
         Share of each class: a mapping from classes to numbers that sum to 1.
     costs : mapping or square matrix, default None
@@ -82,9 +82,9 @@ def class_metrics(
 
     See Also
     --------
-    one_vs_rest : Binary predictions of each class against all others.
-    operating_point : The best threshold of each class, with the same `prior` and `costs`.
-    average : Means over the classes; `method="weighted"` has the same `prior`.
+    one_vs_rest : Binary predictions of each class against all others. operating_point : The best
+    threshold of each class, with the same `prior` and `costs`. average : Means over the classes;
+    with `method="weighted"`, it has the same option `prior`.
 
     Notes
     -----

@@ -91,8 +91,9 @@ def volume(
         If `scores` is one column of numbers: the three classes, in the order from low to high
         scores. If `scores` is one column of lists: the classes, in the order of the elements.
     ci : str or None, default "logit"
-        Method of the interval, from the variance of a three-sample U-statistic. `"logit"`: normal
-        limits on the logit scale; `"wald"`: normal limits, clipped to [0, 1]; None: no interval.
+        Method of the interval. The interval is computed from the variance of a three-sample
+        U-statistic. `"logit"`: normal limits on the logit scale; `"wald"`: normal limits, clipped
+        to [0, 1]; None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     count : str, Expr or None, optional

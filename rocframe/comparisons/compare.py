@@ -194,8 +194,8 @@ def compare(
         - `se` is the standard error of the difference.
         - `auc_a` and `auc_b` are the areas of the two models. With a range, the columns are named
           `partial_auc_a` and `partial_auc_b`. With a fixed rate, the columns are `tpr_a` and
-          `tpr_b`, or `fpr_a` and `fpr_b`. With `metric`, the columns are `average_precision_a` and
-          `average_precision_b`, `brier_a` and `brier_b`, or `log_loss_a` and `log_loss_b`.
+          `tpr_b`, or `fpr_a` and `fpr_b`. With other metrics, the columns are `average_precision_a`
+          and `average_precision_b`, `brier_a` and `brier_b`, or `log_loss_a` and `log_loss_b`.
 
         `statistic` is `difference` minus its value under the null hypothesis, divided by `se`. For
         `"permutation"`, `statistic` is `difference`. For `"venkatraman"`, `statistic` is the

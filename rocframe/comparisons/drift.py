@@ -61,8 +61,8 @@ def drift(
     """Compute the AUC of each time window, and compare it with a reference window.
 
     The difference of two windows is tested by DeLong's test for unpaired samples. `windows` assigns
-    predictions to windows, such as weeks. Instead of the column `window`, any column can be used,
-    such as the day: rows with equal values are one window.
+    predictions to windows, such as weeks, in a new column `window`. Any other column, such as the
+    day, can be used instead: rows with equal values are one window.
 
     Parameters
     ----------
@@ -204,8 +204,9 @@ def drift(
     assumes that both tables have different rows.
 
     If the AUC of a group does not change, the probability that at least one of its windows has
-    `p_adjusted` below 0.05 with `adjust="holm"` is at most about 0.05. If the table is evaluated
-    again each day, the number of tests grows, so that `p_adjusted` of a past window can increase.
+    `p_adjusted` below 0.05 with `adjust="holm"` is at most about 0.05. If a growing table is
+    evaluated again each day, the number of tests grows, so that `p_adjusted` of a past window can
+    increase.
 
     References
     ----------

@@ -153,11 +153,11 @@ def compress(
     group. Other functions raise an error for a group with different resolutions.
 
     A LazyFrame is compressed by the streaming engine, so memory is needed for the result but not
-    for the input. If the result has more than about 100,000 rows, this is true only if polars uses
-    a larger hash table than by default. Therefore, for a LazyFrame, this function sets the
-    environment variable `POLARS_MAX_HOT_TABLE_SIZE` to 4194304, if the variable is not set. DuckDB
-    and Spark compress their tables in SQL, so the tables need not fit into memory. Nothing has to
-    be installed on the nodes of a Spark cluster.
+    for the input. For a result of more than about 100,000 rows, polars needs a larger hash table
+    than its default. Therefore, for a LazyFrame, this function sets the environment variable
+    `POLARS_MAX_HOT_TABLE_SIZE` to 4194304, if the variable is not set. DuckDB and Spark compress
+    their tables in SQL, so the tables need not fit into memory. Nothing has to be installed on the
+    nodes of a Spark cluster.
 
     Examples
     --------

@@ -110,8 +110,8 @@ def simplify(
     skill if all rows are predicted negative. A log axis starts at the smallest x > 0 of the curve;
     x = 0 is drawn at this start. Normal-deviate axes extend from d to 1 - d, where d is the
     smallest nonzero distance of a rate of the curve from 0 or 1. Rates of 0 and 1 are drawn at the
-    ends of the axis. On these axes, if only one of two neighboring rows has a rate of 0 or 1, both
-    rows are kept.
+    ends of the axis. On normal-deviate axes, if only one of two neighboring rows has a rate of 0 or
+    1, both rows are kept.
 
     The area under a simplified curve differs from the area under the full curve. For ROC curves on
     linear axes, the difference is less than `error`.

@@ -314,9 +314,9 @@ def draw_decisions(
     -------
     DataFrame or LazyFrame
         The predictions with a last column `decision` (Boolean). For each case, the threshold is
-        `threshold_below` with the probability `mix`, and otherwise `threshold_above`. The decision
-        is `score >=` this threshold. `threshold_below`, `mix` and `threshold_above` are columns of
-        `points`.
+        `threshold_below` with the probability in the column `mix` of `points`, and otherwise
+        `threshold_above`. The decision is `score >=` this threshold. `threshold_below`, `mix` and
+        `threshold_above` are columns of `points`.
 
         If the points are a table of `mix(across="model")`, the predictions must have a column
         `model`, and one row per case and model. A case is decided by one model; `decision` is null

@@ -48,9 +48,8 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
 
         - `threshold` (Float64) is the tied score.
         - `auc_change` (Float64) is the largest change of the AUC if the tied rows get different
-          scores. If all positives get higher scores than the negatives, the AUC increases by this
-          number. If all positives get lower scores than the negatives, the AUC decreases by this
-          number.
+          scores. If all positives of the tie get higher scores than its negatives, the AUC
+          increases by this number. If they get lower scores, the AUC decreases by this number.
         - `tied_pos` and `tied_neg` are the numbers of positives and negatives with this score. With
           weights, they are the sums of the weights. They have the dtype of `tp` and `fp`.
 

@@ -37,8 +37,8 @@ def tpr(
     """Compute the true positive rate at the score of each row.
 
     The rate of a row is the share of the positives of the group whose score is greater than or
-    equal to the score of the row. Rows without a label, or with weight or count 0, have a rate, but
-    do not contribute to the rates.
+    equal to the score of the row. Rows without a label, or with weight or count 0, get a rate too,
+    but they are not counted in any rate.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def fpr(
     """Compute the false positive rate at the score of each row.
 
     The rate of a row is the share of the negatives of the group whose score is greater than or
-    equal to the score of the row. Rows without a label, or with weight or count 0, have a rate, but
-    do not contribute to the rates.
+    equal to the score of the row. Rows without a label, or with weight or count 0, get a rate too,
+    but they are not counted in any rate.
 
     Parameters
     ----------

@@ -260,8 +260,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        The names and values that were passed to `write`, and these entries. Each of them except
-        `prevalence` is None if it does not apply:
+        The names and values that were passed to `write`, and the entries below. An entry that does
+        not apply is None, except `prevalence`, which is then missing:
 
         - `table`: the type of table, such as "curve", "auc", "comparison" or "operating_points";
           "table" if the type is unknown.
@@ -271,8 +271,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
         - `ties`: how tied scores are counted.
         - `version`: the version of rocframe.
         - `schema`: the version of the metadata.
-        - `prevalence`: only for a curve table that was computed with `prevalence=`. The value is
-          this prevalence, or None if it differs between rows.
+        - `prevalence`: the prevalence of a curve table that was computed with `prevalence=`. It is
+          None if it differs between rows.
 
     Raises
     ------

@@ -231,8 +231,8 @@ def intervals(
         - All resamples have the same value of the metric.
         - The value of a resample is infinite.
 
-        In the first two of these cases, the bootstrap limits are null too. There are two
-        exceptions:
+        In the cases of the first two items of this list, the bootstrap limits are null too. There
+        are two exceptions:
 
         - If the AUC is 0 or 1, the limits of AUC, Gini and KS are computed by Newcombe's methods,
           and the limits of EER by Wilson's method. If the AUC is 1, the limits of average precision

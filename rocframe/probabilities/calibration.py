@@ -183,7 +183,8 @@ def calibration(
           of positives; both are weighted if rows have weights.
         - `lower` and `upper` (Float64) are the limits of the event rate.
         - `score_min` and `score_max` (Float64) are the lowest and the highest score in the bin.
-        - `n` (Int64) is the number of rows, multiplied by `count` but not by `weight`.
+        - `n` (Int64) is the number of rows. A row counts `count` times; `weight` has no effect on
+          this number.
         - `ci_level` (Float64) is `level`, or null if `ci` is None and `consistency` is False.
         - `ci_method` (String) is the method of the confidence limits.
 

@@ -66,8 +66,8 @@ def murphy_curve(
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced thresholds from 0 to 1, or a list of thresholds in [0, 1].
         `"vertices"`: 0, 1, and all thresholds at which a column of the result jumps or changes its
-        slope: the scores, the event rates after isotonic recalibration, and the prevalence. Between
-        these thresholds, all columns are straight lines.
+        slope. These are the scores, the event rates after isotonic recalibration, and the
+        prevalence. Between these thresholds, all columns are straight lines.
     prevalence : float, default None
         Prevalence, between 0 and 1, of the population for which the costs are computed. The default
         is the prevalence that was passed to `curve`, or the prevalence of each curve if none was

@@ -104,8 +104,9 @@ def report(
     over : str, sequence of one str, or None, optional
         Group column over which the curves are averaged. Each mean is drawn in front of its curves.
         By default `"fold"`, if `by` contains this name; None for no averages. In tables with a
-        column `class`, all classes have the same instances. Therefore, with `over="class"`, the
-        averages have no confidence limits, and models are compared within each class.
+        column `class`, the curves of all classes are computed from the same instances, so the
+        curves are not independent. Therefore, with `over="class"`, the averages have no confidence
+        limits, and models are compared within each class.
     id : str or sequence of str, default None
         Columns that identify the instance of a row. With `id`, the page compares the models in the
         group column `model`; if the models are in a column with another name, rename this column
@@ -124,8 +125,8 @@ def report(
         `unmatched="raise"`.
     costs : mapping of str to float, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
-        given are 0. The page then starts with a recommendation for each group: the threshold of
-        lowest expected cost and its effect. Without costs, the page recommends no threshold.
+        given are 0. With costs, the page starts with a recommendation for each group: the threshold
+        of lowest expected cost and its effect. Without costs, the page recommends no threshold.
     prevalence : float, default None
         Prevalence, between 0 and 1. The costs and the effect of the recommended thresholds are
         computed at this prevalence. By default, the prevalence of each group.

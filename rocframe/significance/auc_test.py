@@ -161,10 +161,10 @@ def auc_test(
         `auc`, `se`, `statistic` and the p-values are null if a class has no rows. All of these
         except `auc` are also null if a class has one row or cluster and the method is `"delong"`.
 
-        If the variance is 0, `se` is null. If, in addition, `auc` equals the value in the column
-        `null`, `statistic` is 0 and the p-value is 1. An example is the AUC of constant scores. If
-        `auc` differs from this value, `statistic` and the p-values are null. An example is an AUC
-        of 1 with `"delong"`.
+        If the variance is 0, `se` is null. The other values then depend on the column `null`. If
+        `auc` equals `null`, as for constant scores, `statistic` is 0 and the p-value is 1. If `auc`
+        differs from `null`, as for an AUC of 1 with `"delong"`, `statistic` and the p-values are
+        missing.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance`.

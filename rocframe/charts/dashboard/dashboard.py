@@ -72,9 +72,9 @@ def dashboard(
     the ratio of the costs; counts do not change. In the ROC panel, a ring and a label mark the
     point with the lowest expected cost among the points of all shown curves. A line shows all
     points with this expected cost. To select curves, click entries of the legend, or choose a value
-    of the column `color` in a list. The panels of the scores and of the confusion matrix show the
-    first selected curve. If some scores are outside [0, 1], the panel of event rates also shows
-    only the first selected curve, because scores of different scales have no common axis.
+    of the group column of `color=` in a list. The panels of the scores and of the confusion matrix
+    show the first selected curve. If some scores are outside [0, 1], the panel of event rates also
+    shows only the first selected curve, because scores of different scales have no common axis.
 
     Parameters
     ----------
