@@ -78,8 +78,9 @@ def suggest_value(argument: str, value: object, names: Iterable[object]) -> str:
     """Return a line that suggests the most similar name to a value; empty if none is similar."""
     if not isinstance(value, str):
         return ""
+    words = [name for name in names if isinstance(name, str)]
     name = VALUE_ALIASES.get(value.lower(), value)
-    guess = get_close_matches(name, [name for name in names if isinstance(name, str)], n=1)
+    guess = get_close_matches(name, words, n=1) or get_close_matches(name.lower(), words, n=1)
     return f"\nDid you mean {argument}={guess[0]!r}?" if guess else ""
 
 

@@ -115,8 +115,7 @@ def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
         if candidate.rates == right[: len(candidate.rates)]:
             return candidate
     raise BrokenCurveError.compose(
-        "kind=None: the columns right of 'tn' do not determine the kind of curve, because they are "
-        f"{list(right)}",
+        f"kind=None: the columns right of 'tn' do not determine the kind of curve: {list(right)}",
         "Use, for example, kind='roc'.",
     )
 

@@ -396,6 +396,7 @@ ARGUMENTS_OF_OTHERS = {
         "If the result is a chart, use its method .properties({name}=…).",
     ),
     **dict.fromkeys(("average", "multi_class"), "Use multiclass_auc for averages over classes."),
+    "maximize": "Pass the metric as rule=; set minimize=True for the lowest value.",
     "error_rate": 'Use operating_point("tpr", subject_to={{"error_rate": (0, 0.1)}}).',
 }
 
@@ -430,6 +431,8 @@ def _unknown_argument_hint(
         )
     elif name in ARGUMENTS_OF_OTHERS:
         hint = ARGUMENTS_OF_OTHERS[name].format(name=name)
+    elif function.__name__ == "confusion_matrix" and name in {"threshold", "thresholds"}:
+        hint = "For counts at a threshold of scores, use curve(…).roc.at(threshold=0.5)."
     elif name == "alpha" and "level" in by_name:
         hint = "Use level=, the confidence level: 1 minus alpha."
     elif argument := suggest_argument(name, by_name):

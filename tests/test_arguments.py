@@ -116,6 +116,22 @@ WRONG = [
         ),
     ),
     (
+        lambda: rf.operating_point(CURVES, maximize="f1"),
+        (
+            "operating_point: unexpected keyword argument 'maximize'.\nArguments: curves, rule, "
+            "costs, benefits, prevalence, prior, subject_to, minimize, beta, by.\n"
+            "Pass the metric as rule=; set minimize=True for the lowest value."
+        ),
+    ),
+    (
+        lambda: rf.confusion_matrix(TABLE, "label", "score", threshold=0.5),
+        (
+            "confusion_matrix: unexpected keyword argument 'threshold'.\n"
+            "Arguments: predictions, label, score, by, positive, weight, count, missing.\n"
+            "For counts at a threshold of scores, use curve(…).roc.at(threshold=0.5)."
+        ),
+    ),
+    (
         lambda: rf.auc(TABLE, "label", "score", benefit="amount"),
         unexpected(
             "benefit",

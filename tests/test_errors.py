@@ -142,6 +142,13 @@ TEXTS = {
             "Did you mean ci='delong'?"
         ),
     ),
+    "a metric with its name in scikit-learn": (
+        rf.UnknownOptionError.compose("metrics", "f1_score", ["jaccard", "f1"]),
+        (
+            "metrics='f1_score': unknown value.\nChoose one of: 'jaccard', 'f1'.\n"
+            "Did you mean metrics='f1'?"
+        ),
+    ),
     "an option of the wrong type": (
         rf.UnknownOptionError.compose("ci", True, ["delong", None]),
         "ci=True: unknown value.\nChoose one of: 'delong', None.",

@@ -323,7 +323,7 @@ WRONG = [
     (
         lambda: compare(margin=0.1, alternative="less"),
         (
-            "alternative='less': margin= already defines a one-sided alternative, that "
+            "alternative='less': margin= already defines a one-sided alternative: "
             "model_b is not inferior to model_a.\nPass either margin= or alternative=."
         ),
     ),
@@ -384,7 +384,7 @@ WRONG = [
         lambda: compare(method="delong_unpaired", cluster="g"),
         (
             "cluster='g': method='delong_unpaired' does not support this option.\n"
-            'Use method="delong" with id=, which supports clusters.'
+            'Use method="delong" with id=; this method supports clusters.'
         ),
     ),
     (

@@ -443,7 +443,7 @@ def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | N
     if at_thresholds and all(name in table.row for name in SIMPLIFICATION):
         raise BrokenCurveError.compose(
             "curves: simplified curves lack rows, so the counts at a threshold are unknown",
-            'Use curves without max_error=, or method="vertical".',
+            'Use method="vertical", or compute the curves without max_error=.',
         )
 
 

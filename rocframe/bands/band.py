@@ -360,6 +360,6 @@ def _parse_band_method(name: str, weight: Column | None) -> BandMethod:
         f"method={name!r}",
         supported=method.is_resampled,
         hint=f"Choose one of: {format_list(resampled)}; or use count= if a row represents several "
-        "rows.",
+        "predictions.",
     )
     return method

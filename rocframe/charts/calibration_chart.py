@@ -188,7 +188,7 @@ def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> li
     check_keys("scores", scores.schema, keys.schema, by, noun="calibration curves")
     row, curve = match_rows("scores", "curves", curves.keys, keys, by)
     if len(set(curve.tolist())) < len(curve):
-        problem = "the table has several curves for a group of the calibration table"
+        problem = "this table has several curves for a group of the calibration table"
         raise OptionValueError.compose("scores", scores, problem, SCORE_CURVES_HINT)
     bins = score_bins(curves)
     bars = []

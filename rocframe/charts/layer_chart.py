@@ -71,7 +71,10 @@ def _check_axes(first: Sequence[str], second: Sequence[str]) -> None:
     if first and second and first != second:
         names, others = (" and ".join(map(repr, titles)) for titles in (first, second))
         problem = f"chart + chart: the axes differ: {names} in one chart, {others} in the other"
-        hint = "Draw both charts with the same kind= or x= and y=, or side by side: chart | chart."
+        hint = (
+            "Draw both charts with the same kind=, or with the same x= and y=. "
+            "To draw them side by side, use chart | chart."
+        )
         raise OptionValueError(f"{problem}.\n{hint}")
 
 

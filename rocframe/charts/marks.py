@@ -58,7 +58,7 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
             raise OptionValueError.compose(
                 "mark",
                 name,
-                "the keys of the mapping must be strings that are not empty",
+                "this key of the mapping is not a string, or is empty",
                 'Use, for example, mark={"high": 0.9}.',
             )
     n_symbols = len(MARK_SYMBOLS)
@@ -140,7 +140,7 @@ def _marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
         values = None if isinstance(points, pl.LazyFrame) else to_floats(points)
         if values is None or any(map(isnan, values)):
             problem = "expected thresholds or a DataFrame of points"
-            hint = "Pass thresholds, a table from at(), or a mapping from names to either."
+            hint = "Pass thresholds or a table from at(), or a mapping from names to such values."
             raise OptionValueError.compose("mark", points, problem, hint)
         rows = operating_points(curves, "threshold", values)
         curve = np.repeat(np.arange(len(curves.firsts)), len(values))

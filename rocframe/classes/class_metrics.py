@@ -82,9 +82,9 @@ def class_metrics(
 
     See Also
     --------
-    one_vs_rest : Binary predictions of each class against all others. operating_point : The best
-    threshold of each class, with the same `prior` and `costs`. average : Means over the classes;
-    with `method="weighted"`, it has the same option `prior`.
+    one_vs_rest : Binary predictions of each class against all others.
+    operating_point : The best threshold of each class, with the same `prior` and `costs`.
+    average : Means over the classes; `prior` is an option of `method="weighted"`.
 
     Notes
     -----

@@ -96,7 +96,10 @@ class Layout:
         The expression raises an error if an instance has two rows of one class, or two labels.
         """
         assert self.row_class is not None
-        hint = 'Pass all columns that identify an instance, such as id=["model", "id"].'
+        hint = (
+            "An instance must have one label. Pass all columns that identify an instance in id=, "
+            "or correct the labels."
+        )
 
         def run(rows: pl.Series) -> pl.Series:
             table = rows.struct.unnest()
@@ -368,8 +371,8 @@ def _read_kept_columns(
             None,
             "the result has a column 'id' with row numbers, but the table already has a column of "
             "this name",
-            'If the column of the table identifies instances, pass id="id". If not, pass the '
-            'columns to keep in keep=[…], without "id".',
+            'If the column of the table identifies instances, pass id="id". If not, '
+            'name the columns that the result keeps in keep=[…], without "id".',
         )
     for argument, names in (("id", ids or []), ("keep", kept_columns)):
         for name in names:

@@ -154,7 +154,7 @@ def _parse_margin(margin: bool | int, n_classes: int | None) -> int:
             "margin",
             margin,
             f"expected at most {n_classes - 1}, because there are {n_classes} classes",
-            "Use margin=True for the highest score of the other classes, or a smaller number.",
+            "Use a smaller number, or margin=True for the highest score of the other classes.",
         )
     return rank
 

@@ -34,8 +34,7 @@ def top_label(
     id: str | Sequence[str] | None = None,  # noqa: A002 - name of the public option
     keep: KeepColumns = None,
 ) -> FrameT:
-    """Reshape a table with many classes; the new label states whether the predicted class is
-    correct.
+    """Reshape a table with many classes: the new label is whether the prediction is correct.
 
     The predicted class of a row is the class with the highest score. Each row gets the score of its
     predicted class and a label, which is true if the predicted class is the true class. Pass the

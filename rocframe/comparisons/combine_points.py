@@ -231,5 +231,7 @@ def _check_rates(points: pl.DataFrame, names: Sequence[str]) -> None:
     repeated = points.filter(points.select(pl.nth(range(len(names)))).is_duplicated())
     if repeated.height:
         problem = f"the table has several points for {format_key(names, repeated.row(0))}"
-        hint = "Select one point with .filter(), or pass the columns that distinguish rows as by=."
+        hint = (
+            "Select one point with .filter(), or name in by= the columns that distinguish the rows."
+        )
         raise OptionValueError(f"table: {problem}.\n{hint}")

@@ -143,14 +143,14 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
         ComparisonTest(
             name="delong_unpaired",
             estimator=area_estimates,
-            unsupported={"cluster": 'Use method="delong" with id=, which supports clusters.'},
+            unsupported={"cluster": 'Use method="delong" with id=; this method supports clusters.'},
         ),
         ComparisonTest(name="t_test", metrics=LOSSES, compare_pairs=t_test),
         ComparisonTest(
             name="t_test_unpaired",
             metrics=LOSSES,
             estimator=loss_estimates,
-            unsupported={"cluster": 'Use method="t_test" with id=, which supports clusters.'},
+            unsupported={"cluster": 'Use method="t_test" with id=; this method supports clusters.'},
         ),
         ComparisonTest(
             name="bootstrap",
@@ -241,7 +241,7 @@ class CompareOptions:
         )
         test.check_quantity(quantity, tests)
         if quantity.is_loss and roles.missing == "worst":
-            problem = "a row without a score has no loss"
+            problem = "the loss of a row without a score is undefined"
             raise OptionValueError.compose("missing", "worst", problem, 'Use missing="drop".')
         test.check_options(roles, hypothesis)
         if margin is not None and baseline is None:

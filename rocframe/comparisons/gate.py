@@ -322,7 +322,7 @@ GATE_TESTS: dict[str, ComparisonTest] = {
         compare_estimates=newcombe_unpaired,
         unsupported={
             "weight": 'Use method="delong_unpaired".',
-            "cluster": 'Use method="delong" with id=, which supports clusters.',
+            "cluster": 'Use method="delong" with id=; this method supports clusters.',
         },
     ),
     **{

@@ -141,8 +141,8 @@ class Hypothesis:
             raise OptionValueError.compose(
                 "alternative",
                 alternative,
-                "margin= already defines a one-sided alternative, that model_b is not inferior "
-                "to model_a",
+                "margin= already defines a one-sided alternative: model_b is not inferior to "
+                "model_a",
                 "Pass either margin= or alternative=.",
             )
         lower_is_better = quantity.lower_is_better

@@ -463,7 +463,7 @@ def _check_unmatched(
         f"model {instances.models[model]!r} lacks {format_count(int(n_absent[model]), 'row')} that "
         "other models have",
         'Pass unmatched="drop" to leave out instances that a model lacks; the result then states '
-        "the number of these rows. Or add the missing rows.",
+        "how many rows are left out. Or add the missing rows.",
     )
 
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError, PairingError
+from rocframe.errors import (
+    ColumnTypeError,
+    MissingColumnError,
+    OptionValueError,
+    PairingError,
+    suggest_value,
+)
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -276,5 +282,6 @@ def model_position(argument: str, model: object, models: Sequence[object]) -> in
     if isinstance(model, pl.Expr | pl.Series) or getattr(model, "ndim", False):
         raise OptionValueError.unexpected_type(argument, model, "the name of a model", hint)
     if model not in models:
+        hint += suggest_value(argument, model, models)
         raise OptionValueError.compose(argument, model, "unknown model", hint)
     return models.index(model)

@@ -18,6 +18,7 @@ from rocframe.errors import (
     OptionValueError,
     RepeatedNameError,
     RocframeError,
+    suggest_value,
 )
 from rocframe.frames import as_input_frame, check_keys, column, lazy_plan, private_names
 from rocframe.inference.confidence import Confidence
@@ -294,7 +295,8 @@ class TimeWindows:
                     "reference",
                     reference,
                     "this is not a value of the column of windows",
-                    f"The windows are: {format_list(values.drop_nulls().to_list(), most=30)}.",
+                    f"The windows are: {format_list(values.drop_nulls().to_list(), most=30)}."
+                    + suggest_value("reference", reference, ["first", "previous", *values]),
                 )
             usable = np.flatnonzero([value == reference for value in self.window.to_list()])
         result = np.full(self.keys.height, -1)

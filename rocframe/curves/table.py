@@ -114,7 +114,7 @@ def check_new_columns(table: CurveLayout, new_columns: Iterable[str], function: 
     for name in new_columns:
         if name in table.row:
             raise BrokenCurveError.compose(
-                f"curves: the table already has a column {name!r}, which {function} adds",
+                f"curves: the table already has a column {name!r}; {function}() adds this column",
                 "Pass a table without this column, or rename the column, for example with "
                 f".rename({{{name!r}: {name + '_before'!r}}}).",
             )
@@ -218,7 +218,8 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
     if not table.by and frame.is_empty():
         raise BrokenCurveError.compose(
             "curves: the table has no rows, but a curve without group columns has at least one row",
-            f"Do not filter its rows, or name its group columns in by=. {MAKE_CURVES}",
+            "Do not filter its rows. If the curves have group columns, name them in by=. "
+            f"{MAKE_CURVES}",
         )
     threshold = frame.get_column(table.private(THRESHOLD))
     if threshold.null_count() or any(

@@ -213,7 +213,7 @@ def check_decisions(score: NDArray[Any], used: NDArray[np.bool_], hint: str) -> 
     other = used & (score != 0) & (score != 1)
     if other.any():
         value = float(score[int(np.argmax(other))])
-        problem = "the scores must be decisions, which are 0 or 1, or Boolean"
+        problem = "the scores must be decisions: 0 or 1, or Boolean values"
         raise OptionValueError.compose("score", value, problem, hint)
 
 

@@ -92,9 +92,9 @@ def decision_curve(
 
     See Also
     --------
-    decision_intervals : Confidence intervals, and differences between models. cost_curve : The
-    expected cost as a function of the costs of errors; scores can have any range. operating_point :
-    The best row for given costs or benefits.
+    decision_intervals : Confidence intervals, and differences between models.
+    cost_curve : The expected cost as a function of the costs of errors, for any scores.
+    operating_point : The best row for given costs or benefits.
 
     Notes
     -----

@@ -371,7 +371,10 @@ def draw_decisions(
             score_expr = score_expr.fill_nan(None)
         id_name, id_expr, id_dtype = resolve_column(plan, schema, "id", id)
         if isinstance(id_dtype, (pl.List, pl.Array, pl.Duration, pl.Object)):
-            hint = "The draw depends on the text of the identifier. Pass a column of another type."
+            hint = (
+                "The random number of a row is computed from the text of its identifier, and this "
+                "type has no fixed text. Pass a column of another type."
+            )
             raise ColumnTypeError.compose("id", id_name, id_dtype, hint)
         return _with_decisions(
             plan,

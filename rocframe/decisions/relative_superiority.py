@@ -276,7 +276,10 @@ def _parse_cost_ratio(cost_ratio: object) -> list[float]:
         raise OptionValueError.compose("cost_ratio", cost_ratio, problem, hint)
     low, _, high = relative_cost(np.array(values))
     if low == high:
-        problem = "the first and the last ratio are too close to 0 or to infinity to differ"
+        problem = (
+            "the first and the last ratio are so close to 0 or to infinity that their relative "
+            "costs are equal"
+        )
         raise OptionValueError.compose("cost_ratio", cost_ratio, problem, hint)
     return [value + 0.0 for value in values]
 

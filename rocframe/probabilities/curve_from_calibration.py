@@ -49,8 +49,8 @@ MAKE_BINS = (
     'the method "uniform" or "isotonic".'
 )
 PASS_DENSITY = (
-    "The methods loess and kernel return grid points, which have no numbers of rows. For these, "
-    "pass the column of the density of the scores as density=."
+    "Tables of the methods loess and kernel have grid points instead of bins, and no column n. For "
+    "such a table, pass the column of the density of the scores as density=."
 )
 # A product n·event_rate is an integer if it differs from one by at most this, plus a rounding error
 # of the product.
@@ -293,7 +293,10 @@ def calibration_layout(
         if name in keys:
             argument, value = ("density", density) if name == density else ("by", by)
             problem = f"column {name!r} has a value for each bin, so it cannot be a group column"
-            hint = "By default, all columns left of 'bin' are group columns. Name them in by=."
+            hint = (
+                "By default, all columns left of 'bin' are group columns. Name only the columns "
+                "that identify a group in by=."
+            )
             raise OptionValueError.compose(argument, value, problem, hint)
         if not schema[name].is_numeric():
             hint = f"This column must be numeric. {MAKE_BINS}"

@@ -468,7 +468,7 @@ WRONG = [
     (
         {"metrics": "tpr", "prevalence": 0.1},
         (
-            "prevalence=0.1: no metric depends on the prevalence.\n"
+            "prevalence=0.1: none of these metrics depends on the prevalence.\n"
             'Pass, for example, metrics=["precision"], or leave out prevalence=.'
         ),
     ),

@@ -315,7 +315,7 @@ def test_bands_that_do_not_support_weights_raise(frame, method):
     assert str(caught.value) == (
         f"weight='w': method={method!r} does not support this option.\n"
         "Choose one of: 'fixed_width', 'envelope', 'bootstrap'; or use count= if a row represents "
-        "several rows."
+        "several predictions."
     )
 
 

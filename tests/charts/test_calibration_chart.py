@@ -162,7 +162,7 @@ def test_curves_of_other_groups_raise_an_error():
     folds = rf.curve(VOTE, "label", "score", by=["model", "fold"])
     with pytest.raises(rf.OptionValueError) as caught:
         QUANTILES.roc.chart(scores=folds)
-    assert "the table has several curves for a group of the calibration table" in str(caught.value)
+    assert "this table has several curves for a group of the calibration table" in str(caught.value)
     with pytest.raises(rf.MissingColumnError) as caught:
         QUANTILES.roc.chart(scores=rf.curve(VOTE, "label", "score"))
     assert str(caught.value) == (

@@ -375,7 +375,7 @@ def test_averaged_curves_have_no_overlays(table):
         (
             {1: 0.5},
             (
-                "mark=1: the keys of the mapping must be strings that are not empty.\n"
+                "mark=1: this key of the mapping is not a string, or is empty.\n"
                 'Use, for example, mark={"high": 0.9}.'
             ),
         ),

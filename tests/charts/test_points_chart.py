@@ -120,7 +120,8 @@ def test_charts_with_different_axes_cannot_be_added():
     assert str(caught.value) == (
         "chart + chart: the axes differ: 'Alert rate' and 'True positive rate' in one chart, "
         "'False positive rate' and 'True positive rate' in the other.\n"
-        "Draw both charts with the same kind= or x= and y=, or side by side: chart | chart."
+        "Draw both charts with the same kind=, or with the same x= and y=. "
+        "To draw them side by side, use chart | chart."
     )
 
 

@@ -120,8 +120,8 @@ BOTH = [
     (WIDE.rename({"day": "id"}), ("truth", ABC), {}, rf.OptionValueError,
      ("id=None: the result has a column 'id' with row numbers, but the table already has a column "
      "of this name.\n"
-     'If the column of the table identifies instances, pass id="id". If not, pass the columns to '
-     'keep in keep=[…], without "id".')),
+     'If the column of the table identifies instances, pass id="id". If not, name the columns '
+     'that the result keeps in keep=[…], without "id".')),
     (LISTS, ("truth", "p"), {}, rf.OptionValueError,
      ("classes=None: column 'p' contains lists of scores, so the order of the classes is "
      "required.\n"
@@ -166,7 +166,7 @@ BOTH = [
 REST = [
     (WIDE, ("truth", ABC), {"margin": 3}, rf.OptionValueError,
      ("margin=3: expected at most 2, because there are 3 classes.\n"
-     "Use margin=True for the highest score of the other classes, or a smaller number.")),
+     "Use a smaller number, or margin=True for the highest score of the other classes.")),
     (WIDE, ("truth", ABC), {"margin": 0}, rf.OptionValueError,
      "margin=0: expected an integer of at least 1.\nUse, for example, margin=3."),
     (WIDE.filter(pl.col("truth") == "a"), ("truth", ["a"]), {"margin": True}, rf.OptionValueError,
@@ -176,7 +176,8 @@ REST = [
      "margin='best': expected an integer of at least 1.\n"),
     (MELTED, ("truth", "p"), {"classes": "of", "id": "id", "margin": True}, rf.PairingError,
      ("id=['id']: 2 rows have the same id and class as another row.\n"
-     'Pass all columns that identify an instance, such as id=["model", "id"].')),
+     'An instance must have one label. Pass all columns that identify an instance in id=, '
+      'or correct the labels.')),
     (LARGE, ("truth", ABC), {"margin": True}, rf.ScoreError, f"score='a': Int64 {INEXACT}"),
     (LARGE.select("truth", p=pl.concat_list(ABC)), ("truth", "p"), {"classes": ABC, "margin": 2},
      rf.ScoreError, f"score='p': Int64 {INEXACT}"),

@@ -297,7 +297,8 @@ def test_class_metrics_needs_a_class_key_shares_and_new_names():
         (
             lambda: rf.class_metrics(table, "accuracy", prior=PRIOR),
             (
-                "curves: the table already has a column 'accuracy', which class_metrics adds.\n"
+                "curves: the table already has a column 'accuracy'; class_metrics() adds "
+                "this column.\n"
                 "Pass a table without this column, or rename the column, for example with "
                 ".rename({'accuracy': 'accuracy_before'})."
             ),

@@ -149,7 +149,7 @@ def test_rows_of_one_log_are_an_error_or_left_out(capsys):
     assert error_of(capsys, "old.parquet", "short.parquet", *PAIRED) == (
         "--id id: model 'new' lacks 3 rows that other models have.\n"
         "Pass --unmatched drop to leave out instances that a model lacks; the result then states "
-        "the number of these rows. Or add the missing rows."
+        "how many rows are left out. Or add the missing rows."
     )
     code, out, _ = gate(capsys, "old.parquet", "short.parquet", *PAIRED, "--unmatched", "drop")
     assert code == 0

@@ -215,7 +215,7 @@ def test_rows_that_only_one_model_scored_are_counted_in_the_note():
     assert str(caught.value) == (
         "id='id': model 'b' lacks 3 rows that other models have.\n"
         'Pass unmatched="drop" to leave out instances that a model lacks; the result then '
-        "states the number of these rows. Or add the missing rows."
+        "states how many rows are left out. Or add the missing rows."
     )
     result = rf.combine(partial, "label", "score", threshold=0.5, id="id", unmatched="drop").filter(
         operator="or"
@@ -242,7 +242,7 @@ INVALID = {
         MODELS,
         {},
         (
-            "score=0.375: the scores must be decisions, which are 0 or 1, or Boolean.\n"
+            "score=0.375: the scores must be decisions: 0 or 1, or Boolean values.\n"
             "Pass threshold=, such as threshold=0.5."
         ),
     ),
@@ -376,14 +376,16 @@ def test_points_with_undefined_rates_have_a_note():
             {"model": ["a", "a"], "fpr": [0.5, 0.2], "tpr": [0.5, 0.5]},
             (
                 "table: the table has several points for model='a'.\n"
-                "Select one point with .filter(), or pass the columns that distinguish rows as by=."
+                "Select one point with .filter(), or name in by= the columns that "
+                "distinguish the rows."
             ),
         ),
         (
             {"fold": [1, 2, 2], "model": ["a"] * 3, "fpr": [0.5] * 3, "tpr": [0.5] * 3},
             (
                 "table: the table has several points for fold=2, model='a'.\n"
-                "Select one point with .filter(), or pass the columns that distinguish rows as by=."
+                "Select one point with .filter(), or name in by= the columns that "
+                "distinguish the rows."
             ),
         ),
     ],

@@ -449,13 +449,16 @@ BOOTSTRAP = 'method="bootstrap"'
         ),
         (
             {"metric": "brier", "missing": "worst"},
-            "missing='worst': a row without a score has no loss.\nUse missing=\"drop\".",
+            (
+                "missing='worst': the loss of a row without a score is undefined.\n"
+                'Use missing="drop".'
+            ),
         ),
         (
             {"metric": "brier", "method": "t_test_unpaired", "cluster": "user"},
             (
                 "cluster='user': method='t_test_unpaired' does not support this option.\n"
-                'Use method="t_test" with id=, which supports clusters.'
+                'Use method="t_test" with id=; this method supports clusters.'
             ),
         ),
     ],

@@ -499,6 +499,13 @@ def test_a_reference_of_counts_needs_the_argument_count():
             ),
         ),
         (
+            {"over": "segment", "reference": "frist"},
+            (
+                "reference='frist': this is not a value of the column of windows.\n"
+                "The windows are: 'a', 'b'.\nDid you mean reference='first'?"
+            ),
+        ),
+        (
             {"over": "day", "reference": pl.col("day") < MONDAY},
             (
                 'reference: expected "first", "previous", a value of the column of windows, or a '

@@ -204,8 +204,8 @@ ONCE = (
     "to id= or by=."
 )
 MATCHED = (
-    'Pass unmatched="drop" to leave out instances that a model lacks; the result then states the '
-    "number of these rows. Or add the missing rows."
+    'Pass unmatched="drop" to leave out instances that a model lacks; the result then states '
+    "how many rows are left out. Or add the missing rows."
 )
 
 

@@ -567,6 +567,6 @@ def test_a_metric_with_the_name_of_a_column_of_at_raises_an_error():
     rows = pl.DataFrame({"label": [1, 0], "score": [2, 1]})
     curves = rf.curve(rows, "label", "score", metrics=[pl.col("tp").alias("value")])
     with pytest.raises(
-        rf.BrokenCurveError, match="the table already has a column 'value', which at adds"
+        rf.BrokenCurveError, match=r"the table already has a column 'value'; at\(\) adds"
     ):
         rf.at(curves, fpr=0.5)

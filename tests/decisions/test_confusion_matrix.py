@@ -119,7 +119,7 @@ def test_a_score_that_is_no_decision_raises():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.confusion_matrix(frame, "label", "score")
     assert str(caught.value) == (
-        "score=0.3: the scores must be decisions, which are 0 or 1, or Boolean.\n"
+        "score=0.3: the scores must be decisions: 0 or 1, or Boolean values.\n"
         'Use decisions, for example pl.col("score") >= 0.5, or the function at(threshold=).'
     )
 

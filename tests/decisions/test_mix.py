@@ -216,8 +216,9 @@ def test_identifiers_have_any_type_with_a_text_or_bytes():
         with pytest.raises(rf.ColumnTypeError) as caught:
             rf.draw_decisions(wrong, "score", point, id="id", seed=3)
         assert str(caught.value) == (
-            f"id='id': the column has type {wrong.schema['id']}.\nThe draw depends on the text of "
-            "the identifier. Pass a column of another type."
+            f"id='id': the column has type {wrong.schema['id']}.\nThe random number of a row is "
+            "computed from the text of its identifier, and this type has no fixed text. Pass a "
+            "column of another type."
         )
 
 

@@ -238,8 +238,8 @@ ADVICE = (
     'the method "uniform" or "isotonic".'
 )
 GRID_ADVICE = (
-    "The methods loess and kernel return grid points, which have no numbers of rows. For these, "
-    "pass the column of the density of the scores as density=."
+    "Tables of the methods loess and kernel have grid points instead of bins, and no column n. For "
+    "such a table, pass the column of the density of the scores as density=."
 )
 REPEATED = "The group may contain several curves: name all group columns in by=."
 INVALID = {
@@ -317,7 +317,10 @@ def test_missing_columns_raise_an_error_that_says_how_to_compute_them(frame):
 
 
 def test_a_column_with_a_value_for_each_bin_is_no_group_column(frame):
-    hint = "By default, all columns left of 'bin' are group columns. Name them in by=."
+    hint = (
+        "By default, all columns left of 'bin' are group columns. Name only the columns that "
+        "identify a group in by=."
+    )
     left = {"q": [1.0, 2.0, 1.0], "n": BINS["n"]} | BINS
     for options, argument, name in (
         ({"density": "q"}, "density='q'", "q"),
