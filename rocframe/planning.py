@@ -47,7 +47,7 @@ def power(
     variance: VarianceFormula = "hanley_mcneil_exponential",
     se_at: SeAt = "estimate",
 ) -> pl.DataFrame:
-    """Compute the power of a test that compares one AUC with a given area, or two AUCs.
+    """Compute the power of a test that compares two AUCs, or one AUC with a given area.
 
     The power is the probability that the test rejects the null hypothesis if the areas are as
     assumed. Each argument takes one value or several; the result has a row for each combination.
@@ -98,7 +98,7 @@ def power(
 
         - `power` (Float64, in [0, 1]) is the probability of a p-value of at most `alpha`.
         - `difference` is `auc` minus `null` or `auc_b`.
-        - `se` is the standard error of the estimated difference if the areas are as assumed;
+        - `se` is the standard error of the estimate of `difference` if the areas are as assumed;
           `se_null` is this standard error if the null hypothesis is true.
         - For two models, the column `null` is null. For one model, `auc_b` and `correlation` are
           null.
@@ -232,7 +232,7 @@ def sample_size(
           positives for which the test has the required power and both classes have at least 10
           rows.
         - `power` (Float64) is the power with these rows; `target` is the required power.
-        - `se` is the standard error of the estimated difference if the areas are as assumed;
+        - `se` is the standard error of the estimate of `difference` if the areas are as assumed;
           `se_null` is this standard error if the null hypothesis is true.
 
         If the assumed difference is 0 or has the wrong sign for `alternative`, no number of rows
@@ -405,7 +405,7 @@ def detectable_difference(
         - `difference` is `auc` minus `null` or `auc_b`.
         - `target` is the required power, and `power` is the power at `auc`. Both are equal except
           for rounding errors.
-        - `se` is the standard error of the estimated difference if the true area is `auc`.
+        - `se` is the standard error of the estimate of `difference` if the true area is `auc`.
           `se_null` is this standard error if the null hypothesis is true.
 
         If there are too few rows, no area reaches the power. `auc`, `difference`, `power` and the

@@ -69,9 +69,9 @@ def area(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, only complete
-        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, you can
+        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
+        another package that exports Arrow streams is converted to a polars DataFrame.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None
@@ -95,9 +95,9 @@ def area(
           are null if the group has no rows.
         - `lift_area_step` is a mean over all rows of the group. The value of a row is the number of
           positives with a higher score than the row.
-        - `lift_area` is a mean of the same kind. Each positive with the same score as the row also
-          adds 1/2 to the value of the row. A positive row also counts itself as one of these
-          positives.
+        - `lift_area` is also a mean over all rows of the group. Each positive with the same score
+          as the row also adds 1/2 to the value of the row. A positive row also counts itself as one
+          of these positives.
 
         With `alert_rate`, the result is `*by, partial_auc`. The partial area is null if there are
         no positives or no negatives.

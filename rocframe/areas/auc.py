@@ -171,15 +171,16 @@ def auc(
         Areas, the standard error `se` and the limits are null if there are no positives or no
         negatives. `se` and the limits are also null in three other cases:
 
-        - The variance is 0, for example because all scores are equal. For the bootstrap methods,
-          this is the variance over the resamples. For all other methods, this is DeLong's variance.
+        - The variance is 0, for example because all scores are equal. The variance that is checked
+          is the variance over the resamples for the bootstrap methods, and DeLong's variance for
+          all other methods.
         - `ci` is one of DeLong's methods or a bootstrap method, and a class has only one row. With
           `cluster`, this also applies if all rows of a class are in one cluster.
         - `alert_rate` is given, and `ci` has its default. This case has no note.
 
-        There is one exception: if the AUC (not a partial area) is 0 or 1, only `se` is null in the
-        first two of these cases. The limits are computed by Newcombe's method, and `ci_method`
-        (String) is `"newcombe"`.
+        There is one exception to the first two cases: if the AUC (not a partial area) is 0 or 1,
+        `se` is null, but the limits are not null. They are computed by Newcombe's method, and
+        `ci_method` (String) is `"newcombe"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, redrawn`. `redrawn:12` means that

@@ -56,9 +56,9 @@ def tie_bounds(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, only complete
-        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, you can
+        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
+        another package that exports Arrow streams is converted to a polars DataFrame.
     metrics : str or sequence of str
         Which of `"auc"`, `"ks"`, `"eer"`, `"average_precision"` and `"pr_auc"` are computed. By
         default, all.
@@ -113,8 +113,8 @@ def tie_bounds(
       which is above the scores of the negatives. In the worst order, all positives of a tie have
       different scores, which are below the scores of the negatives. `pessimistic` is not the value
       in this order, but a lower bound of it. The bound is exact for ties with one positive. Each
-      other tie makes the bound too low by less than 0.001 / P, where P is the number of all
-      positives. With weights, the bound is `pessimistic` of `pr_auc`.
+      tie with more positives makes the bound too low by less than 0.001 / P, where P is the number
+      of all positives. With weights, the bound is `pessimistic` of `pr_auc`.
 
     References
     ----------

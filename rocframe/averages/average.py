@@ -85,9 +85,9 @@ def average(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, only complete
-        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, you can
+        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
+        another package that exports Arrow streams is converted to a polars DataFrame.
     over : str, sequence of str or None, default "fold"
         Group columns to average over, such as the fold. Curves with the same values of all other
         group columns form a group. None: the curves are not averaged, and the result has the values
@@ -222,8 +222,9 @@ def average(
         curves have the same values of `by`. This error is also raised if `over` is not a group
         column of the table, or if an option is invalid.
     OptionValueError
-        If the method does not support the fixed axis, or a value of `grid`, `test_per_train` or
-        `weights`, or if an option is given that the method does not use.
+        If the method does not support the fixed axis, if the method does not support the given
+        value of `grid`, `test_per_train` or `weights`, or if an option is given that the method
+        does not use.
     UnknownOptionError
         If `fixed` or `metrics` is not the name of a metric.
 
@@ -270,10 +271,10 @@ def average(
     no value above its last point. Options about metrics are not supported.
 
     `"threshold"` and `"pooled"` are computed exactly from curves with a row for each distinct
-    score. A curve from `curve(thresholds=...)` lacks rows. Missing rows are detected if the row
-    with the lowest threshold has true negatives, or if two neighboring rows of a curve without
-    weights have the same counts. If two neighboring rows have the same counts, one of their
-    thresholds is not the score of a prediction.
+    score. A curve from `curve(thresholds=...)` lacks rows. Missing rows are detected in two cases:
+    the row with the lowest threshold has true negatives, or two neighboring rows of a curve without
+    weights have the same counts. In the second case, one of the two thresholds is not a score of a
+    prediction, so the thresholds were given, and rows for some scores can be missing.
 
     - If missing rows are detected, the curve has values only at its own thresholds. The curve can
       be pooled only with curves that have the same thresholds.

@@ -97,9 +97,10 @@ def pooling_gap(
         - `between_share` is the proportion of pairs that are between folds.
         - `between_auc` and `within_auc` are the AUCs of the pairs between folds and within folds.
         - `worst_positives` and `worst_negatives` (String) are the two folds whose pairs have the
-          largest effect on `gap_between`. Each pair is a positive of the first fold and a negative
-          of the second fold. If several combinations of two folds have the same largest effect, the
-          first combination in the order of the folds is used.
+          largest effect on `gap_between`. Each of these pairs is a positive of the fold
+          `worst_positives` and a negative of the fold `worst_negatives`. If several combinations of
+          two folds have the same largest effect, the first combination in the order of the folds is
+          used.
         - `worst_auc` is the AUC of these pairs, and `worst_gap` is their contribution to
           `gap_between`.
         - `n_curves` (Int64) is the number of folds with both classes.

@@ -99,7 +99,8 @@ def band(
           down and right, by quantiles of Kolmogorov's distance. This band is valid for all scores
           and sample sizes.
         - `"fixed_width"`: two copies of the curve, one shifted up and left and one shifted down and
-          right, until the proportion `level` of the resampled curves lies between the two copies.
+          right, so far that a share of the resampled curves equal to `level` lies between the two
+          copies.
         - `"envelope"`: as `"fixed_width"`, with larger shifts where the resampled curves vary more.
         - `"working_hotelling"`: limits of a binormal curve that is fitted by maximum likelihood.
 

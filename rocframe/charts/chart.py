@@ -68,8 +68,8 @@ def chart(
     with bars in both directions if both axes were averaged. A legend below the chart states the
     confidence level. The chart of an average can be layered over the chart of the single curves:
     `curves.roc.chart(detail="fold") + mean.roc.chart()`. For averages of several metrics, each
-    metric has a color, or a panel if other groups have colors. `color="metric"` or `facet="metric"`
-    chooses one of the two.
+    metric has a color. If a group column already has the colors, each metric has a panel instead.
+    `color="metric"` or `facet="metric"` chooses one of the two.
 
     Tables of `band` become a line with a band per group, and tables of `smooth` become a line per
     group. Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points. Each
@@ -90,12 +90,12 @@ def chart(
     - Isotonic regressions are steps, and smooth curves are lines. Both have bands between their
       limits.
     - Dotted lines are the limits of `consistency=True`.
-    - Bars above and below the chart show the scores of the positives and of the negatives. With
-      `scores`, the bars show the distribution of the scores. Otherwise, there is a bar at the mean
-      score of each bin. The length of the bar is proportional to the number of rows of the class:
-      `n * event_rate` or `n * (1 - event_rate)`. Each class has its own scale, so that the longest
-      bars of both classes have the same length. The bars are not drawn if `y_domain` is given, or
-      if a panel has more than eight curves.
+    - Bars above and below the chart show the scores of the positives and of the negatives. If the
+      option `scores` is given, the bars show the distribution of the individual scores. Otherwise,
+      there is a bar at the mean score of each bin. The length of the bar is proportional to the
+      number of rows of the class: `n * event_rate` or `n * (1 - event_rate)`. Each class has its
+      own scale, so that the longest bars of both classes have the same length. The bars are not
+      drawn if `y_domain` is given, or if a panel has more than eight curves.
 
     Tables of `combine` become a panel per pair of models. Each operator has a rectangle of all
     possible points, the expected point of independent decisions, and the measured point. Tables of
@@ -126,9 +126,8 @@ def chart(
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Tables of
     `power`, `sample_size` and `detectable_difference` become lines. The y axis usually shows the
     power. If a target power was given and the differences vary, it shows the difference. The x axis
-    usually shows the number of positives. If no target power was given and the number of positives
-    does not vary, the x axis shows the number of negatives. If neither number varies, the x axis
-    shows the difference.
+    usually shows the number of positives. If no target power was given, the x axis shows the first
+    of these that varies: the number of positives, the number of negatives, the difference.
 
     Tables of `concavities`, `contrast`, `fit_calibration`, `gate`, `iso_lines`, `tie_bounds` and
     `ties` have no chart. For these tables, `chart` raises an error that names another table to

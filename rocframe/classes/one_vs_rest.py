@@ -75,7 +75,7 @@ def one_vs_rest(
         The kept columns, the columns of `id`, then `class, label, score`; one row per input row and
         class. All rows of the first class in `scores` come first, then all rows of the second
         class, and so on. For a long table, the rows are in the order of the table. Row numbers in
-        `id` are UInt32. `class` has the type of the input labels. If one of the classes is null,
+        `id` are UInt32. `class` has the type of the input labels. If null is one of the classes,
         `class` is null in the rows of this class. `label` (Boolean) is true if the row is of the
         class, and null if the class of the row is missing. `score` has the common type of the
         scores; a margin is a float. Missing scores are null or NaN, as in the table; a margin is

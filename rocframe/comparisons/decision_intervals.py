@@ -95,8 +95,8 @@ def decision_intervals(
 
     Several models are passed as several score columns, or as the rows of a long table with `id`. In
     a long table, the column `between` contains the name of the model. If one score column and no
-    `id` are passed, all rows of a group are treated as rows of one model. If such a table contains
-    rows of several models, pass the column with the names of the models in `by`.
+    `id` are passed, all rows of a group are treated as rows of one model. If these rows are rows of
+    several models, pass in `by` the column with the names of the models.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def decision_intervals(
     --------
     decision_curve : The net benefit, compared with treating all and treating none.
     cost_curve : The lowest expected cost, and its threshold.
-    intervals : Intervals of the net benefit of one model at given thresholds by other methods.
+    intervals : Intervals, by other methods, of the net benefit of one model.
 
     Notes
     -----

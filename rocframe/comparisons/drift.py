@@ -84,7 +84,7 @@ def drift(
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     reference : object, default "first"
-        Window with which each other window of the group is compared.
+        Window with which all other windows of the group are compared.
 
         - `"first"`: the first window with positives and negatives.
         - `"previous"`: for each window, the last earlier window that has positives and negatives,
@@ -192,10 +192,10 @@ def drift(
     same users occur in several windows, or if windows share rows. Windows that overlap are
     therefore not tested against each other. With `windows(closed="both")`, rows exactly at the end
     of a window are also in the next window. Windows that share only such rows are not called
-    overlapping. They are tested, and the test treats the shared rows as independent. If windows
-    share rows, the true variance of the difference is smaller than the variance in the test. The
-    p-values are then too large, and the intervals too wide. Rows with a null in `over` are one
-    window, which is never the reference of `"first"` and `"previous"`.
+    overlapping. They are tested, and the test treats the shared rows as independent. If two tested
+    windows share such rows, the true variance of their difference is smaller than the variance in
+    the test. The p-values are then too large, and the intervals too wide. Rows with a null in
+    `over` are one window, which is never the reference of `"first"` and `"previous"`.
 
     With `reference="first"` or a given window, all tests depend on the estimate of the same
     reference. A reference with few rows has a wide interval, and tests against this reference have

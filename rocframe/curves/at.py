@@ -65,9 +65,9 @@ def at(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, only complete
-        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, you can
+        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
+        another package that exports Arrow streams is converted to a polars DataFrame.
     threshold : float or sequence of float, default None
         Return the row with this threshold or, if there is none, with the next higher threshold. The
         counts of this row are the counts of `score >= threshold`.
@@ -116,15 +116,15 @@ def at(
         (Float64), then the columns of the curve table. The columns of the curve table are null if
         no row of the curve meets the condition.
 
-        With `interpolate=True`, the counts are Float64 and the threshold is null. Rates, and
-        metrics whose options have their default values, are computed from the interpolated counts.
-        If the table was computed with `prevalence=`, they are computed at that prevalence. The
-        columns of all other metrics are null, for example user-defined metrics, `expected_cost`,
-        `net_benefit`, and `f_beta` with a `beta` other than 1.
+        With `interpolate=True`, the counts are Float64 and the threshold is null. Rates are
+        computed from the interpolated counts. So are metrics, if all options of the metric have
+        their default values. If the table was computed with `prevalence=`, they are computed at
+        that prevalence. The columns of all other metrics are null, for example user-defined
+        metrics, `expected_cost`, `net_benefit`, and `f_beta` with a `beta` other than 1.
 
         If points are interpolated, the last columns are `threshold_above, threshold_below, mix`
-        (Float64). The first two columns are the higher and the lower threshold of the two rows
-        around the point. `mix` is in [0, 1]. To obtain the rates of the point, use
+        (Float64). `threshold_above` and `threshold_below` are the higher and the lower threshold of
+        the two rows around the point. `mix` is in [0, 1]. To obtain the rates of the point, use
         `threshold_below` for a proportion `mix` of the predictions, chosen at random, and
         `threshold_above` for the other predictions.
 
@@ -134,7 +134,7 @@ def at(
         If not exactly one of the arguments for thresholds and rates is given, if a value is out of
         range, if the table is not a curve table, or if a curve has no row with threshold `inf`. If
         the row with the lowest threshold of a curve still has true negatives, the curve lacks the
-        rows for the lowest scores. Values that need these rows raise an error.
+        rows for the lowest scores. A threshold or rate that needs these rows raises an error.
 
     See Also
     --------

@@ -51,9 +51,9 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, only complete
-        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, you can
+        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
+        another package that exports Arrow streams is converted to a polars DataFrame.
     across : str, default None
         Group column, such as `"model"`. Curves that differ only in this column have one common
         hull. By default, each curve has its own hull.
@@ -65,8 +65,9 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     DataFrame or LazyFrame
         One row per vertex, in the order of rising false positive rates: `*by`, the columns of the
         curve table, then `slope_low, slope_high, cost_ratio_low, cost_ratio_high, prevalence_low,
-        prevalence_high, note`. With `across="model"`, the last column is `model`. The first and the
-        last row of a curve are vertices. Rows on a line between two vertices are not vertices.
+        prevalence_high, note`. With `across="model"`, the column `model` comes last, after `note`.
+        The first and the last row of a curve are vertices. Rows on a line between two vertices are
+        not vertices.
 
         Six columns (Float64) contain the range in which a vertex is optimal, on three scales:
 
@@ -81,9 +82,9 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
         `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
         With `across="model"`, the column `model` is the model that has the vertex. If several
-        models have a vertex, such as (0, 0), the column contains the first name in sort order. A
-        model that is not in this column is not needed for any costs: another model is at least as
-        good.
+        models have the same vertex, such as (0, 0), the column contains the first of their names in
+        sort order. A model that is not in this column is not needed for any costs: another model is
+        at least as good.
 
     Raises
     ------

@@ -49,9 +49,9 @@ def iso_lines(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, only complete
-        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, you can
+        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
+        another package that exports Arrow streams is converted to a polars DataFrame.
     costs : mapping of str to float, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
         given are 0. By default, each error costs 1, so that the expected cost is the error rate and
@@ -68,10 +68,10 @@ def iso_lines(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group: `*by, slope, intercept, expected_cost`, then `threshold, tp, fp, fn, tn`
-        and the two axes of the kind at the row of lowest cost, then `n_optima, note`. If the table
-        was computed with `prevalence=`, the result also has the column `prevalence` of the table,
-        after `tn`.
+        One row per group: `*by, slope, intercept, expected_cost`, then the values of the row of
+        lowest cost: `threshold, tp, fp, fn, tn` and the two axes of the kind, then `n_optima,
+        note`. If the table was computed with `prevalence=`, the result also has the column
+        `prevalence` of the table, after `tn`.
 
         - `slope` (Float64) is 0 or greater, and infinite for a vertical line.
         - `intercept` (Float64) is y at x = 0; null for a vertical line.

@@ -61,17 +61,18 @@ def mix(
 
     Pass exactly one of `fpr`, `tpr` and `alert_rate`, as a number or as a list of numbers. A random
     choice between the two thresholds is made for each row. Its expected FPR and TPR are a point on
-    the convex hull of the curve, or of several curves with `across=`. Among all choices of
-    thresholds with the given rate, this choice is the best: none has a lower FPR or a higher TPR.
+    the convex hull of the curve, or of several curves with `across=`. No other way to choose a
+    threshold for each row, at random or not, that has the given rate has a lower FPR or a higher
+    TPR.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, only complete
-        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, you can
+        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
+        another package that exports Arrow streams is converted to a polars DataFrame.
     across : str, default None
         Group column, such as `"model"`. Curves that differ only in this column have one common
         hull. By default, each curve has its own hull.

@@ -56,9 +56,9 @@ def repaired_auc(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, only complete
-        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, you can
+        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
+        another package that exports Arrow streams is converted to a polars DataFrame.
     over : str, default "fold"
         Group column with the parts of the data. For each curve, concavities are found on the pooled
         rows of the other curves that differ from it only in `over`, such as the other folds of the

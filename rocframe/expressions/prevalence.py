@@ -39,8 +39,8 @@ def at_prevalence(
     A probability that is calibrated in a sample is too high in a population with fewer positives.
     The odds of each probability are multiplied by the odds of the new prevalence, divided by the
     odds of the sample prevalence. The result is correct if only the share of positives differs, and
-    not the distribution of the scores within each class. If all rows of a group have the same two
-    prevalences, the ranking of the rows by score does not change, so the ROC curve does not change
+    not the distribution of the scores within each class. If both prevalences are constant within a
+    group, the ranking of the rows by score does not change, so the ROC curve does not change
     either.
 
     Parameters

@@ -339,11 +339,11 @@ def spiegelhalter_z(
 ) -> pl.Expr:
     """Compute Spiegelhalter's z, a test statistic of the calibration of the group.
 
-    z is the sum of (outcome - score)·(1 - 2·score), divided by the standard deviation of this sum
-    for calibrated scores. The standard deviation is the square root of the sum of
-    (1 - 2·score)²·score·(1 - score). The outcome is 1 for a positive and 0 for a negative. If the
-    scores are calibrated, z has about a standard normal distribution. The rows are assumed to be
-    independent. With weights, the standard deviation uses squared weights.
+    z is the sum of (outcome - score)·(1 - 2·score), divided by the standard deviation that this sum
+    would have if the scores were calibrated. The standard deviation is the square root of the sum
+    of (1 - 2·score)²·score·(1 - score). The outcome is 1 for a positive and 0 for a negative. If
+    the scores are calibrated, z has about a standard normal distribution. The rows are assumed to
+    be independent. With weights, the standard deviation uses squared weights.
 
     Parameters
     ----------

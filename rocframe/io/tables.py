@@ -171,9 +171,9 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     Raises
     ------
     StorageError
-        If a file is missing, empty or damaged, or if its suffix does not match its format. For a
-        folder, this error is also raised if it contains no Parquet file, or if its files have
-        different columns.
+        If a file is missing, empty or damaged, or if its content does not have the format that its
+        suffix names. For a folder, this error is also raised if it contains no Parquet file, or if
+        its files have different columns.
 
     Examples
     --------
@@ -260,8 +260,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        The names and values that were passed to `write`, and the entries below. An entry that does
-        not apply is None, except `prevalence`, which is then missing:
+        The names and values that were passed to `write`, and the entries below. If `prevalence`
+        does not apply, there is no such entry. Any other entry that does not apply is None.
 
         - `table`: the type of table, such as "curve", "auc", "comparison" or "operating_points";
           "table" if the type is unknown.

@@ -287,8 +287,8 @@ def intervals(
     The same data determine the threshold of a rule and the metrics at this threshold. The estimates
     of these metrics are therefore optimistic. The intervals do not correct this bias.
 
-    With `prevalence`, the option `alert_rate` is a rate at this prevalence. The function `at` does
-    the same for curves that were computed with `prevalence=`.
+    With `prevalence`, the option `alert_rate` is a rate at this prevalence. In the function `at`,
+    `alert_rate` is also a rate at the prevalence if the curves were computed with `prevalence=`.
 
     The value of a named expression in a row must not depend on other rows. `prevalence` is not
     available for `"average_precision"`, `"pr_auc"` and measures of probabilities, except `"cllr"`

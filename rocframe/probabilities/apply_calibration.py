@@ -60,8 +60,9 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
         the same columns, for example as a list. The predictions can also be a long table, with the
         models in a column `model` and all scores in one column. Then pass this column of scores.
     fit : DataFrame
-        A table of `fit_calibration`. Its columns left of the column `score` must be columns of the
-        predictions; they identify the groups.
+        A table of `fit_calibration`. Its columns left of the column `score` identify the groups,
+        and must be columns of the predictions. If several score columns are passed, the predictions
+        need no column `model`.
 
     Returns
     -------

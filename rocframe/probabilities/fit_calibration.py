@@ -69,7 +69,8 @@ def fit_calibration(
     """Fit a function that converts the scores of each group to probabilities.
 
     `apply_calibration` applies the fit to other predictions. The function never decreases with the
-    score, so the order of the scores stays the same. Different scores can get the same probability.
+    score, so the order of the scores is never reversed, but different scores can get the same
+    probability.
 
     Parameters
     ----------

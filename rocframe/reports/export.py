@@ -83,8 +83,8 @@ def save_chart(
     scale : float, default None
         Factor by which the size of a `.png` image is multiplied, at least 0.01; None means 1.
     ppi : float, default None
-        Resolution of a `.png` image in pixels per inch, at least 1. None means 72, one pixel per
-        unit of the size of the chart.
+        Resolution of a `.png` image in pixels per inch, at least 1. None means 72: with `scale=1`,
+        a chart with a width of 300 is then 300 pixels wide.
 
     Raises
     ------

@@ -22,6 +22,7 @@ from rocframe.options import NOT_GIVEN
 from rocframe.probabilities.calibration import calibration
 from rocframe.rates import RATES, Settings
 from rocframe.schemas.columns import MODEL, THRESHOLD
+from rocframe.text import format_values, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,9 +134,10 @@ def report_tables(
     on_step("Computing the metrics")
     metrics = _curve_metrics(predictions, options, curves)
     on_step("Computing the calibration")
-    rates = attempt(
-        "Calibration", _calibrations, predictions, options, curves if pooled is None else pooled
-    )
+    scored = curves if pooled is None else pooled
+    models = _models_with_probabilities(scored)
+    rates = attempt("Calibration", _calibrations, predictions, options, scored, models)
+    remarks += _calibration_remarks(scored, models)
     return ReportTables(
         areas=areas,
         curves=curves,
@@ -189,15 +191,17 @@ def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFra
 
 
 def _calibrations(
-    predictions: pl.DataFrame, options: ReportOptions, curves: pl.DataFrame
+    predictions: pl.DataFrame,
+    options: ReportOptions,
+    curves: pl.DataFrame,
+    models: pl.DataFrame | None,
 ) -> pl.DataFrame | None:
-    """Return the calibration curves of the models whose scores are all in [0, 1].
+    """Return the calibration curves of `models`, the models whose scores are all in [0, 1].
 
     `curves` has one curve per calibration curve. Without the group column `model`, all groups are
     one model. Return None if there is no model with such scores.
     """
     score, rows = options.score, predictions
-    models = _models_with_probabilities(curves)
     if models is None or not models.height:
         return None
     if isinstance(options.score, Mapping):
@@ -233,6 +237,22 @@ def _models_with_probabilities(curves: pl.DataFrame) -> pl.DataFrame | None:
     return _models(curves).join(
         outside, on=keys, how="anti", nulls_equal=True, maintain_order="left"
     )
+
+
+def _calibration_remarks(curves: pl.DataFrame, models: pl.DataFrame | None) -> list[str]:
+    """Return a list with a sentence that names all models except `models`; empty if there are none.
+
+    `models` are the models whose scores are all in [0, 1].
+    """
+    if models is None:
+        return ["Calibration not computed: the scores are not all between 0 and 1."]
+    if MODEL not in models.columns or models.height == _models(curves).height:
+        return []
+    others = _models(curves).join(
+        models, on=MODEL, how="anti", nulls_equal=True, maintain_order="left"
+    )
+    names = join_names(format_values(others.get_column(MODEL)))
+    return [f"Calibration not computed for {names}: the scores are not all between 0 and 1."]
 
 
 def _models(curves: pl.DataFrame) -> pl.DataFrame:

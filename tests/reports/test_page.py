@@ -200,6 +200,20 @@ def test_the_page_lists_what_was_left_out_and_the_reasons():
     assert {"missing", "note", "no negatives"} <= set(read.text)
 
 
+@pytest.mark.parametrize(
+    ("by", "text"),
+    [
+        ("model", "Calibration not computed for c and d: the scores are not all between 0 and 1."),
+        (None, "Calibration not computed: the scores are not all between 0 and 1."),
+    ],
+)
+def test_models_without_calibration_because_of_their_scores_are_named(by, text):
+    rows = pl.concat([log(), log(["c", "d"]).with_columns(pl.col("score") * 2 - 0.5)])
+    read = Reader(write(rows, by=by))
+    first = max(i for i, text in enumerate(read.text) if text == "What was left out") + 1
+    assert read.text[first] == text
+
+
 def test_rows_that_count_as_errors_are_not_listed_as_left_out():
     predictions = log().with_columns(score=pl.when(pl.int_range(pl.len()) > 0).then("score"))
     read = Reader(write(predictions, missing="worst"))

@@ -72,18 +72,19 @@ def dashboard(
     the ratio of the costs; counts do not change. In the ROC panel, a ring and a label mark the
     point with the lowest expected cost among the points of all shown curves. A line shows all
     points with this expected cost. To select curves, click entries of the legend, or choose a value
-    of the group column of `color=` in a list. The panels of the scores and of the confusion matrix
-    show the first selected curve. If some scores are outside [0, 1], the panel of event rates also
-    shows only the first selected curve, because scores of different scales have no common axis.
+    in the list of the values of the `color` column. The panels of the scores and of the confusion
+    matrix show the first selected curve. If some scores are outside [0, 1], the panel of event
+    rates also shows only the first selected curve, because scores of different scales have no
+    common axis.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, only complete
-        groups can be removed. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        a part of the data, filter the predictions before `curve`. From a curve table, you can
+        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
+        another package that exports Arrow streams is converted to a polars DataFrame.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     color : str or None, optional
