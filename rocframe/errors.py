@@ -187,7 +187,7 @@ class RepeatedNameError(RocframeError, ValueError):
         argument: str,
         name: str,
         table: Iterable[str],
-        hint: str = "Leave out this column, or rename it with .alias().",
+        hint: str = "Leave out the new column, or rename it with .alias().",
     ) -> RepeatedNameError:
         """Return an error that lists the columns of the result, one of which has this name."""
         return cls(
@@ -390,7 +390,7 @@ class ScoreError(RocframeError, ValueError):
         return cls(
             f"{column}: the width is negative or not finite in {format_count(rows, 'row')}.\n"
             "A width must be finite and at least 0. Correct these rows. If compress() did not add "
-            "this column, rename it."
+            f"the column {column}, rename it."
         )
 
     @classmethod
@@ -416,8 +416,8 @@ class ScoreError(RocframeError, ValueError):
             return cls(
                 f"{column}: some scores{where} are not multiples of their width {widths[0]!r}. The "
                 "scores were changed after compress.\n"
-                "Transform the scores before compress(). If compress() did not add this column, "
-                "rename it."
+                "Transform the scores before compress(). If compress() did not add the "
+                f"column {column}, rename it."
             )
         if compared:
             return cls(
@@ -452,10 +452,10 @@ class MassError(RocframeError, ValueError):
         """Return an error for negative benefits or costs."""
         reason = {
             "benefit": "With a negative benefit, the curve would fall when the threshold is "
-            "lowered.\nThe benefit of a row is the value of a true positive minus the value of a "
+            "lowered.\nA benefit is the value of the row as a true positive minus its value as a "
             "false negative. Pass it",
             "cost": "With a negative cost, the curve would run backwards when the threshold is "
-            "lowered.\nThe cost of a row is the cost of a false positive minus the cost of a true "
+            "lowered.\nA cost is the loss by the row as a false positive minus its loss as a true "
             "negative. Pass it",
         }[argument]
         return cls(

@@ -61,8 +61,8 @@ def power(
         chance.
     auc_b : float or sequence of float, default None
         Assumed area of a second model. Each of the two models has `n_pos` positives and `n_neg`
-        negatives. With two models, the null hypothesis is that both areas equal `auc_b`, so that
-        their difference is 0.
+        negatives. With two models, the null hypothesis is that the area of both models is `auc_b`,
+        so that their difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
         rows, use slightly less than the correlation of their scores within a class. For models that
@@ -193,8 +193,8 @@ def sample_size(
         chance.
     auc_b : float or sequence of float, default None
         Assumed area of a second model. Each of the two models has `n_pos` positives and `n_neg`
-        negatives. With two models, the null hypothesis is that both areas equal `auc_b`, so that
-        their difference is 0.
+        negatives. With two models, the null hypothesis is that the area of both models is `auc_b`,
+        so that their difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
         rows, use slightly less than the correlation of their scores within a class. For models that
@@ -362,8 +362,8 @@ def detectable_difference(
         chance.
     auc_b : float or sequence of float, default None
         Assumed area of a second model. Each of the two models has `n_pos` positives and `n_neg`
-        negatives. With two models, the null hypothesis is that both areas equal `auc_b`, so that
-        their difference is 0.
+        negatives. With two models, the null hypothesis is that the area of both models is `auc_b`,
+        so that their difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
         rows, use slightly less than the correlation of their scores within a class. For models that

@@ -197,8 +197,8 @@ def test_a_skipped_end_of_a_window_raises_an_error_if_days_and_hours_are_combine
     assert str(caught.value) == (
         f"every='{lengths['every']}': a clock change in the time zone {zone} skips the start or "
         "the end of a window.\n"
-        'Use days and longer units only, such as period="1d", or hours and shorter units only, '
-        'such as period="24h".'
+        'Give all lengths in days or longer units, such as "1d", or all in hours or shorter units, '
+        'such as "24h".'
     )
     for every, period in (("1d", "1d"), ("24h", "24h")):
         found = rf.windows(table, "time", every=every, period=period).lazy().collect()
@@ -380,8 +380,8 @@ def test_a_filter_of_a_lazy_result_gives_the_same_windows():
             {"time": "day", "every": timedelta(microseconds=1500)},
             (
                 'every=datetime.timedelta(microseconds=1500): expected a multiple of "1ms", the '
-                "time unit of the column.\nRound every=, or convert the times with "
-                '.dt.cast_time_unit("ns").'
+                "time unit of the column.\nRound every= to this unit, or use "
+                '.dt.cast_time_unit("ns") for the times.'
             ),
         ),
         (
@@ -452,25 +452,28 @@ def test_errors_say_what_is_wrong(table, options, message):
     assert str(error.value) == message
 
 
+BELOW, ABOVE = "below the minimum", "above the maximum"
+
+
 @pytest.mark.parametrize(
-    ("value", "dtype", "every", "size"),
+    ("value", "dtype", "every", "side"),
     [
-        (-(2**63), pl.Int64, 5, "small"),
-        (2**63 - 1, pl.Int64, 5, "large"),
-        (2**63 - 1, pl.Datetime("ns"), "1d", "large"),
-        (2**63 - 10**13, pl.Datetime("ns"), timedelta(hours=1), "large"),
-        (-(2**63) + 1, pl.Datetime("ns", "UTC"), "1w", "small"),
-        (2**63 - 1, pl.Datetime("us", "Europe/Berlin"), "1h", "large"),
-        (2**31 - 1, pl.Date, "1d", "large"),
+        (-(2**63), pl.Int64, 5, BELOW),
+        (2**63 - 1, pl.Int64, 5, ABOVE),
+        (2**63 - 1, pl.Datetime("ns"), "1d", ABOVE),
+        (2**63 - 10**13, pl.Datetime("ns"), timedelta(hours=1), ABOVE),
+        (-(2**63) + 1, pl.Datetime("ns", "UTC"), "1w", BELOW),
+        (2**63 - 1, pl.Datetime("us", "Europe/Berlin"), "1h", ABOVE),
+        (2**31 - 1, pl.Date, "1d", ABOVE),
     ],
 )
-def test_times_next_to_the_limits_of_their_type_raise_an_error(value, dtype, every, size):
+def test_times_next_to_the_limits_of_their_type_raise_an_error(value, dtype, every, side):
     small = pl.Int32 if dtype == pl.Date else pl.Int64
     plan = pl.LazyFrame({"t": [0, value]}, {"t": small}).cast({"t": dtype})
     with pytest.raises(rf.OptionValueError) as error:
         rf.windows(plan, "t", every=every).collect()
     assert str(error.value) == (
-        f"time='t': a time is too {size} for windows of this length.\n"
+        f"time='t': a window of this time would start or end {side} of the dtype.\n"
         "Remove this row with .filter()."
     )
 

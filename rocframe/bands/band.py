@@ -98,9 +98,9 @@ def band(
         - `"kolmogorov_smirnov"`: two copies of the curve, one shifted up and left and one shifted
           down and right, by quantiles of Kolmogorov's distance. This band is valid for all scores
           and sample sizes.
-        - `"fixed_width"`: two copies of the curve, one shifted up and left and one shifted down and
-          right, so far that a share of the resampled curves equal to `level` lies between the two
-          copies.
+        - `"fixed_width"`: two copies of the curve: one is shifted up and left, the other down and
+          right. The size of the shift is chosen so that the proportion `level` of the resampled
+          curves lies between the copies.
         - `"envelope"`: as `"fixed_width"`, with larger shifts where the resampled curves vary more.
         - `"working_hotelling"`: limits of a binormal curve that is fitted by maximum likelihood.
 

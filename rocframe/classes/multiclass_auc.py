@@ -134,12 +134,12 @@ def multiclass_auc(
 
         - `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two classes.
         - `lower`, `upper` and `se` (Float64) are null without an interval. The limits of
-          `"bootstrap_bca"` are also null if the averaged AUCs of all resamples are higher than that
-          of the data, or if all are lower.
+          `"bootstrap_bca"` are also null if the averaged AUC of the data is lower than in every
+          resample, or higher than in every resample.
         - `n_classes` (Int64) counts the classes in `scores`.
         - `n_classes_used` (Int64) counts the classes that have rows in the group. Averages are over
-          these classes; `"micro"` also includes, as negatives, the scores for the classes that have
-          no rows.
+          these classes; for a class without rows, `"micro"` includes the scores of all rows as
+          negatives.
         - `n` (Int64) counts the rows that are used.
         - `n_missing` (Int64) counts the rows whose label, weight, count or any score is missing.
           With `missing="drop"`, a row in which at least one score is missing is left out for all

@@ -155,7 +155,7 @@ def _check_pairs(n_classes: int, limit: int | None, unit: str) -> None:
             "max_pairs",
             limit,
             f"{n_classes} classes have {pairs} ordered pairs, and each {unit} would become "
-            f"{2 * (n_classes - 1)} rows",
+            f"{2 * (n_classes - 1)} rows, one for each pair that contains its class",
             "Pass max_pairs=None to proceed, or use fewer classes.",
         )
 

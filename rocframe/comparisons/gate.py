@@ -415,7 +415,7 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
     has_few_rows = smaller_class[counted, group] < options.min_rows
     if has_few_rows.all():
         problem = "all groups of the old model have fewer positives or negatives than this number"
-        hint = "Pass a smaller number: the decision needs at least one group."
+        hint = "Such groups do not count, so no group is left. Pass a smaller number."
         raise PairingError.compose("min_rows", options.min_rows, problem, hint)
     has_zero_variance = (note == "zero_variance").fill_null(False).to_numpy()
     is_identical = np.zeros(table.height, bool)

@@ -243,12 +243,13 @@ def _match_instances(
     for model, part in zip(models, parts[:1] if aligned else parts, strict=not aligned):
         repeated = part.is_duplicated()
         if repeated.any():
-            example = part.filter(repeated)[0, -n_ids:].to_dicts()[0].values()
+            key = part.filter(repeated).row(0)[-n_ids:]
+            example = repr(key[0] if n_ids == 1 else key)
             raise PairingError.compose(
                 "id",
                 options.id,
                 f"model {model!r} has {format_count(int(repeated.sum()), 'row')} whose id occurs "
-                f"more than once in a group, such as the id {', '.join(map(repr, example))}",
+                f"more than once in a group, such as the id {example}",
                 "An id may occur only once per model and group. Add the column that distinguishes "
                 "these rows to id= or by=.",
             )

@@ -130,7 +130,7 @@ def _add_reference(
                 )
     check_keys("reference", reference_schema, schema, by)
     if roles.count is NOT_GIVEN and "count" in reference_schema:
-        hint = 'For count="count", compress the predictions in the same way as the reference.'
+        hint = 'With count="count", the predictions must have this column too.'
         raise AmbiguousCountError(f"{AmbiguousCountError.compose('reference')}\n{hint}")
     # Selectors of scores must not select columns that the predictions do not have. The widths are
     # needed to find a reference with scores of another resolution.

@@ -272,9 +272,8 @@ def rows_at(
     if beyond.any():
         i, j = (int(index[0]) for index in np.nonzero(beyond))
         problem = (
-            f"{curves.name_group(i)} lacks the points of its lowest scores and ends at "
-            f"{name}={ends[i, 0]:.6g}, "
-            f"so its row at {name}={value[i, j]:.6g} is unknown"
+            f"{curves.name_group(i)} lacks the points of its lowest scores: its last point "
+            f"is at {name}={ends[i, 0]:.6g}, so its row at {name}={value[i, j]:.6g} is unknown"
         )
         hint = "Compute the curve without thresholds=, and do not filter its rows."
         raise BrokenCurveError.compose(f"curves: {problem}", hint)

@@ -152,8 +152,8 @@ def simplify(
         axes_scale = scale_of(shape, scale)
         if axes_scale == "log" and len(SCALED_AXES["log"][shape.name]) > 1:
             problem = (
-                f"{shape.title} charts have two logarithmic axes, on which max_error= cannot be "
-                "guaranteed"
+                "max_error= cannot be guaranteed if both axes are logarithmic, as in "
+                f"{shape.title} charts with this scale"
             )
             hint = "Omit scale= to use the default axes of this kind."
             raise OptionValueError.compose("scale", scale, problem, hint)

@@ -228,7 +228,7 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
         raise BrokenCurveError.compose(
             "curves: a threshold or a count is null",
             "If the table is a result of at(), drop the rows without an operating point. "
-            f"{MAKE_CURVES}",
+            f"Otherwise: {MAKE_CURVES}",
         )
     keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(table.by))
     columns = _read_columns(frame, table)
@@ -261,9 +261,10 @@ def read_prevalence(values: pl.Series) -> float | None:
         raise BrokenCurveError.compose(
             "curves: the column 'prevalence' to the right of 'tn' has several values: "
             f"{texts}{', …' if len(different) > 5 else ''}",
-            "A column 'prevalence' in this position contains the option prevalence= of "
-            ".roc.curve(…), one number for the whole table. Evaluate tables with different "
-            "prevalences separately. If the column is a metric, move it to the right of the rates.",
+            "A column 'prevalence' between 'tn' and the rates is the value of the option "
+            "prevalence= of .roc.curve(…), one number for the whole table. Evaluate tables with "
+            "different prevalences separately. If the column is a metric, move it to the right of "
+            "the rates.",
         )
     return parse_fraction("prevalence", low, example=0.1)
 
@@ -350,7 +351,7 @@ def _check_complete(curves: Curves) -> None:
     no_top[curves.firsts] = (threshold[curves.firsts] != np.inf) | (tp[curves.firsts] != 0)
     check(
         no_top,
-        "{group} has no row above all scores (threshold inf, tp 0)",
+        "{group} has no row with a threshold above all scores (inf)",
         "Curves must be complete: filter predictions or groups, not rows of a curve.",
     )
     repeated = np.zeros(len(tp), bool)

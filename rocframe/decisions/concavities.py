@@ -435,8 +435,8 @@ class Intervals(NamedTuple):
         if len(infinite):
             where = part + name_key(keys, int(infinite[0]), otherwise="the curve")
             raise ScoreError(
-                f"{argument}: the order of scores of {where} cannot be reversed, because some are "
-                "infinite.\nReplace infinite scores by numbers first."
+                f"{argument}: the order of scores of {where} cannot be reversed, because "
+                "some scores are infinite.\nReplace infinite scores by numbers first."
             )
 
     def reverse(self, scores: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -477,7 +477,7 @@ def _check_within_bounds(
     for number in numbers:
         if isfinite(number) and not low <= number <= high:
             allowed = f"at least {low:g}" if high == inf else f"from {low:g} to {high:g}"
-            problem = f"{number:g} is outside the range of this metric, {allowed}"
+            problem = f"{number:g} is outside the range of this metric: {allowed}"
             hint = f"Use limits within this range.{percent_hint(number, high)}"
             raise OptionValueError.compose(argument, limits, problem, hint)
 

@@ -365,8 +365,8 @@ def _check_no_counts(subject_to: Mapping[str, Sequence[float | None]]) -> None:
             raise OptionValueError.compose(
                 f"subject_to[{name!r}]",
                 limits,
-                "limits of numbers of rows are not supported, because all other folds together, on "
-                "which the threshold is chosen, have more rows than one fold",
+                "a limit on a number of rows is not supported, because the threshold is chosen on "
+                "several folds together, which have more rows than one fold",
                 f'Use the proportion of rows: subject_to={{"{rates[name]}": …}}.',
             )
 

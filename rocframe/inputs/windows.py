@@ -334,7 +334,7 @@ def parse_length(
             valid, expected = False, f"a length of at most {MAX_YEARS} years"
         elif nanoseconds % NANOSECONDS[unit]:
             valid, expected = False, f'a multiple of "1{unit}", the time unit of the column'
-            hint = f'Round {argument}=, or convert the times with .dt.cast_time_unit("ns").'
+            hint = f'Round {argument}= to this unit, or use .dt.cast_time_unit("ns") for the times.'
     if valid and not negative and (text.startswith("-") or not re.search("[1-9]", text)):
         valid, expected = False, "a length above 0"
     if not valid:
@@ -394,8 +394,8 @@ def _collect_windows(windows: pl.LazyFrame, every: Length, zone: str | None) -> 
             "every",
             every,
             f"a clock change in the time zone {zone} skips the start or the end of a window",
-            'Use days and longer units only, such as period="1d", or hours and shorter units only, '
-            'such as period="24h".',
+            'Give all lengths in days or longer units, such as "1d", or all in hours or shorter '
+            'units, such as "24h".',
         ) from None
 
 
@@ -409,7 +409,8 @@ def _check_times(times: pl.Series, name: str, lengths: Sequence[str]) -> pl.Seri
     limit = 2**63 - span // (1 if dtype.is_integer() else unit)
     for time in times.to_physical()[[0, -1]] if len(times) else ():
         if abs(time * scale) > limit:
-            problem = f"a time is too {'small' if time < 0 else 'large'} for windows of this length"
+            direction = "below the minimum" if time < 0 else "above the maximum"
+            problem = f"a window of this time would start or end {direction} of the dtype"
             raise OptionValueError.compose("time", name, problem, "Remove this row with .filter().")
     return times
 

@@ -232,7 +232,7 @@ def locked_store(folder: Path, on_step: Callable[[str], None]) -> Iterator[None]
         raise
     except OSError as error:
         problem = f"the store cannot be changed: {error_reason(error)}"
-        hint = "Make the folder writable, or name no logs: the command then only reads the store."
+        hint = "Make the folder writable. To read the store only, name no log files in the command."
         raise StorageError.compose(folder, problem, hint) from error
 
 

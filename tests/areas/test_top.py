@@ -152,7 +152,7 @@ def test_a_large_group_has_the_same_area_as_its_curve():
 
 
 RANGE = (
-    "expected a range from 0 to a number above 0 and at most 1.\n"
+    "the range must begin at 0 and end above 0, at 1 or below.\n"
     "Use, for example, alert_rate=(0, 0.01)."
 )
 PAIR = "expected a pair of numbers.\nUse, for example, alert_rate=(0, 0.01)."

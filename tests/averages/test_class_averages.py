@@ -129,10 +129,7 @@ def test_a_class_without_rows_is_excluded_and_in_the_note(table):
         ),
         (
             {"method": "weighted", "prior": {"a": 1}},
-            (
-                "prior={'a': 1}: there is no weight for 'b'.\n"
-                "Pass a weight for every value of 'class'."
-            ),
+            ("prior={'a': 1}: there is no value for 'b'.\nPass a value for each 'class'."),
         ),
     ],
 )

@@ -203,11 +203,13 @@ REST = [
 ]
 ONE = [
     (WIDE, ("truth", ABC), {"max_pairs": 5}, rf.OptionValueError,
-     ("max_pairs=5: 3 classes have 6 ordered pairs, and each row would become 4 rows.\n"
+     ("max_pairs=5: 3 classes have 6 ordered pairs, and each row would become 4 rows, "
+      "one for each pair that contains its class.\n"
      "Pass max_pairs=None to proceed, or use fewer classes.")),
     (MELTED.head(4), ("truth", "p"), {"classes": "of", "id": "id", "max_pairs": 1},
      rf.OptionValueError,
-     ("max_pairs=1: 2 classes have 2 ordered pairs, and each instance would become 2 rows.\n"
+     ("max_pairs=1: 2 classes have 2 ordered pairs, and each instance would become 2 rows, "
+      "one for each pair that contains its class.\n"
      "Pass max_pairs=None to proceed, or use fewer classes.")),
     (LARGE, ("truth", ABC), {"relative": "difference"}, rf.ScoreError,
      f"score='a': Int64 {INEXACT}"),

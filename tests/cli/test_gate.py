@@ -159,8 +159,8 @@ def test_rows_of_one_log_are_an_error_or_left_out(capsys):
 def test_the_error_for_a_repeated_id_names_the_options_of_the_command(capsys):
     pl.concat([log("new"), log("new")[:1]]).write_parquet("twice.parquet")
     assert error_of(capsys, "old.parquet", "twice.parquet", *PAIRED) == (
-        "--id id: model 'new' has 2 rows whose id occurs more than once in a group, such as the "
-        "id 0.\n"
+        "--id id: model 'new' has 2 rows whose id occurs more than once in a group, such as "
+        "the id 0.\n"
         "An id may occur only once per model and group. Add the column that distinguishes these "
         "rows to --id or --by."
     )

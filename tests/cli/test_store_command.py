@@ -528,7 +528,7 @@ def test_a_store_that_cannot_be_changed_can_be_evaluated(capsys, monkeypatch):
     monkeypatch.setattr("rocframe.io.store.exclusive_lock", fail)
     assert error_of(capsys, *CREATE) == (
         "store: the store cannot be changed: Permission denied.\n"
-        "Make the folder writable, or name no logs: the command then only reads the store."
+        "Make the folder writable. To read the store only, name no log files in the command."
     )
     evaluate(capsys, *STORE, "--by", "model")
     assert_areas()

@@ -465,7 +465,7 @@ def test_a_reference_of_counts_needs_the_argument_count():
     assert str(ambiguous.value) == (
         "count: the reference has a column named 'count', which may hold the number of rows that "
         'each row represents.\nIf the column holds these numbers, pass count="count". If not, pass '
-        'count=None.\nFor count="count", compress the predictions in the same way as the reference.'
+        'count=None.\nWith count="count", the predictions must have this column too.'
     )
     with pytest.raises(rf.MissingColumnError) as error:
         rf.drift(counts, "label", "score", over="day", count="count", reference=LOG)

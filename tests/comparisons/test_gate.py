@@ -361,7 +361,8 @@ def test_several_new_models_are_one_family():
             {"min_rows": 1000},
             (
                 "min_rows=1000: all groups of the old model have fewer positives or negatives "
-                "than this number.\nPass a smaller number: the decision needs at least one group."
+                "than this number.\nSuch groups do not count, so no group is left. Pass a smaller "
+                "number."
             ),
         ),
     ],

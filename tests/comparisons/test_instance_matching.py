@@ -250,16 +250,16 @@ UNPAIRED = {
         pl.concat([ROWS, ROWS.filter(A & I1)]),
         {},
         (
-            "id='id': model 'a' has 2 rows whose id occurs more than once in a group, such as the "
-            f"id 'i1'.\n{ONCE}"
+            "id='id': model 'a' has 2 rows whose id occurs more than once in a group, such as "
+            f"the id 'i1'.\n{ONCE}"
         ),
     ),
     "an id in two groups": (
         ROWS.with_columns(id=pl.col("id").replace("i7", "i1")),
         {"by": None},
         (
-            "id='id': model 'a' has 2 rows whose id occurs more than once in a group, such as the "
-            f"id 'i1'.\n{ONCE}"
+            "id='id': model 'a' has 2 rows whose id occurs more than once in a group, such as "
+            f"the id 'i1'.\n{ONCE}"
         ),
     ),
     "several ids twice": (
@@ -267,7 +267,7 @@ UNPAIRED = {
         {"id": ["day", "id"]},
         (
             "id=['day', 'id']: model 'b' has 2 rows whose id occurs more than once in a group, "
-            f"such as the id 3, 'i1'.\n{ONCE}"
+            f"such as the id (3, 'i1').\n{ONCE}"
         ),
     ),
     "a row too few": (

@@ -196,7 +196,7 @@ def test_values_beyond_the_end_of_a_cut_curve_are_refused(axis, inside, beyond, 
             with pytest.raises(rf.BrokenCurveError) as error:
                 rf.at(table, **{axis: [inside[0], beyond]}, interpolate=interpolate)
             assert str(error.value) == (
-                "curves: the curve lacks the points of its lowest scores and ends at "
+                "curves: the curve lacks the points of its lowest scores: its last point is at "
                 f"{axis}={end:.6g}, so its row at {axis}={beyond:.6g} is unknown.\n"
                 "Compute the curve without thresholds=, and do not filter its rows."
             )
@@ -206,7 +206,7 @@ def test_a_true_positive_rate_beyond_the_end_of_a_cut_curve_is_refused(frame):
     cut = frame(rf.curve(pl.DataFrame({**PREDICTIONS, "g": 1}), "label", "score", by="g"))
     cut = cut.filter(pl.col("threshold") > 0.5)
     with pytest.raises(
-        rf.BrokenCurveError, match=r"group g=1 lacks .* ends at tpr=0\.666667, so its row"
+        rf.BrokenCurveError, match=r"group g=1 lacks .* is at tpr=0\.666667, so its row"
     ):
         rf.at(cut, tpr=0.7).lazy().collect()
     assert rf.at(cut, tpr=2 / 3).lazy().collect()["threshold"].to_list() == [0.8]

@@ -119,7 +119,7 @@ def test_a_class_without_benefit_has_no_share():
 NOT_MONOTONE = (
     "{role}='{role}': the {role} is negative in 1 row.\n"
     "With a negative {role}, the curve would {move} when the threshold is lowered.\n"
-    "The {role} of a row is the {difference}. Pass it as a number >= 0."
+    "A {role} is the {difference}. Pass it as a number >= 0."
 )
 
 
@@ -132,7 +132,9 @@ NOT_MONOTONE = (
             NOT_MONOTONE.format(
                 role="benefit",
                 move="fall",
-                difference="value of a true positive minus the value of a false negative",
+                difference=(
+                    "value of the row as a true positive minus its value as a false negative"
+                ),
             ),
         ),
         (
@@ -141,7 +143,7 @@ NOT_MONOTONE = (
             NOT_MONOTONE.format(
                 role="cost",
                 move="run backwards",
-                difference="cost of a false positive minus the cost of a true negative",
+                difference="loss by the row as a false positive minus its loss as a true negative",
             ),
         ),
         (

@@ -31,7 +31,7 @@ ERRORS = {
     "at": (
         lambda curves: rf.at(curves, fpr=0.6),
         (
-            f"{ENDS} and ends at fpr=0.333333, so its row at fpr=0.6 is unknown.\n"
+            f"{ENDS}: its last point is at fpr=0.333333, so its row at fpr=0.6 is unknown.\n"
             "Compute the curve without thresholds=, and do not filter its rows."
         ),
     ),

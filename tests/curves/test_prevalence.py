@@ -97,9 +97,9 @@ def test_a_prevalence_that_is_not_constant_is_refused(verb):
         verb(table)
     assert str(error.value) == (
         "curves: the column 'prevalence' to the right of 'tn' has several values: 0.05, 0.25.\n"
-        "A column 'prevalence' in this position contains the option prevalence= of .roc.curve(…), "
-        "one number for the whole table. Evaluate tables with different prevalences separately. If "
-        "the column is a metric, move it to the right of the rates."
+        "A column 'prevalence' between 'tn' and the rates is the value of the option prevalence= "
+        "of .roc.curve(…), one number for the whole table. Evaluate tables with different "
+        "prevalences separately. If the column is a metric, move it to the right of the rates."
     )
 
 

@@ -129,8 +129,8 @@ def test_a_threshold_or_a_count_that_is_null_is_an_error(name):
         rf.area(curves)
     assert str(caught.value) == (
         "curves: a threshold or a count is null.\n"
-        "If the table is a result of at(), drop the rows without an operating point. Compute a "
-        "curve table with .roc.curve(label, score, by=…)."
+        "If the table is a result of at(), drop the rows without an operating point. Otherwise: "
+        "Compute a curve table with .roc.curve(label, score, by=…)."
     )
 
 

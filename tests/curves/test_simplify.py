@@ -412,7 +412,7 @@ def test_curve_with_max_error_equals_simplify(kind, options, by):
         ),
         (
             {"scale": "log", "kind": "det"},
-            "scale='log': Detection error trade-off charts have two logarithmic axes, on which",
+            "scale='log': max_error= cannot be guaranteed if both axes are logarithmic, as in ",
         ),
         (
             {"keep": "a"},

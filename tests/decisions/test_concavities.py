@@ -351,9 +351,9 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
         "predictions='repaired_score': the result already has a column of this name.": lambda: (
             TABLE.with_columns(repaired_score=1).roc.repair_scores("score", found)
         ),
-        "concavities: the order of scores of group fold=1 cannot be reversed, because some are "
-        "infinite.\nReplace infinite scores by numbers first.": lambda: infinite.roc.repair_scores(
-            "score", curves.roc.concavities()
+        "concavities: the order of scores of group fold=1 cannot be reversed, because some "
+        "scores are infinite.\nReplace infinite scores by numbers first.": lambda: (
+            infinite.roc.repair_scores("score", curves.roc.concavities())
         ),
         "concavities: the order of scores of the curve cannot be reversed": lambda: (
             infinite.roc.repair_scores("score", one_curve.roc.concavities())

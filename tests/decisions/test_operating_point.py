@@ -310,11 +310,11 @@ ERRORS = {
     f"\n{RANGE_HINT}": ("youden", {"subject_to": {"fpr": 0.05}}),
     "subject_to['fpr']=(0.5, 0.1): the lowest allowed value is above the highest allowed value."
     f"\n{RANGE_HINT}": ("youden", {"subject_to": {"fpr": (0.5, 0.1)}}),
-    "subject_to['fpr']=(0, 5): 5 is outside the range of this metric, from 0 to 1."
+    "subject_to['fpr']=(0, 5): 5 is outside the range of this metric: from 0 to 1."
     f"\n{BOUNDS_HINT} For 5 %, use 0.05.": ("youden", {"subject_to": {"fpr": (0, 5)}}),
-    "subject_to['ppv']=(90, None): 90 is outside the range of this metric, from 0 to 1."
+    "subject_to['ppv']=(90, None): 90 is outside the range of this metric: from 0 to 1."
     f"\n{BOUNDS_HINT} For 90 %, use 0.9.": ("youden", {"subject_to": {"ppv": (90, None)}}),
-    "subject_to['alerts']=(-1, 5): -1 is outside the range of this metric, at least 0."
+    "subject_to['alerts']=(-1, 5): -1 is outside the range of this metric: at least 0."
     f"\n{BOUNDS_HINT}": ("youden", {"subject_to": {"alerts": (-1, 5)}}),
     f"subject_to['expected_cost']=(None, 0.4): this constraint requires costs=.\n{COSTS_HINT}": (
         "tpr",

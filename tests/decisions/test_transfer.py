@@ -221,8 +221,8 @@ ERRORS = {
         "chosen": rf.operating_point(CURVES).drop("fold")
     },
     "costs={'fp': 1, 'fn': 3}: no rule in this call uses this option.": {"costs": COSTS},
-    "subject_to['alerts']=(0, 300): limits of numbers of rows are not supported, because all "
-    "other folds together, on which the threshold is chosen, have more rows than one fold.\n"
+    "subject_to['alerts']=(0, 300): a limit on a number of rows is not supported, because the "
+    "threshold is chosen on several folds together, which have more rows than one fold.\n"
     'Use the proportion of rows: subject_to={"alert_rate": …}.': {
         "rule": "recall",
         "subject_to": {"alerts": (0, 300)},

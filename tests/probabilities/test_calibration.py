@@ -323,7 +323,8 @@ def test_invalid_options_name_the_argument_and_the_reason():
     assert error(method="kernel", degree=2).startswith("degree=2: method='kernel' does not")
     assert error(method="kernel", bandwidth=0).startswith("bandwidth=0: expected a number above 0")
     assert error(method="isotonic", ci="wilson") == (
-        "ci='wilson': these limits are for quantile and uniform bins, not for method='isotonic'.\n"
+        "ci='wilson': this method of limits is for quantile and uniform bins, not for "
+        "method='isotonic'.\n"
         'Use ci="bootstrap".'
     )
     assert error(weight="weight", ci="wilson") == (
