@@ -248,11 +248,11 @@ def average(
     With `grid="union"`, the area under the vertical mean of ROC curves equals the mean of the areas
     under the curves.
 
-    Binomial limits are Wilson's limits of the pooled rate. The pooled rate is the mean of the rates
-    of all curves, weighted by their denominators, such as the number of positives for TPR. It does
-    not depend on `weights`. If the curves have different numbers of rows or different weights, the
-    pooled rate differs from the mean, and the mean can be outside the limits. The nearest limit is
-    then set to the mean.
+    Binomial limits are Wilson's limits of the pooled rate. The pooled rate is computed from the
+    predictions of all curves together, so it does not depend on the option `weights`. The mean of
+    the rates depends on `weights`. If the curves have different numbers of rows or different
+    weights, the mean differs from the pooled rate and can be outside the limits. The nearest limit
+    is then set to the mean.
 
     The p-quantile of n bootstrap means in increasing order is the mean at position p·(n + 1),
     counted from 1 and interpolated linearly.
@@ -274,7 +274,8 @@ def average(
     score. A curve from `curve(thresholds=...)` lacks rows. Missing rows are detected in two cases:
     the row with the lowest threshold has true negatives, or two neighboring rows of a curve without
     weights have the same counts. In the second case, one of the two thresholds is not a score of a
-    prediction, so the thresholds were given, and rows for some scores can be missing.
+    prediction. The curve was therefore computed with `thresholds`, and rows for some scores can be
+    missing.
 
     - If missing rows are detected, the curve has values only at its own thresholds. The curve can
       be pooled only with curves that have the same thresholds.

@@ -138,8 +138,8 @@ def multiclass_auc(
           resample, or higher than in every resample.
         - `n_classes` (Int64) counts the classes in `scores`.
         - `n_classes_used` (Int64) counts the classes that have rows in the group. Averages are over
-          these classes; for a class without rows, `"micro"` includes the scores of all rows as
-          negatives.
+          these classes. `"micro"` is an exception: it also uses the classes without rows, and all
+          rows are negatives of such a class.
         - `n` (Int64) counts the rows that are used.
         - `n_missing` (Int64) counts the rows whose label, weight, count or any score is missing.
           With `missing="drop"`, a row in which at least one score is missing is left out for all

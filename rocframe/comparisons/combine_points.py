@@ -72,10 +72,11 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
         The columns of `combine`, with two rows per group and pair of models. The columns `fpr`,
         `tpr`, `tp`, `fp`, `fn`, `tn`, `n_pos` and `n_neg` are null.
 
-        A possible or expected rate is null if this rate of one of the two models is undefined.
-        `note` (String) is `no_positives` if only the true positive rate is undefined,
-        `no_negatives` if only the false positive rate is undefined, and `no_solution` if both rates
-        are undefined. Otherwise, `note` is null.
+        The possible and expected true positive rates are null if the true positive rate of one of
+        the two models is undefined. The same is true for the false positive rates. `note` (String)
+        is `no_positives` if only the true positive rate is undefined, `no_negatives` if only the
+        false positive rate is undefined, and `no_solution` if both rates are undefined. Otherwise,
+        `note` is null.
 
     Raises
     ------

@@ -205,8 +205,8 @@ def compare(
 
         For the other methods, the limits, `se` and `p_value` are null if `difference` is null, if a
         class has fewer than two rows or clusters, or if the variance of the difference is 0. For
-        the t tests of losses, two rows or clusters are enough, whatever their classes are. If the
-        variance and the difference are both 0, only the limits and `se` are null. `p_value` is then
+        the t tests of losses, two rows or clusters are enough, whatever their classes are. There is
+        one exception: if the difference is 0 as well as the variance, `p_value` is not null. It is
         0 for a test with a positive `margin`, 1/2 for other one-sided tests, and 1 for a two-sided
         test. The columns from `difference` to `auc_b` are Float64.
 

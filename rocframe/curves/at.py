@@ -116,11 +116,10 @@ def at(
         (Float64), then the columns of the curve table. The columns of the curve table are null if
         no row of the curve meets the condition.
 
-        With `interpolate=True`, the counts are Float64 and the threshold is null. Rates are
-        computed from the interpolated counts. So are metrics, if all options of the metric have
-        their default values. If the table was computed with `prevalence=`, they are computed at
-        that prevalence. The columns of all other metrics are null, for example user-defined
-        metrics, `expected_cost`, `net_benefit`, and `f_beta` with a `beta` other than 1.
+        With `interpolate=True`, the counts are Float64 and the threshold is null. Rates and metrics
+        are computed from the interpolated counts. If the table was computed with `prevalence=`,
+        they are computed at that prevalence. Some metrics are null instead: user-defined metrics,
+        `expected_cost`, `net_benefit`, and `f_beta` unless `beta` is 1.
 
         If points are interpolated, the last columns are `threshold_above, threshold_below, mix`
         (Float64). `threshold_above` and `threshold_below` are the higher and the lower threshold of

@@ -62,7 +62,7 @@ def simplify(
         Largest allowed distance between the simplified and the full curve, as a fraction of the
         length of an axis, between 0 and 1.
     keep : float, sequence of float, Series or DataFrame, default ()
-        Rows that are not removed, as one or more thresholds or as a table of operating points that
+        Rows that are not removed. Pass one or more thresholds, or a table of operating points that
         `at` returned. A threshold selects the row that `at` returns for this threshold.
     scale : str, default None
         Scale of the axes on which the error is measured. `"linear"`: linear axes, for all kinds of

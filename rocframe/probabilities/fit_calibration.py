@@ -68,9 +68,9 @@ def fit_calibration(
 ) -> FrameT:
     """Fit a function that converts the scores of each group to probabilities.
 
-    `apply_calibration` applies the fit to other predictions. The function never decreases with the
-    score, so the order of the scores is never reversed, but different scores can get the same
-    probability.
+    `apply_calibration` applies the fit to other predictions. The fitted function never decreases
+    with the score, so the order of the scores is never reversed, but different scores can get the
+    same probability.
 
     Parameters
     ----------
@@ -177,8 +177,8 @@ def fit_calibration(
     and the other two parameters are fitted again.
 
     If a threshold separates the classes, in either direction, `note` is `no_solution`, unless the
-    labels are replaced by Platt's targets. For `"temperature"`, only a threshold of 0.5 has this
-    effect.
+    labels are replaced by Platt's targets. For `"temperature"`, `note` is `no_solution` only if a
+    threshold of 0.5 separates the classes.
 
     With weights, Platt's targets use the sum of the weights of each class instead of `n_pos` and
     `n_neg`, as in scikit-learn.

@@ -240,7 +240,7 @@ def _models_with_probabilities(curves: pl.DataFrame) -> pl.DataFrame | None:
 
 
 def _calibration_remarks(curves: pl.DataFrame, models: pl.DataFrame | None) -> list[str]:
-    """Return a list with a sentence that names all models except `models`; empty if there are none.
+    """Return a list with a sentence that names the models without calibration, or an empty list.
 
     `models` are the models whose scores are all in [0, 1].
     """

@@ -161,10 +161,10 @@ def auc_test(
         `auc`, `se`, `statistic` and the p-values are null if a class has no rows. All of these
         except `auc` are also null if a class has one row or cluster and the method is `"delong"`.
 
-        If the variance is 0, `se` is null. The other values then depend on the column `null`. If
-        `auc` has the same value as this column, as for constant scores, `statistic` is 0 and the
-        p-value is 1. If the two values differ, `statistic` and the p-values are null. An example is
-        an AUC of 1 with `"delong"`.
+        If the variance is 0, `se` is null. The other values then depend on the null hypothesis. If
+        `auc` equals the area of the null hypothesis, as for constant scores, `statistic` is 0 and
+        the p-value is 1. If the two areas differ, `statistic` and the p-values are null. An example
+        is an AUC of 1 with `"delong"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance`.
