@@ -204,11 +204,11 @@ def compare(
         and `se` are null for `"permutation"` and `"venkatraman"`.
 
         For the other methods, the limits, `se` and `p_value` are null if `difference` is null, if a
-        class has fewer than two rows or clusters, or if the variance of the difference is 0. For
-        the t tests of losses, two rows or clusters are enough, whatever their classes are. There is
-        one exception: if the difference is 0 as well as the variance, `p_value` is not null. It is
-        0 for a test with a positive `margin`, 1/2 for other one-sided tests, and 1 for a two-sided
-        test. The columns from `difference` to `auc_b` are Float64.
+        class has fewer than two rows or clusters, or if the variance of the difference is 0. If the
+        variance is 0, there is one exception: if the difference is also 0, `p_value` is 0 for a
+        test with a positive `margin`, 1/2 for other one-sided tests, and 1 for a two-sided test.
+        For the t tests of losses, two rows or clusters are enough, whatever their classes are. The
+        columns from `difference` to `auc_b` are Float64.
 
         - `n_paired` (Int64) is the number of instances that both models scored. It is null for
           unpaired tests.

@@ -61,9 +61,8 @@ def mix(
 
     Pass exactly one of `fpr`, `tpr` and `alert_rate`, as a number or as a list of numbers. A random
     choice between the two thresholds is made for each row. Its expected FPR and TPR are a point on
-    the convex hull of the curve, or of several curves with `across=`. Thresholds can be chosen for
-    each row in many ways, at random or not. Among the ways that have the given rate, none has a
-    lower FPR or a higher TPR.
+    the convex hull of the curve, or of several curves with `across=`. No other choice of thresholds
+    with the given rate, random or not, has a lower FPR or a higher TPR than this random choice.
 
     Parameters
     ----------

@@ -111,8 +111,8 @@ def windows(
     first window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. If
     this sum is after the earliest time, the first window is moved back in steps of `every`. With
     `closed="right"` and `closed="none"`, the first window starts before the earliest time. If
-    windows overlap, the windows before the first window would also contain the first rows, but the
-    result does not have them. Multiples of days and of units shorter than a day are counted from
+    windows overlap, earlier windows would also contain the first rows. The result does not have
+    these earlier windows. Multiples of days and of units shorter than a day are counted from
     1970-01-01. Multiples of weeks, such as `"4w"`, are counted from Monday, 1970-01-05. Because the
     starts are such multiples, the first window can start before the data and contain fewer rows
     than other windows. `offset` shifts the starts of all windows.
