@@ -389,8 +389,8 @@ class ScoreError(RocframeError, ValueError):
         """Return an error for widths of ranges of scores that are negative or not finite."""
         return cls(
             f"{column}: the width is negative or not finite in {format_count(rows, 'row')}.\n"
-            "A width must be finite and at least 0. Correct these rows. If compress() did not add "
-            f"the column {column}, rename it."
+            "A width must be finite and at least 0. Correct these rows. If the column "
+            f"{column} does not come from compress(), rename it."
         )
 
     @classmethod
@@ -416,8 +416,8 @@ class ScoreError(RocframeError, ValueError):
             return cls(
                 f"{column}: some scores{where} are not multiples of their width {widths[0]!r}. The "
                 "scores were changed after compress.\n"
-                "Transform the scores before compress(). If compress() did not add the "
-                f"column {column}, rename it."
+                f"Transform the scores before compress(). If the column {column} "
+                "does not come from compress(), rename it."
             )
         if compared:
             return cls(

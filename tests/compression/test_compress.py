@@ -198,7 +198,7 @@ def test_scores_that_were_changed_after_compress_raise_an_error():
     assert str(error.value) == (
         "score_width: some scores of group g='a' are not multiples of their width 0.0625. The "
         "scores were changed after compress.\nTransform the scores before compress(). "
-        "If compress() did not add the column score_width, rename it."
+        "If the column score_width does not come from compress(), rename it."
     )
 
 
@@ -299,7 +299,7 @@ def test_a_lazy_frame_is_compressed_by_polars_alone():
 
 WRONG_WIDTHS = (
     "score_width: the width is negative or not finite in 1 row.\nA width must be finite and at "
-    "least 0. Correct these rows. If compress() did not add the column score_width, rename it."
+    "least 0. Correct these rows. If the column score_width does not come from compress(), rename it."
 )
 TOO_LARGE = (
     "count='n': the sum of the counts is more than the maximum of Int64.\n"
