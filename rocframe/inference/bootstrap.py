@@ -157,7 +157,7 @@ def rounding_scale(largest: Any, bounds: tuple[float, float], unit: Any = 1.0) -
 
 def nearly_equal(a: Any, b: Any, *, scale: Any = 1.0) -> Any:
     """Return whether two numbers are equal up to the rounding errors of numbers near `scale`."""
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         near = abs(a - b) <= ROUNDING_ERROR * np.fmax(scale, abs(b))
     return (a == b) | (near & np.isfinite(a) & np.isfinite(b))
 

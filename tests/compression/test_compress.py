@@ -299,7 +299,8 @@ def test_a_lazy_frame_is_compressed_by_polars_alone():
 
 WRONG_WIDTHS = (
     "score_width: the width is negative or not finite in 1 row.\nA width must be finite and at "
-    "least 0. Correct these rows. If the column score_width does not come from compress(), rename it."
+    "least 0. Correct these rows. If the column score_width does not come from compress(), rename "
+    "it."
 )
 TOO_LARGE = (
     "count='n': the sum of the counts is more than the maximum of Int64.\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import product
 from math import isfinite
 from statistics import stdev
@@ -128,6 +129,14 @@ def test_counts_are_repetitions(table, chosen):
     long = intervals(repeated(table, "count"), ["threshold", "tpr"], **more)
     remaining = result.join(long.select("group").unique(), on="group", nulls_equal=True, how="semi")
     assert_frame_equal(remaining, long, check_exact=True)
+
+
+def test_thresholds_at_both_ends_of_the_range_of_floats_have_limits():
+    end = sys.float_info.max
+    table = pl.DataFrame({"label": [1, 0, 0, 1, 1, 0], "score": [-end, 0, 0, end, end, -end]})
+    constraint = {"precision": (0.6, None)}
+    found = intervals(table, "threshold", rule="recall", subject_to=constraint)
+    assert found.select("estimate", "lower", "upper").row(0) == (end, -end, end)
 
 
 def test_the_threshold_of_a_given_rate_has_limits_and_lazy_frames_are_accepted(frame):
