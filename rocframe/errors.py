@@ -452,11 +452,11 @@ class MassError(RocframeError, ValueError):
         """Return an error for negative benefits or costs."""
         reason = {
             "benefit": "With a negative benefit, the curve would fall when the threshold is "
-            "lowered.\nA benefit is the value of the row as a true positive minus its value as a "
-            "false negative. Pass it",
+            "lowered.\nA benefit is the value of the row if it is a true positive, minus its value "
+            "if it is a false negative. Pass it",
             "cost": "With a negative cost, the curve would run backwards when the threshold is "
-            "lowered.\nA cost is the loss by the row as a false positive minus its loss as a true "
-            "negative. Pass it",
+            "lowered.\nA cost is the loss from the row if it is a false positive, minus the loss "
+            "if it is a true negative. Pass it",
         }[argument]
         return cls(
             f"{argument}={column!r}: the {argument} is negative in {format_count(rows, 'row')}.\n"

@@ -82,8 +82,8 @@ def summary(
 
         The columns from `auc` to `prevalence` are Float64.
 
-        - `auc` is the area under the ROC curve. A positive and a negative with the same score count
-          1/2.
+        - `auc` is the area under the ROC curve. A pair of a positive and a negative with the same
+          score counts 1/2.
         - `gini` is 2·AUC - 1.
         - `ks` is the largest TPR - FPR, at least 0.
         - `eer` is the FPR at which FPR = 1 - TPR, interpolated between the rows of the curve.

@@ -452,29 +452,30 @@ def test_errors_say_what_is_wrong(table, options, message):
     assert str(error.value) == message
 
 
-BELOW, ABOVE = "below the minimum", "above the maximum"
+SMALL, LARGE = ("start before", "smallest"), ("end after", "largest")
 
 
 @pytest.mark.parametrize(
     ("value", "dtype", "every", "side"),
     [
-        (-(2**63), pl.Int64, 5, BELOW),
-        (2**63 - 1, pl.Int64, 5, ABOVE),
-        (2**63 - 1, pl.Datetime("ns"), "1d", ABOVE),
-        (2**63 - 10**13, pl.Datetime("ns"), timedelta(hours=1), ABOVE),
-        (-(2**63) + 1, pl.Datetime("ns", "UTC"), "1w", BELOW),
-        (2**63 - 1, pl.Datetime("us", "Europe/Berlin"), "1h", ABOVE),
-        (2**31 - 1, pl.Date, "1d", ABOVE),
+        (-(2**63), pl.Int64, 5, SMALL),
+        (2**63 - 1, pl.Int64, 5, LARGE),
+        (2**63 - 1, pl.Datetime("ns"), "1d", LARGE),
+        (2**63 - 10**13, pl.Datetime("ns"), timedelta(hours=1), LARGE),
+        (-(2**63) + 1, pl.Datetime("ns", "UTC"), "1w", SMALL),
+        (2**63 - 1, pl.Datetime("us", "Europe/Berlin"), "1h", LARGE),
+        (2**31 - 1, pl.Date, "1d", LARGE),
     ],
 )
 def test_times_next_to_the_limits_of_their_type_raise_an_error(value, dtype, every, side):
+    exceeds, edge = side
     small = pl.Int32 if dtype == pl.Date else pl.Int64
     plan = pl.LazyFrame({"t": [0, value]}, {"t": small}).cast({"t": dtype})
     with pytest.raises(rf.OptionValueError) as error:
         rf.windows(plan, "t", every=every).collect()
     assert str(error.value) == (
-        f"time='t': a window of this time would start or end {side} of the dtype.\n"
-        "Remove this row with .filter()."
+        f"time='t': a window would {exceeds} the {edge} time that this column can contain.\n"
+        f"Remove the {edge} time with .filter()."
     )
 
 

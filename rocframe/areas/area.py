@@ -229,9 +229,7 @@ def area(
 def _check_unused(**options: object) -> None:
     """Raise an error if an option is given, because tables of averaged curves do not support it."""
     for option, value in options.items():
-        hint = (
-            f"Leave out {option}=. Each averaged curve has one area, in the plane of its two axes."
-        )
+        hint = f"Leave out {option}=. There is one area per averaged curve."
         check_supported(option, value, "the table of averaged curves", hint=hint)
 
 

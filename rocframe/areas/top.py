@@ -42,7 +42,7 @@ class TopRange:
         example = "Use, for example, alert_rate=(0, 0.01)."
         low, high = parse_ends("alert_rate", alert_rate, example)
         if not (low == 0 and 0 < high <= 1):
-            problem = "the range must begin at 0 and end above 0, at 1 or below"
+            problem = "expected a range (0, p) with 0 < p <= 1"
             raise OptionValueError.compose("alert_rate", alert_rate, problem, example)
         return cls(share=high, mcclish=mcclish)
 

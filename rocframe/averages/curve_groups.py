@@ -132,7 +132,7 @@ def curve_weights(
                 argument,
                 weights,
                 f"there is no value for {key!r}",
-                f"Pass a value for each {' and '.join(map(repr, over))}.",
+                f"Pass a value for each value of {' and '.join(map(repr, over))}.",
             )
         result[i] = to_float(weights[key])
     return result

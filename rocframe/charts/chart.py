@@ -169,9 +169,10 @@ def chart(
         `"elementary_score"` (the default), `"miscalibration"` or `"discrimination"`.
     color : str or None, optional
         Group column with a color for each of its values; None for one color. The default is
-        `model`. If this is not a group column, the default is the first group column that `facet`
-        and `detail` do not name. A column with more than 12 values has colors only if the values
-        are numbers or times. Otherwise, all lines have the same color, and tooltips show the value.
+        `model`. If `model` is not a group column, the default is the first group column that
+        `facet` and `detail` do not name. A column with more than 12 values has colors only if the
+        values are numbers or times. Otherwise, all lines have the same color, and tooltips show the
+        value.
 
         By default, a dot plot has colors only if the column of the colors has at most eight values
         and there is another group column. Comparisons of models have no colors by default.

@@ -372,7 +372,7 @@ def _read_kept_columns(
             "the result has a column 'id' with row numbers, but the table already has a column of "
             "this name",
             'If the column of the table identifies instances, pass id="id". If not, '
-            'name the columns that the result keeps in keep=[…], without "id".',
+            'pass keep=[…] with the columns that the result keeps, without "id".',
         )
     for argument, names in (("id", ids or []), ("keep", kept_columns)):
         for name in names:

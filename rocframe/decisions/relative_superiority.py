@@ -277,8 +277,8 @@ def _parse_cost_ratio(cost_ratio: object) -> list[float]:
     low, _, high = relative_cost(np.array(values))
     if low == high:
         problem = (
-            "the first and the last ratio are so close to 0 or to infinity that their relative "
-            "costs are equal"
+            "the first and the last ratio are so close to 0 or to infinity that both give the "
+            "same relative cost"
         )
         raise OptionValueError.compose("cost_ratio", cost_ratio, problem, hint)
     return [value + 0.0 for value in values]

@@ -410,9 +410,10 @@ def _check_times(times: pl.Series, name: str, lengths: Sequence[str]) -> pl.Seri
     limit = 2**63 - span // (1 if dtype.is_integer() else unit)
     for time in times.to_physical()[[0, -1]] if len(times) else ():
         if abs(time * scale) > limit:
-            direction = "below the minimum" if time < 0 else "above the maximum"
-            problem = f"a window of this time would start or end {direction} of the dtype"
-            raise OptionValueError.compose("time", name, problem, "Remove this row with .filter().")
+            edge, exceeds = ("smallest", "start before") if time < 0 else ("largest", "end after")
+            problem = f"a window would {exceeds} the {edge} time that this column can contain"
+            hint = f"Remove the {edge} time with .filter()."
+            raise OptionValueError.compose("time", name, problem, hint)
     return times
 
 

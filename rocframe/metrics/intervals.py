@@ -279,10 +279,10 @@ def intervals(
     derivative of the metric with respect to the weight of the row.
 
     KS is the largest value of D = TPR - FPR over all thresholds. D* is the same difference in a
-    resample. For `"bootstrap_supremum"`, each resample gives two numbers: the largest value of D* -
-    D and the largest value of 2·D - D* over all thresholds. The lower limit is KS minus the (1 +
-    level) / 2 quantile of the first number. The upper limit is the (1 + level) / 2 quantile of the
-    second number.
+    resample. For `"bootstrap_supremum"`, two statistics are computed for each resample: a is the
+    largest value of (D* - D) over all thresholds, and b is the largest value of (2·D - D*). With p
+    = (1 + level) / 2, the lower limit is KS minus the p-quantile of a over all resamples, and the
+    upper limit is the p-quantile of b.
 
     The same data determine the threshold of a rule and the metrics at this threshold. The estimates
     of these metrics are therefore optimistic. The intervals do not correct this bias.

@@ -417,7 +417,7 @@ def _parse_options(
     if ci in {"wilson", "clopper_pearson"}:
         hint = 'Use ci="bootstrap".'
         if not in_bins:
-            problem = f"this method of limits is for quantile and uniform bins, not for {subject}"
+            problem = f"this interval is for quantile and uniform bins, not for {subject}"
             raise OptionValueError.compose("ci", ci, problem, hint)
         for name, value in columns.items():
             check_supported(name, value, f"ci={ci!r}", hint=hint)

@@ -151,10 +151,7 @@ def test_a_large_group_has_the_same_area_as_its_curve():
     assert_frame_equal(curves.roc.area(alert_rate=(0, 0.7)), result, check_exact=True)
 
 
-RANGE = (
-    "the range must begin at 0 and end above 0, at 1 or below.\n"
-    "Use, for example, alert_rate=(0, 0.01)."
-)
+RANGE = "expected a range (0, p) with 0 < p <= 1.\nUse, for example, alert_rate=(0, 0.01)."
 PAIR = "expected a pair of numbers.\nUse, for example, alert_rate=(0, 0.01)."
 ONE = "A partial area has one range: leave out tpr= or alert_rate=."
 

@@ -547,7 +547,7 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
         ),
         (
             {"weights": {1: 1.0}},
-            ("weights={1: 1.0}: there is no value for 2.\nPass a value for each 'fold'."),
+            ("weights={1: 1.0}: there is no value for 2.\nPass a value for each value of 'fold'."),
         ),
         ({"level": 1}, "level=1: expected a number above 0 and below 1."),
         ({"over": []}, "over=[]: expected the names of group columns.\nUse, for example, over="),

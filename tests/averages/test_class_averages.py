@@ -129,7 +129,7 @@ def test_a_class_without_rows_is_excluded_and_in_the_note(table):
         ),
         (
             {"method": "weighted", "prior": {"a": 1}},
-            ("prior={'a': 1}: there is no value for 'b'.\nPass a value for each 'class'."),
+            ("prior={'a': 1}: there is no value for 'b'.\nPass a value for each value of 'class'."),
         ),
     ],
 )

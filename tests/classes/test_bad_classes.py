@@ -120,8 +120,8 @@ BOTH = [
     (WIDE.rename({"day": "id"}), ("truth", ABC), {}, rf.OptionValueError,
      ("id=None: the result has a column 'id' with row numbers, but the table already has a column "
      "of this name.\n"
-     'If the column of the table identifies instances, pass id="id". If not, name the columns '
-     'that the result keeps in keep=[…], without "id".')),
+     'If the column of the table identifies instances, pass id="id". If not, pass keep=[…] '
+     'with the columns that the result keeps, without "id".')),
     (LISTS, ("truth", "p"), {}, rf.OptionValueError,
      ("classes=None: column 'p' contains lists of scores, so the order of the classes is "
      "required.\n"

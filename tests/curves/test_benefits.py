@@ -133,7 +133,8 @@ NOT_MONOTONE = (
                 role="benefit",
                 move="fall",
                 difference=(
-                    "value of the row as a true positive minus its value as a false negative"
+                    "value of the row if it is a true positive, minus its value if it is a false "
+                    "negative"
                 ),
             ),
         ),
@@ -143,7 +144,10 @@ NOT_MONOTONE = (
             NOT_MONOTONE.format(
                 role="cost",
                 move="run backwards",
-                difference="loss by the row as a false positive minus its loss as a true negative",
+                difference=(
+                    "loss from the row if it is a false positive, minus the loss if it is a true "
+                    "negative"
+                ),
             ),
         ),
         (

@@ -241,15 +241,15 @@ def test_groups_without_rows_have_empty_tables():
         (
             (1e17, 2e17, 3e17),
             (
-                "the first and the last ratio are so close to 0 or to infinity that their "
-                "relative costs are equal"
+                "the first and the last ratio are so close to 0 or to infinity that both "
+                "give the same relative cost"
             ),
         ),
         (
             (1e-320, 2e-320, 3e-320),
             (
-                "the first and the last ratio are so close to 0 or to infinity that their "
-                "relative costs are equal"
+                "the first and the last ratio are so close to 0 or to infinity that both "
+                "give the same relative cost"
             ),
         ),
     ],

@@ -323,7 +323,7 @@ def test_invalid_options_name_the_argument_and_the_reason():
     assert error(method="kernel", degree=2).startswith("degree=2: method='kernel' does not")
     assert error(method="kernel", bandwidth=0).startswith("bandwidth=0: expected a number above 0")
     assert error(method="isotonic", ci="wilson") == (
-        "ci='wilson': this method of limits is for quantile and uniform bins, not for "
+        "ci='wilson': this interval is for quantile and uniform bins, not for "
         "method='isotonic'.\n"
         'Use ci="bootstrap".'
     )
