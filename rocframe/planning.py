@@ -84,10 +84,10 @@ def power(
         0.95, the variance of `"obuchowski"` is larger than that of the default. For areas near 0.5
         and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the area of the
-        model, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area of the null
-        hypothesis, as in published formulas and in the permutation and Mann-Whitney tests against
-        chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
+        each model, as in DeLong's tests (`auc_test`, `compare`), which use the estimated area.
+        `"null"`: the area of the null hypothesis, as in published formulas and in the permutation
+        and Mann-Whitney tests against chance.
 
     Returns
     -------
@@ -216,10 +216,10 @@ def sample_size(
         0.95, the variance of `"obuchowski"` is larger than that of the default. For areas near 0.5
         and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the area of the
-        model, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area of the null
-        hypothesis, as in published formulas and in the permutation and Mann-Whitney tests against
-        chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
+        each model, as in DeLong's tests (`auc_test`, `compare`), which use the estimated area.
+        `"null"`: the area of the null hypothesis, as in published formulas and in the permutation
+        and Mann-Whitney tests against chance.
 
     Returns
     -------
@@ -387,10 +387,10 @@ def detectable_difference(
         0.95, the variance of `"obuchowski"` is larger than that of the default. For areas near 0.5
         and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the area of the
-        model, as in DeLong's tests (`auc_test`, `compare`). `"null"`: the area of the null
-        hypothesis, as in published formulas and in the permutation and Mann-Whitney tests against
-        chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
+        each model, as in DeLong's tests (`auc_test`, `compare`), which use the estimated area.
+        `"null"`: the area of the null hypothesis, as in published formulas and in the permutation
+        and Mann-Whitney tests against chance.
 
     Returns
     -------

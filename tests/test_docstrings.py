@@ -59,7 +59,8 @@ def documented(function: Callable) -> dict[str, str]:
 def lists(function: Callable) -> list[list[str]]:
     """Return the backticked lists of names under Returns."""
     text = " ".join(sections(function)["Returns"].split())
-    return [re.split(r", ?", found) for found in re.findall(r"`([*\w, ]+)`", text)]
+    quoted = re.findall(r"`([^`]*)`", text)
+    return [re.split(r", ?", part) for part in quoted if re.fullmatch(r"[*\w, ]+", part)]
 
 
 def test_the_first_line_is_one_imperative_sentence():

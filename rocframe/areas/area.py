@@ -95,9 +95,9 @@ def area(
           are null if the group has no rows.
         - `lift_area_step` is a mean over all rows of the group. The value of a row is the number of
           positives with a higher score than the row.
-        - `lift_area` is also a mean over all rows of the group. Each positive with the same score
-          as the row also adds 1/2 to the value of the row. A positive row also counts itself as one
-          of these positives.
+        - `lift_area` is a mean over all rows of the group, too. The value of a row is the number of
+          positives with a higher score than the row, plus 1/2 for each positive with the same
+          score. If the row is positive, it is itself one of the positives with the same score.
 
         With `alert_rate`, the result is `*by, partial_auc`. The partial area is null if there are
         no positives or no negatives.

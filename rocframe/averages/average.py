@@ -113,8 +113,8 @@ def average(
         Metric that is fixed: the means are computed at the values of this metric that are given in
         `grid`. Pass `"threshold"`, the name of a metric, such as `"tpr"` or `"accuracy"`, or a
         named expression over `tp`, `fp`, `fn`, `tn`. The default depends on `method`: it is an axis
-        of the curve, or the threshold. With `method="pooled"`, the pooled curve is evaluated at
-        these values.
+        of the curve, or the threshold. With `method="pooled"`, the pooled curve is evaluated at the
+        values in `grid`.
     metrics : str, Expr or sequence of these, default None
         Metrics to average, instead of the axes of the curve: names of metrics or of the four
         counts, and named expressions over the counts. Expressions may contain `threshold` if the
@@ -183,7 +183,8 @@ def average(
         `_sd`, `_se`, `_lower` and `_upper`; then `ci_level, n_curves, threshold_mean, threshold_sd,
         note`. The axes and all columns right of them are Float64, except `n_curves` (Int64, the
         number of curves that reach this point) and `note` (String). Rows are sorted by group, then
-        by rising value of the fixed metric or by falling threshold.
+        by rising value of the fixed metric. If the threshold is fixed, they are sorted by group,
+        then by falling threshold.
 
         `threshold_mean` is the mean of one threshold per curve. For a fixed `fpr` or `alert_rate`,
         the threshold of a curve is the lowest threshold whose rate does not exceed the value. For a
@@ -251,8 +252,8 @@ def average(
     Binomial limits are Wilson's limits of the pooled rate. The pooled rate is computed from the
     predictions of all curves together, so it does not depend on the option `weights`. The mean of
     the rates depends on `weights`. If the curves have different numbers of rows or different
-    weights, the mean differs from the pooled rate and can be outside the limits. The nearest limit
-    is then set to the mean.
+    weights, the mean differs from the pooled rate. If the mean is outside the limits, the nearest
+    limit is set to the mean.
 
     The p-quantile of n bootstrap means in increasing order is the mean at position p·(n + 1),
     counted from 1 and interpolated linearly.

@@ -140,7 +140,8 @@ def fold_auc(
     MissingColumnError
         If `over` is not a column.
     OptionValueError
-        If `over` is not one or more names, or if rows have weights and `ci` is `"ledell"`.
+        If `over` is neither a name nor a list of names, or if `ci` is `"ledell"` and rows have
+        weights.
 
     See Also
     --------

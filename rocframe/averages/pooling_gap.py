@@ -44,10 +44,10 @@ def pooling_gap(
     """Decompose the difference between the pooled AUC and the mean AUC of the folds of each group.
 
     Each positive row forms a pair with each negative row. A pair is correct if the positive has the
-    higher score. The pooled AUC is the share of correct pairs. In a pair within a fold, both scores
-    are from the same model. In a pair between folds, the scores are from different models.
-    Therefore, if a constant is added to all scores of one fold, the pooled AUC can change, but the
-    mean AUC does not change.
+    higher score. The pooled AUC is the share of correct pairs. Each fold has scores of its own
+    model. In a pair within a fold, both scores are therefore from the same model. In a pair between
+    folds, the scores are from different models. Therefore, if a constant is added to all scores of
+    one fold, the pooled AUC can change, but the mean AUC does not change.
 
     Parameters
     ----------

@@ -124,10 +124,11 @@ def chart(
       than 40 rows, the 40 rows with the smallest p-values are drawn.
 
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Tables of
-    `power`, `sample_size` and `detectable_difference` become lines. The y axis usually shows the
-    power. If a target power was given and the differences vary, it shows the difference. The x axis
-    usually shows the number of positives. If no target power was given, the x axis shows the first
-    of these that varies: the number of positives, the number of negatives, the difference.
+    `power`, `sample_size` and `detectable_difference` become lines. If a target power was given,
+    the x axis shows the number of positives, and the y axis shows the difference, or the power if
+    all differences are equal. Without a target power, the y axis shows the power, and the x axis
+    shows the first of these that varies: the number of positives, the number of negatives, the
+    difference.
 
     Tables of `concavities`, `contrast`, `fit_calibration`, `gate`, `iso_lines`, `tie_bounds` and
     `ties` have no chart. For these tables, `chart` raises an error that names another table to
@@ -163,10 +164,11 @@ def chart(
         predictions), the line is the quantile function of the score.
     y : str or sequence of str, default None
         Metric or count on the y axis. With `x="threshold"`, several metrics are possible. Each
-        metric has a color, or a panel if other groups have colors. `color="metric"` or
-        `facet="metric"` chooses one of the two. For tables of `decision_intervals`,
-        `y="difference"` draws the differences to the baseline. For tables of `murphy_curve`, `y` is
-        `"elementary_score"` (the default), `"miscalibration"` or `"discrimination"`.
+        metric has a color. If a group column already has the colors, each metric has a panel
+        instead. `color="metric"` or `facet="metric"` chooses one of the two. For tables of
+        `decision_intervals`, `y="difference"` draws the differences to the baseline. For tables of
+        `murphy_curve`, `y` is `"elementary_score"` (the default), `"miscalibration"` or
+        `"discrimination"`.
     color : str or None, optional
         Group column with a color for each of its values; None for one color. The default is
         `model`. If `model` is not a group column, the default is the first group column that

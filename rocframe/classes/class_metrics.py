@@ -57,8 +57,9 @@ def class_metrics(
     costs : mapping or square matrix, default None
         For `"expected_cost"`: costs of pairs of classes. In `{("a", "b"): 5}`, 5 is the cost of
         predicting b if the class is a. Errors that are not in the mapping cost 1. A matrix has a
-        row for each true class and a column for each predicted class, in the order of `prior`. A
-        mapping with the keys `tp`, `fp`, `fn` and `tn` has the same costs for all classes.
+        row for each true class and a column for each predicted class, in the order of `prior`.
+        Alternatively, pass a mapping with the keys `tp`, `fp`, `fn` and `tn`: these four costs are
+        used for the curve of every class.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     by : str or sequence of str, default None

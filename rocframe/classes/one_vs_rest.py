@@ -65,9 +65,10 @@ def one_vs_rest(
         Columns to keep in the result, such as groups, weights and counts. None: all columns that
         are neither labels nor scores.
     margin : bool or int, default False
-        True: subtract the highest score of the other classes. Only the class with the highest score
-        then has a score >= 0. A whole number k: subtract the k-th highest score of the other
-        classes. Only the k classes with the highest scores then have a score >= 0.
+        True: from the score of each class, subtract the highest score of the other classes. Only
+        the class with the highest original score has a difference >= 0. A whole number k: subtract
+        the k-th highest score of the other classes. Only the k classes with the highest original
+        scores have a difference >= 0.
 
     Returns
     -------

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> FrameT:
     """Return the possible and the expected rates of two models combined by AND and OR.
 
-    The columns of measured rates are null, because these rates require the decisions of both models
-    on the same rows.
+    In the result, the columns of the measured rates of the combinations are null, because these
+    rates require the decisions of both models on the same rows.
 
     Parameters
     ----------

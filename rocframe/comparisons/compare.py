@@ -156,9 +156,9 @@ def compare(
     n_boot : int, default 2000
         Number of bootstrap resamples.
     n_perm : int, default 2000
-        Number of random permutations. If a group has at most this many permutations, all of them
-        are used and the p-value is exact. Otherwise the smallest possible p-value is 1 / (1 +
-        n_perm).
+        Number of random permutations. If at most this many different permutations are possible in a
+        group, all of them are used and the p-value is exact. Otherwise the smallest possible
+        p-value is 1 / (1 + n_perm).
     seed : int, default None
         Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
         a group depend only on the seed and the values of the group columns, not on other groups.
@@ -203,12 +203,13 @@ def compare(
         is the number of degrees of freedom of a t test, and null for all other methods. The limits
         and `se` are null for `"permutation"` and `"venkatraman"`.
 
-        For the other methods, the limits, `se` and `p_value` are null if `difference` is null, if a
-        class has fewer than two rows or clusters, or if the variance of the difference is 0. If the
-        variance is 0, there is one exception: if the difference is also 0, `p_value` is 0 for a
-        test with a positive `margin`, 1/2 for other one-sided tests, and 1 for a two-sided test.
-        For the t tests of losses, two rows or clusters are enough, whatever their classes are. The
-        columns from `difference` to `auc_b` are Float64.
+        For the other methods, the limits, `se` and `p_value` are null if `difference` is null, or
+        if a class has fewer than two rows or clusters. For the t tests of losses, two rows or
+        clusters are enough, whatever their classes are. If the variance of the difference is 0, the
+        limits and `se` are null, and `p_value` depends on the difference. If the difference is not
+        0, `p_value` is null too. If the difference is 0, `p_value` is 0 for a test with a positive
+        `margin`, 1/2 for other one-sided tests, and 1 for a two-sided test. The columns from
+        `difference` to `auc_b` are Float64.
 
         - `n_paired` (Int64) is the number of instances that both models scored. It is null for
           unpaired tests.

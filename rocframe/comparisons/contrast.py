@@ -143,8 +143,8 @@ def contrast(
         the rows in the same order, `df` is 0 and `p_value` is 1. The p-values, `statistic` and `df`
         are Float64. These columns are null if a class has fewer than two rows or clusters, if a
         model of a contrast has no rows, or if a contrast is not 0 but its variance is 0. Without
-        `coefficients`, they are also null if the group has only one model. `note` does not state
-        this reason.
+        `coefficients`, they are also null if the group has only one model. In the case of one
+        model, `note` does not state the reason.
 
         - `n_models` (Int64) is the number of models of the group.
         - `n_paired` (Int64) is the number of instances that every one of these models scored.

@@ -95,7 +95,7 @@ def decision_intervals(
 
     Several models are passed as several score columns, or as the rows of a long table with `id`. In
     a long table, the column `between` contains the name of the model. If one score column and no
-    `id` are passed, all rows of a group are treated as rows of one model. If the rows belong to
+    `id` are passed, all rows of a group are treated as rows of one model. If such rows belong to
     several models, pass the column with the names of the models as `by`.
 
     Parameters
@@ -185,8 +185,8 @@ def decision_intervals(
           better than the baseline if the difference of net benefits is positive, or the difference
           of costs is negative. `difference` is null in the rows of the baseline, and in all rows if
           `baseline` is None.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives that every model of
-          the group scored.
+        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives that have scores of
+          all models of the group.
         - `ci_method` (String) is the method of `lower` and `upper`.
 
         All other numbers are Float64.

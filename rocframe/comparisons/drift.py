@@ -138,8 +138,8 @@ def drift(
 
         `reference` is the reference window, with the dtype of `over`, and null if the reference is
         a table. `reference_auc`, `reference_lower` and `reference_upper` are the AUC of the
-        reference and its limits. All columns of this and the previous paragraph except `reference`
-        are Float64.
+        reference and its limits. These three columns and the numeric columns of the previous
+        paragraph are Float64.
 
         `difference`, its limits, `se`, the p-values, `statistic` and `df` are null in these cases:
 
@@ -199,9 +199,9 @@ def drift(
 
     With `reference="first"` or a given window, all tests depend on the estimate of the same
     reference. A reference with few rows has a wide interval, and tests against this reference have
-    low power. To use a longer reference, such as the first month for windows of a week, pass the
-    rows of the reference as a table. Leave these rows out of `predictions`, because the test
-    assumes that both tables have different rows.
+    low power. The reference can be longer than the windows. For example, if the windows are weeks,
+    the reference can be the first month: pass the rows of this month as a table. Leave these rows
+    out of `predictions`, because the test assumes that both tables have different rows.
 
     If the AUC of a group does not change, the probability that at least one of its windows has
     `p_adjusted` below 0.05 with `adjust="holm"` is at most about 0.05. If a growing table is

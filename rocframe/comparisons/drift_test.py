@@ -117,8 +117,8 @@ def drift_test(
         - `trend_p` (Float64) is the p-value of the trend.
         - `homogeneity_p_adjusted` and `trend_p_adjusted` (Float64) are the adjusted p-values.
         - `slope` (Float64) is the change of the AUC per day for dates and times, and per unit for
-          integers. The trend is linear in the logit of the AUC, so that the change of the AUC
-          itself depends on the AUC. `slope` is the change at the mean AUC.
+          integers. The trend is linear in the logit of the AUC. The change of the AUC per unit of
+          time is therefore not constant. `slope` is the change at the mean AUC.
         - `lower` and `upper` (Float64) are the limits of `slope`, and `se` (Float64) is the
           standard error of `slope`.
         - `between_sd` (Float64) is the standard deviation of the AUC between windows, without the

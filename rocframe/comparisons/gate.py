@@ -119,8 +119,9 @@ def gate(
         false passes among all passes. None: no adjustment.
     min_rows : int, default 0
         Groups in which the old model has fewer positives or fewer negatives than this number are
-        not tested and do not count for the decision. If only the new model has rows in a group,
-        its rows are counted instead. With 0, every group counts.
+        not tested and do not count for the decision. If only the new model has rows in a group, its
+        positives and negatives are compared with this number instead. With 0, every group counts
+        for the decision.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
         their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
@@ -225,10 +226,11 @@ def gate(
     is equal to `margin`, and the p-value is Φ(z). Φ is the distribution function of the standard
     normal distribution.
 
-    For losses and average precision, the probability that a bad group passes can be higher than
-    1 - `level`. In simulations with `level=0.95` and 20 groups of 100 rows, the new model was worse
-    by the margin in all groups. At least one group passed in 2 to 16 % of the samples for losses,
-    and in 10 to 61 % for average precision. Large groups reduce these percentages.
+    For losses and average precision, the probability that at least one group passes in which the
+    new model is worse by `margin` or more can be higher than 1 - `level`. In simulations with
+    `level=0.95` and 20 groups of 100 rows, the new model was worse by the margin in all groups. At
+    least one group passed in 2 to 16 % of the samples for losses, and in 10 to 61 % for average
+    precision. Large groups reduce these percentages.
 
     If both models have an AUC of 1 in a group but different scores, all methods except `"newcombe"`
     and `"newcombe_unpaired"` estimate a variance of 0, and the verdict is `"undecided"`.

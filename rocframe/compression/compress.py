@@ -84,10 +84,10 @@ def compress(
         A number above 0 and below 1. Find the coarsest resolution for which `auc_optimistic -
         auc_pessimistic` is at most this number. Each group has its own resolution. `auc_optimistic`
         and `auc_pessimistic` are columns of `auc`: the AUC if ties count 1, and the AUC if ties
-        count 0. If their difference exceeds this number without rounding, the scores of the group
-        are not rounded. Needs several passes over the data. For the function `drift`, pass
-        `resolution` instead of `max_envelope`, because all windows that it compares must have the
-        same resolution.
+        count 0. If the difference exceeds `max_envelope` even for the original scores, the scores
+        of the group are not rounded. Needs several passes over the data. For the function `drift`,
+        pass `resolution` instead of `max_envelope`, because all windows that it compares must have
+        the same resolution.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None
@@ -116,7 +116,7 @@ def compress(
           is missing. The dtype is Float64, except for integers and decimals that are not rounded.
           Integers of a dtype whose values all fit into Int64, such as Int8, become Int64. Other
           integers and decimals keep their dtype. If several scores are given, each model has a
-          column with its name instead.
+          column with its own name instead of `score`.
         - `score_width` (Float64) is the width of this range: a row represents scores s with
           `score <= s < score + score_width`. The width is 0 if `score` is exact, and null if the
           score is missing.

@@ -130,10 +130,11 @@ def at(
     Raises
     ------
     RocframeError
-        If not exactly one of the arguments for thresholds and rates is given, if a value is out of
-        range, if the table is not a curve table, or if a curve has no row with threshold `inf`. If
-        the row with the lowest threshold of a curve still has true negatives, the curve lacks the
-        rows for the lowest scores. A threshold or rate that needs these rows raises an error.
+        If none or more than one of the arguments for thresholds and rates is given, if a value is
+        out of range, if the table is not a curve table, or if a curve has no row with threshold
+        `inf`. If the row with the lowest threshold of a curve still has true negatives, the curve
+        lacks the rows for the lowest scores. A threshold or rate that needs these rows raises an
+        error.
 
     See Also
     --------

@@ -151,9 +151,9 @@ def curve(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and distinct score, and one more row per group with an infinite threshold.
-        The rows are sorted by group and falling threshold. The columns are `*by`, (`model`,)
-        `threshold, tp, fp, fn, tn`, the two rates, then `metrics`. With `thresholds` or
+        One row per group and distinct score. Each group also has one more row, whose threshold is
+        infinite. The rows are sorted by group and falling threshold. The columns are `*by`,
+        (`model`,) `threshold, tp, fp, fn, tn`, the two rates, then `metrics`. With `thresholds` or
         `max_error`, there are fewer rows. With the option `prevalence`, the column `prevalence`
         (Float64, the same in all rows) is left of the rates. Functions that read the table compute
         areas, averages, points and charts at the prevalence in this column. With `max_error`, the

@@ -62,8 +62,8 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
         remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
         another package that exports Arrow streams is converted to a polars DataFrame.
     min_rows : int, default 1
-        Return only concavities with at least this number of rows, or this sum of weights. If
-        `min_rows` is 1, all concavities are returned.
+        Return only concavities with at least this number of rows, or this sum of weights. With the
+        default 1, all concavities are returned, even if a sum of weights is below 1.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -245,14 +245,14 @@ def repair_scores(
     Returns
     -------
     DataFrame or LazyFrame
-        The predictions with a last column `repaired_score` (Float64). `threshold_below`,
-        `threshold_above` and `score_max` are columns of `concavities`. For the scores in a
-        concavity, `threshold_below <= score < threshold_above`. In the data in which the concavity
-        was found, the highest of these scores is `score_max`. The repaired score is
-        `threshold_below + score_max - score`. Other data can have scores between `score_max` and
-        `threshold_above`. Their repaired score is `threshold_below`. All other scores, and scores
-        of groups without a concavity, do not change. If a score is null or NaN, the repaired score
-        is also null or NaN.
+        The predictions with a last column `repaired_score` (Float64). The repaired score is
+        computed from three columns of `concavities`: `threshold_below`, `threshold_above` and
+        `score_max`. For the scores in a concavity, `threshold_below <= score < threshold_above`. In
+        the data in which the concavity was found, the highest of these scores is `score_max`. The
+        repaired score is `threshold_below + score_max - score`. Other data can have scores between
+        `score_max` and `threshold_above`. Their repaired score is `threshold_below`. All other
+        scores, and scores of groups without a concavity, do not change. If a score is null or NaN,
+        the repaired score is also null or NaN.
 
     Raises
     ------

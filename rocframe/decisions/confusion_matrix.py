@@ -237,8 +237,8 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     """Convert confusion matrices to predictions that have these confusion matrices.
 
     Pass the result, with `count="count"`, to any function of predictions that has this argument. A
-    curve of the result has three points: all predictions are negative, the given confusion matrix,
-    and all predictions are positive.
+    curve of the result has three points: the point where all predictions are negative, the point of
+    the confusion matrix, and the point where all predictions are positive.
 
     Parameters
     ----------
@@ -253,8 +253,8 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     -------
     DataFrame or LazyFrame
         Four rows per confusion matrix: `*by, label, decision` (Boolean) and `count` (Int64), the
-        number of rows with this label and decision. `label` and `decision` are never null. `count`
-        is null if the corresponding count of the table is null.
+        number of predictions with this label and decision. `label` and `decision` are never null.
+        `count` is null if the corresponding count of the table is null.
 
     Raises
     ------

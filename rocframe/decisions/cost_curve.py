@@ -76,8 +76,8 @@ def cost_curve(
     DataFrame or LazyFrame
         One row per group and value of the grid, in rising order: `*by, probability_cost,
         expected_cost, threshold, fpr, fnr, trivial_cost, min_dcf, note`. With `across`, the result
-        also has the columns `second_cost` and `cost_difference`, directly before `note`. The last
-        column is the group column of `across`.
+        also has the columns `second_cost` and `cost_difference` directly before `note`, and the
+        group column of `across` directly after `note`.
 
         - `probability_cost` (Float64) is π·c_fn / (π·c_fn + (1 - π)·c_fp), where π is the
           prevalence, and c_fn and c_fp are the costs of a false negative and of a false positive.

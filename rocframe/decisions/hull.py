@@ -100,9 +100,10 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     Notes
     -----
     The slope of the hull between two vertices is the likelihood ratio of the scores between their
-    thresholds: the share of the positives with these scores, divided by the share of the negatives
-    with these scores. Isotonic regression estimates the event rate of these scores. The odds of
-    this event rate are the likelihood ratio times π / (1 - π), where π is the prevalence.
+    thresholds: the share of all positives that have these scores, divided by the share of all
+    negatives that have these scores. Isotonic regression estimates the event rate of these scores.
+    The odds of this event rate are the likelihood ratio times π / (1 - π), where π is the
+    prevalence.
 
     The thresholds and counts of a common hull belong to several curves. A common hull is therefore
     not a curve table: `area` and other functions can raise an error for a common hull. The area

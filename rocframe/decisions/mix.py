@@ -57,7 +57,7 @@ def mix(
     alert_rate: PointValues = None,
     by: By = None,
 ) -> FrameT:
-    """Return two thresholds that together have a given rate, and the probability of each threshold.
+    """Return the random choice between two thresholds that has a given rate.
 
     Pass exactly one of `fpr`, `tpr` and `alert_rate`, as a number or as a list of numbers. A random
     choice between the two thresholds is made for each row. Its expected FPR and TPR are a point on
@@ -302,10 +302,10 @@ def draw_decisions(
         per group. The columns to the left of the column `at` are group columns, which the
         predictions must also have.
     id : str or Expr
-        Column or expression that identifies the case of a row, such as a customer, of any type
-        except List, Array, Duration and Object. The draw depends only on the seed and on the text
-        of this value, or on its bytes if it is Binary. All rows of a case therefore have the same
-        draw.
+        Column or expression that identifies the case of a row, such as a customer. All types are
+        allowed except List, Array, Duration and Object. The draw depends only on the seed and on
+        this value: on the bytes of a Binary value, and on the text of any other value. All rows of
+        a case therefore have the same draw.
     seed : int
         Seed of the random draw, an integer >= 0. The seed determines for which cases the lower of
         the two thresholds is drawn.

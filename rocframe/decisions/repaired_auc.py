@@ -70,8 +70,9 @@ def repaired_auc(
         several concavities have the largest area, the concavity with the highest scores is
         repaired.
     min_rows : int, default 1
-        Repair only concavities with at least this number of rows, or this sum of weights. If
-        `min_rows` is 1, no concavity is left out because of its size. Not used with `chosen`.
+        Repair only concavities with at least this number of rows, or this sum of weights. With the
+        default 1, concavities of all sizes are repaired, even if a sum of weights is below 1. Not
+        used with `chosen`.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -86,8 +87,8 @@ def repaired_auc(
         - `gain_chosen` is twice the area of the repaired concavities: the increase of the AUC on
           the data in which they were found.
         - `optimism` is `gain_chosen - gain_realised`.
-        - `n_concavities` (Int64) is the number of repaired concavities. If both classes have rows
-          and `n_concavities` is 0, both gains are 0.
+        - `n_concavities` (Int64) is the number of repaired concavities. If `n_concavities` is 0,
+          each of the two gains is 0, or null if a class has no rows.
 
         All other numbers are Float64.
 

@@ -43,8 +43,8 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and score that occurs in both classes, sorted by falling score: `*by,
-        threshold, auc_change, tied_pos, tied_neg`. Groups without ties have no rows.
+        For each group, one row per score that occurs in both classes, sorted by falling score:
+        `*by, threshold, auc_change, tied_pos, tied_neg`. Groups without ties have no rows.
 
         - `threshold` (Float64) is the tied score.
         - `auc_change` (Float64) is the largest change of the AUC if the tied rows get different

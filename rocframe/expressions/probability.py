@@ -364,8 +364,8 @@ def spiegelhalter_z(
     -------
     Expr
         Float64, named like the score; null if there are no rows, or if a score is outside [0, 1].
-        If all scores are 0, 1/2 or 1, the standard deviation is 0. In this case, z is infinite if a
-        positive has the score 0 or a negative has the score 1, and null if not.
+        If each score is one of the values 0, 1/2 and 1, the standard deviation is 0. In this case,
+        z is infinite if a positive has the score 0 or a negative has the score 1, and null if not.
 
     References
     ----------

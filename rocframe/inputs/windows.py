@@ -111,11 +111,11 @@ def windows(
     first window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. If
     this sum is after the earliest time, the first window is moved back in steps of `every`. With
     `closed="right"` and `closed="none"`, the first window starts before the earliest time. If
-    windows overlap, earlier windows would also contain the first rows. The result does not have
-    these earlier windows. Multiples of days and of units shorter than a day are counted from
-    1970-01-01. Multiples of weeks, such as `"4w"`, are counted from Monday, 1970-01-05. Because the
-    starts are such multiples, the first window can start before the data and contain fewer rows
-    than other windows. `offset` shifts the starts of all windows.
+    windows overlap, windows that start before the first window could also contain the first rows,
+    but the result does not have such windows. Multiples of days and of units shorter than a day are
+    counted from 1970-01-01. Multiples of weeks, such as `"4w"`, are counted from Monday,
+    1970-01-05. Because the starts are such multiples, the first window can start before the data
+    and contain fewer rows than other windows. `offset` shifts the starts of all windows.
 
     If `every` is given in hours or shorter units, and the time zone has clock changes, the starts
     are counted in elapsed time from the first window. After a clock change, the starts therefore
@@ -123,8 +123,8 @@ def windows(
     start or end at this midnight then starts or ends at the time of the clock change. A clock
     change can also skip a whole day. If `every` is at most a day, no window starts on this day. If
     `every` is longer, a window that would start on this day starts at the time of the clock change.
-    If some lengths are given in days and others in hours, a start or an end at a skipped local time
-    raises an error, except for clock changes by one hour.
+    If some of `every`, `period` and `offset` are given in days and others in hours, a start or an
+    end at a skipped local time raises an error, unless the clock change is one hour.
 
     A row occurs at most once in each window, so a column that identifies rows remains unique within
     a window. If windows overlap, results of different windows depend on each other, because the

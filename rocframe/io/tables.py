@@ -260,8 +260,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        The names and values that were passed to `write`, and the entries below. If `prevalence`
-        does not apply, there is no such entry. Any other entry that does not apply is None.
+        The names and values that were passed to `write`, and the entries below. An entry that does
+        not apply is None, except `prevalence`, which is absent if it does not apply.
 
         - `table`: the type of table, such as "curve", "auc", "comparison" or "operating_points";
           "table" if the type is unknown.

@@ -219,8 +219,8 @@ def intervals(
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
           of rows with a missing value.
 
-        For metrics of complete curves, `at`, `value` and `threshold` are null. All other numbers
-        are Float64.
+        For metrics of complete curves, `at`, `value` and `threshold` are null. All numeric columns
+        except `n_pos`, `n_neg` and `n_missing` are Float64.
 
         `estimate` is null if no threshold has the given rate or meets the constraints, or if the
         metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. With a
@@ -231,8 +231,8 @@ def intervals(
         - All resamples have the same value of the metric.
         - The value of a resample is infinite.
 
-        In the cases of the first two items of this list, the bootstrap limits are null too. There
-        are two exceptions:
+        If a class has too few rows (the first item) or if all resamples have the same value (the
+        second item), the bootstrap limits are null too. There are two exceptions:
 
         - If the AUC is 0 or 1, the limits of AUC, Gini and KS are computed by Newcombe's methods,
           and the limits of EER by Wilson's method. If the AUC is 1, the limits of average precision

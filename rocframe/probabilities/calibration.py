@@ -207,9 +207,9 @@ def calibration(
         - `no_positives`, `no_negatives`, `one_positive` or `one_negative`: a class of the group has
           no row or one row.
         - `zero_variance`: all resamples have the same event rate.
-        - `redrawn:12`: 12 resamples were not used. Some of these have no rows in the bin, or no
-          rows near the point of a kernel estimate; these are not replaced. The others have only
-          rows of one class; these are replaced by new resamples.
+        - `redrawn:12`: 12 resamples were not used. A resample with rows of only one class is
+          replaced by a new resample. A resample without rows in the bin, or without rows near the
+          point of a kernel estimate, is not replaced.
 
         `method` (String) is the argument `method`.
 

@@ -147,7 +147,8 @@ def calibration_summary(
 
         - `ece` is the mean over the bins of the difference between mean score and event rate,
           weighted by the numbers of rows. `mce` is the largest difference of a bin.
-        - `smooth_ece` is the same mean as `ece`, with a kernel instead of bins.
+        - `smooth_ece` is also a mean difference between score and event rate, but a kernel is used
+          instead of bins.
         - For `ici`, `e50`, `e90` and `e_max`, a local regression estimates the event rate at each
           score. The four columns are the mean, the median, the 90th percentile and the maximum of
           the difference between score and estimate over all rows.

@@ -93,8 +93,8 @@ def curve_from_calibration(
         `threshold`, `tp`, `fp`, `fn`, `tn` and the two rates. `curve` lists the names.
     density : str, default None
         Column with the density of the scores at each grid point `score_mean`. Densities must not be
-        negative. Each row of the table is then a grid point instead of a bin, as in tables of
-        `calibration` with `method="loess"` or `method="kernel"`.
+        negative. If `density` is given, each row of the table is a grid point instead of a bin, as
+        in tables of `calibration` with `method="loess"` or `method="kernel"`.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None

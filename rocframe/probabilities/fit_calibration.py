@@ -176,9 +176,9 @@ def fit_calibration(
     least three different scores. If a slope of `"beta"` would be negative, this slope is set to 0,
     and the other two parameters are fitted again.
 
-    If a threshold separates the classes, in either direction, `note` is `no_solution`, unless the
-    labels are replaced by Platt's targets. For `"temperature"`, `note` is `no_solution` only if a
-    threshold of 0.5 separates the classes.
+    For the methods with parameters, `note` is `no_solution` if a threshold separates the classes,
+    in either direction, unless the labels are replaced by Platt's targets. For `"temperature"`,
+    `note` is `no_solution` only if a threshold of 0.5 separates the classes.
 
     With weights, Platt's targets use the sum of the weights of each class instead of `n_pos` and
     `n_neg`, as in scikit-learn.

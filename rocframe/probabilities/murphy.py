@@ -84,7 +84,8 @@ def murphy_curve(
 
         - `elementary_score` is the mean elementary score. The formula is 2·θ·(1 - π)·FPR + 2·(1 -
           θ)·π·(1 - TPR), where π is the prevalence. This value equals `miscalibration` -
-          `discrimination` + `uncertainty`. Lower values are better. All four columns are Float64.
+          `discrimination` + `uncertainty`. Lower values are better. `elementary_score`,
+          `miscalibration`, `discrimination` and `uncertainty` are Float64.
         - `uncertainty` is the elementary score if all rows have the score π:
           2·min(θ·(1 - π), (1 - θ)·π).
         - `discrimination` is `uncertainty` minus the elementary score of the recalibrated scores.

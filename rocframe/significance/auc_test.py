@@ -107,17 +107,17 @@ def auc_test(
         least one false rejection. `"bh"` (Benjamini and Hochberg) controls the expected share of
         false rejections among all rejections. None: no adjustment.
     n_perm : int, default 9999
-        Number of random permutations. If a group has at most this many permutations, all of them
-        are used and the p-value is exact. Otherwise the smallest possible p-value is 1 / (1 +
-        n_perm).
+        Number of random permutations. If at most this many different permutations are possible in a
+        group, all of them are used and the p-value is exact. Otherwise the smallest possible
+        p-value is 1 / (1 + n_perm).
     seed : int, default None
         Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
         a group depend only on the seed and the values of the group columns, not on other groups.
     best_of : int, default None
         Number of models from which the best model was selected, including models that are not in
         the table. The result then has columns that compare the AUC with the largest AUC of
-        `best_of` models with random scores. Requires `alternative="greater"`, and `"mann_whitney"`
-        or `"permutation"`.
+        `best_of` models with random scores. Requires `alternative="greater"` and one of the methods
+        `"mann_whitney"` and `"permutation"`.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
@@ -158,8 +158,9 @@ def auc_test(
         `best_of` models with independent random scores is at least `auc`. `auc_by_chance` is the
         expected value of this largest AUC. Both are null if `p_value` is null.
 
-        `auc`, `se`, `statistic` and the p-values are null if a class has no rows. All of these
-        except `auc` are also null if a class has one row or cluster and the method is `"delong"`.
+        `auc`, `se`, `statistic` and the p-values are null if a class has no rows. With the method
+        `"delong"`, all of these except `auc` are also null if a class has only one row or only one
+        cluster.
 
         If the variance is 0, `se` is null. The other values then depend on the null hypothesis. If
         `auc` equals the area of the null hypothesis, as for constant scores, `statistic` is 0 and
@@ -193,7 +194,7 @@ def auc_test(
     A two-sided permutation test counts the permutations whose AUC is at least as far from 1/2 as
     the observed AUC.
 
-    `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. In this function, the scores of a
+    `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. In `auc_test`, the scores of a
     random classifier are the scores of the data in a random order. A random classifier therefore
     has the same ties as the data. Forman (2002) instead compares the best classifier with simple
     classifiers that are generated at random. `auc_by_chance` is exact if all permutations were

@@ -65,7 +65,7 @@ def dashboard(
     classes, the event rate by score, the confusion matrix, and a row of numbers for each curve. The
     threshold is set with a slider, or by moving the pointer to a curve or to a bin of scores. If a
     curve has no row with this threshold, the row with the next higher threshold is used, as in
-    `at`. At a threshold above the highest score, no row is predicted positive.
+    `at`. At a threshold above the highest score, all predictions are negative.
 
     Another slider sets the prevalence, and a list sets the ratio of the costs of both errors.
     Metrics that combine both classes depend on the prevalence, and expected costs also depend on
