@@ -85,9 +85,9 @@ def power(
         and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
-        each model, as in DeLong's tests (`auc_test`, `compare`), which use the estimated area.
-        `"null"`: the area of the null hypothesis, as in published formulas and in the permutation
-        and Mann-Whitney tests against chance.
+        each model. This corresponds to DeLong's tests (`auc_test`, `compare`), whose standard error
+        is computed at the estimated area. `"null"`: the area of the null hypothesis, as in
+        published formulas and in the permutation and Mann-Whitney tests against chance.
 
     Returns
     -------
@@ -217,9 +217,9 @@ def sample_size(
         and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
-        each model, as in DeLong's tests (`auc_test`, `compare`), which use the estimated area.
-        `"null"`: the area of the null hypothesis, as in published formulas and in the permutation
-        and Mann-Whitney tests against chance.
+        each model. This corresponds to DeLong's tests (`auc_test`, `compare`), whose standard error
+        is computed at the estimated area. `"null"`: the area of the null hypothesis, as in
+        published formulas and in the permutation and Mann-Whitney tests against chance.
 
     Returns
     -------
@@ -388,9 +388,9 @@ def detectable_difference(
         and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
-        each model, as in DeLong's tests (`auc_test`, `compare`), which use the estimated area.
-        `"null"`: the area of the null hypothesis, as in published formulas and in the permutation
-        and Mann-Whitney tests against chance.
+        each model. This corresponds to DeLong's tests (`auc_test`, `compare`), whose standard error
+        is computed at the estimated area. `"null"`: the area of the null hypothesis, as in
+        published formulas and in the permutation and Mann-Whitney tests against chance.
 
     Returns
     -------

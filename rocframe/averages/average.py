@@ -125,8 +125,8 @@ def average(
     grid : int, sequence of float or str, default 101
         Values of the fixed metric: a number of evenly spaced values, or a list of values. For
         thresholds, and for metrics without two finite bounds, a number n selects n of the observed
-        values. `"union"`: all values that occur in at least one curve. Curves can jump at these
-        values. If the fixed metric is an axis, the result therefore has two rows for each value:
+        values. `"union"`: all values that occur in at least one curve. With `"union"`, if the fixed
+        metric is an axis, the result has two rows for each value, because curves can jump there:
         the mean just left and the mean just right of the value.
     interval : str or None, default "corrected"
         Method of the confidence limits. All limits are pointwise.

@@ -164,7 +164,7 @@ def chart(
         predictions), the line is the quantile function of the score.
     y : str or sequence of str, default None
         Metric or count on the y axis. With `x="threshold"`, several metrics are possible. Each
-        metric has a color. If a group column already has the colors, each metric has a panel
+        metric has a color. If the colors already show a group column, each metric has a panel
         instead. `color="metric"` or `facet="metric"` chooses one of the two. For tables of
         `decision_intervals`, `y="difference"` draws the differences to the baseline. For tables of
         `murphy_curve`, `y` is `"elementary_score"` (the default), `"miscalibration"` or

@@ -95,8 +95,9 @@ def decision_intervals(
 
     Several models are passed as several score columns, or as the rows of a long table with `id`. In
     a long table, the column `between` contains the name of the model. If one score column and no
-    `id` are passed, all rows of a group are treated as rows of one model. If such rows belong to
-    several models, pass the column with the names of the models as `by`.
+    `id` are passed, all rows of a group are treated as rows of one model. A table with several
+    models in one score column and without `id` needs the column with the names of the models in
+    `by`.
 
     Parameters
     ----------

@@ -226,11 +226,11 @@ def gate(
     is equal to `margin`, and the p-value is Φ(z). Φ is the distribution function of the standard
     normal distribution.
 
-    For losses and average precision, the probability that at least one group passes in which the
-    new model is worse by `margin` or more can be higher than 1 - `level`. In simulations with
-    `level=0.95` and 20 groups of 100 rows, the new model was worse by the margin in all groups. At
-    least one group passed in 2 to 16 % of the samples for losses, and in 10 to 61 % for average
-    precision. Large groups reduce these percentages.
+    Consider the groups in which the new model is worse by `margin` or more. For losses and average
+    precision, the probability that at least one of these groups passes can be higher than 1 -
+    `level`. In simulations with `level=0.95` and 20 groups of 100 rows, the new model was worse by
+    the margin in all groups. At least one group passed in 2 to 16 % of the samples for losses, and
+    in 10 to 61 % for average precision. Large groups reduce these percentages.
 
     If both models have an AUC of 1 in a group but different scores, all methods except `"newcombe"`
     and `"newcombe_unpaired"` estimate a variance of 0, and the verdict is `"undecided"`.

@@ -131,9 +131,9 @@ def hull_shares(
         - `share_on_hull` (Float64) is the share of the resamples in which the model has a vertex of
           the common hull. If a class has fewer than two rows or clusters, the share is null.
         - `n_vertices` (Int64) is the number of vertices of the model on the common hull of the
-          data, without resampling; null if a class has no rows. A threshold is not counted if it
-          predicts all scored rows as negative, or all as positive. A vertex of several models is
-          counted for each of these models.
+          data, without resampling; null if a class has no rows. A vertex is not counted if its
+          threshold predicts all scored rows as negative, or all as positive. A vertex of several
+          models is counted for each of these models.
         - `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of positives, of negatives, and of
           resamples.
         - `note` (String) is null, or the first of these values that applies: `no_rows,

@@ -114,9 +114,9 @@ def compress(
 
         - `score` is the lower edge of the range of scores that were merged, and null if the score
           is missing. The dtype is Float64, except for integers and decimals that are not rounded.
-          Integers of a dtype whose values all fit into Int64, such as Int8, become Int64. Other
-          integers and decimals keep their dtype. If several scores are given, each model has a
-          column with its own name instead of `score`.
+          If they are not rounded, integers of a dtype whose values all fit into Int64, such as
+          Int8, become Int64. Other integers and decimals that are not rounded keep their dtype. If
+          several scores are given, each model has a column with its own name instead of `score`.
         - `score_width` (Float64) is the width of this range: a row represents scores s with
           `score <= s < score + score_width`. The width is 0 if `score` is exact, and null if the
           score is missing.

@@ -109,8 +109,8 @@ def operating_point(
         - Any metric of `curve`, such as `"f1"`: the best value of the metric.
         - A named expression over `threshold`, `tp`, `fp`, `fn`, `tn`: its highest value.
     costs : mapping or square matrix, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Those of these four
-        costs that are not given are 0. With `prior=`, costs of pairs of classes are also allowed:
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. If one of these four
+        costs is not given, it is 0. With `prior=`, costs of pairs of classes are also allowed:
         `{("a", "b"): 5}` means that predicting b for a row of class a costs 5. Each pair of
         different classes whose cost is not given costs 1. A matrix has a row for each true class
         and a column for each predicted class, in the order of `prior`.

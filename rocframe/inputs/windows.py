@@ -111,11 +111,11 @@ def windows(
     first window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. If
     this sum is after the earliest time, the first window is moved back in steps of `every`. With
     `closed="right"` and `closed="none"`, the first window starts before the earliest time. If
-    windows overlap, windows that start before the first window could also contain the first rows,
-    but the result does not have such windows. Multiples of days and of units shorter than a day are
-    counted from 1970-01-01. Multiples of weeks, such as `"4w"`, are counted from Monday,
-    1970-01-05. Because the starts are such multiples, the first window can start before the data
-    and contain fewer rows than other windows. `offset` shifts the starts of all windows.
+    windows overlap, the first rows could also be in windows with an earlier start, but the result
+    does not have such windows. Multiples of days and of units shorter than a day are counted from
+    1970-01-01. Multiples of weeks, such as `"4w"`, are counted from Monday, 1970-01-05. Because the
+    starts are such multiples, the first window can start before the data and contain fewer rows
+    than other windows. `offset` shifts the starts of all windows.
 
     If `every` is given in hours or shorter units, and the time zone has clock changes, the starts
     are counted in elapsed time from the first window. After a clock change, the starts therefore
