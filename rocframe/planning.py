@@ -85,8 +85,8 @@ def power(
         and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
-        each model. This corresponds to DeLong's tests (`auc_test`, `compare`), whose standard error
-        is computed at the estimated area. `"null"`: the area of the null hypothesis, as in
+        each model, because DeLong's tests (`auc_test`, `compare`) compute the standard error at the
+        area that is estimated from the data. `"null"`: the area of the null hypothesis, as in
         published formulas and in the permutation and Mann-Whitney tests against chance.
 
     Returns
@@ -217,8 +217,8 @@ def sample_size(
         and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
-        each model. This corresponds to DeLong's tests (`auc_test`, `compare`), whose standard error
-        is computed at the estimated area. `"null"`: the area of the null hypothesis, as in
+        each model, because DeLong's tests (`auc_test`, `compare`) compute the standard error at the
+        area that is estimated from the data. `"null"`: the area of the null hypothesis, as in
         published formulas and in the permutation and Mann-Whitney tests against chance.
 
     Returns
@@ -388,8 +388,8 @@ def detectable_difference(
         and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
-        each model. This corresponds to DeLong's tests (`auc_test`, `compare`), whose standard error
-        is computed at the estimated area. `"null"`: the area of the null hypothesis, as in
+        each model, because DeLong's tests (`auc_test`, `compare`) compute the standard error at the
+        area that is estimated from the data. `"null"`: the area of the null hypothesis, as in
         published formulas and in the permutation and Mann-Whitney tests against chance.
 
     Returns

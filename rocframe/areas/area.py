@@ -55,12 +55,12 @@ def area(
 ) -> FrameT:
     """Compute the area under each curve of a curve table.
 
-    Precision-recall curves have two areas. `average_precision` is the sum over all rows of the
-    precision times the increase in recall. `pr_auc` is the integral of the interpolated curve:
-    between two points, the curve is a hyperbola. For all other kinds, the result is `auc`, the area
-    under the ROC curve, computed from the counts of the table. For lift charts, the result also has
-    the areas under the lift chart: `lift_area` with straight lines between the points, and
-    `lift_area_step` with steps.
+    Precision-recall curves have two areas. `average_precision` is the precision times the increase
+    in recall, summed over all rows. `pr_auc` is the integral of the interpolated curve: between two
+    points, the curve is a hyperbola. For all other kinds, the result is `auc`, the area under the
+    ROC curve, computed from the counts of the table. For lift charts, the result also has the areas
+    under the lift chart: `lift_area` with straight lines between the points, and `lift_area_step`
+    with steps.
 
     For a table of averaged curves, the result is the area under each averaged curve.
 

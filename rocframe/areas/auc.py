@@ -171,9 +171,9 @@ def auc(
         Areas, the standard error `se` and the limits are null if there are no positives or no
         negatives. `se` and the limits are also null in three other cases:
 
-        - The variance is 0, for example because all scores are equal. The variance that is checked
-          is the variance over the resamples for the bootstrap methods, and DeLong's variance for
-          all other methods.
+        - The variance is 0, for example because all scores are equal. For the bootstrap methods,
+          this is the variance over the resamples. For all other methods, this is DeLong's variance,
+          even if the limits are computed from another variance.
         - `ci` is one of DeLong's methods or a bootstrap method, and a class has only one row. With
           `cluster`, this also applies if all rows of a class are in one cluster.
         - `alert_rate` is given, and `ci` has its default. This case has no note.

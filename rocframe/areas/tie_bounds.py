@@ -104,8 +104,9 @@ def tie_bounds(
     step curves.
 
     - `auc`: the areas under the two step curves.
-    - `ks`: `pessimistic` is the largest TPR - FPR at a point of the curve. `optimistic` is the
-      largest TPR - FPR at an upper left corner of a rectangle.
+    - `ks`: `pessimistic` is the largest TPR - FPR at a point of the given curve, in which tied rows
+      are not separated. `optimistic` is the largest TPR - FPR at an upper left corner of a
+      rectangle.
     - `eer`: the line FPR = 1 - TPR crosses one of the rectangles. On the part of the line inside
       this rectangle, `optimistic` is the lowest and `pessimistic` the highest FPR.
     - `pr_auc`: the integrals of precision over recall along the two step curves.

@@ -126,8 +126,8 @@ def average(
         Values of the fixed metric: a number of evenly spaced values, or a list of values. For
         thresholds, and for metrics without two finite bounds, a number n selects n of the observed
         values. `"union"`: all values that occur in at least one curve. With `"union"`, if the fixed
-        metric is an axis, the result has two rows for each value, because curves can jump there:
-        the mean just left and the mean just right of the value.
+        metric is an axis, the result has two rows for each value: the mean just left and the mean
+        just right of the value. The two means differ if a curve jumps at this value.
     interval : str or None, default "corrected"
         Method of the confidence limits. All limits are pointwise.
 
@@ -203,8 +203,8 @@ def average(
         - `left_out:1 (7)`: one curve, with the value 7 of `over`, lacks a class and is excluded.
         - `lacks_rows:1 (3)`: one curve, with the value 3 of `over`, lacks rows and has no value at
           this point.
-        - `fewer:precision (3)`: the precision is undefined for some of the `n_curves` curves. Its
-          mean is over the other 3 curves.
+        - `fewer:precision (3)`: the mean of the precision is over only 3 of the `n_curves` curves,
+          because the precision is undefined for the others.
 
         For tables of `calibration`, the fixed axis is `score_mean` and the averaged axis is
         `event_rate`. `threshold_mean` is equal to `score_mean`.
@@ -241,10 +241,10 @@ def average(
     for lower FPRs, its TPR is 0.
 
     If `fixed` is a metric that is not an axis, such as accuracy, a curve may have the fixed value
-    at several points. A point is a row with this value, or lies between two neighboring rows, one
-    with a higher and one with a lower value. For `tpr`, `fnr`, `npv`, `false_omission_rate` and
-    `lr_neg`, the point with the highest threshold is used. For all other metrics, the point with
-    the lowest threshold is used.
+    at several points. Such a point is either a row that has exactly this value, or a point between
+    two neighboring rows, of which one has a higher and the other a lower value. For `tpr`, `fnr`,
+    `npv`, `false_omission_rate` and `lr_neg`, the point with the highest threshold is used. For all
+    other metrics, the point with the lowest threshold is used.
 
     With `grid="union"`, the area under the vertical mean of ROC curves equals the mean of the areas
     under the curves.

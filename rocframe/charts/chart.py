@@ -68,7 +68,7 @@ def chart(
     with bars in both directions if both axes were averaged. A legend below the chart states the
     confidence level. The chart of an average can be layered over the chart of the single curves:
     `curves.roc.chart(detail="fold") + mean.roc.chart()`. For averages of several metrics, each
-    metric has a color. If a group column already has the colors, each metric has a panel instead.
+    metric has a color. If the colors already show a group column, each metric has a panel instead.
     `color="metric"` or `facet="metric"` chooses one of the two.
 
     Tables of `band` become a line with a band per group, and tables of `smooth` become a line per
@@ -125,10 +125,10 @@ def chart(
 
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Tables of
     `power`, `sample_size` and `detectable_difference` become lines. If a target power was given,
-    the x axis shows the number of positives, and the y axis shows the difference, or the power if
-    all differences are equal. Without a target power, the y axis shows the power, and the x axis
-    shows the first of these that varies: the number of positives, the number of negatives, the
-    difference.
+    the x axis shows the number of positives. The y axis then shows the difference; if all
+    differences are equal, it shows the power instead. Without a target power, the y axis shows the
+    power, and the x axis shows the first of these that varies: the number of positives, the number
+    of negatives, the difference.
 
     Tables of `concavities`, `contrast`, `fit_calibration`, `gate`, `iso_lines`, `tie_bounds` and
     `ties` have no chart. For these tables, `chart` raises an error that names another table to
@@ -200,7 +200,7 @@ def chart(
         shows all values. Only for charts of curves, averages, bands, operating points and
         calibration, for cost, decision and Murphy curves, and for tables of `smooth`,
         `decision_intervals`, `combine` and `chain`. All layers of a chart need the same domains.
-        The areas are still the areas of the complete curves.
+        The areas in legends are those of the complete curves, not of the part that is shown.
     y_domain : sequence of float, default None
         Lowest and highest value of the y axis.
     hull : bool, default False

@@ -77,10 +77,10 @@ def one_vs_rest(
         class. All rows of the first class in `scores` come first, then all rows of the second
         class, and so on. For a long table, the rows are in the order of the table. Row numbers in
         `id` are UInt32. `class` has the type of the input labels. If null is one of the classes,
-        `class` is null in the rows of this class. `label` (Boolean) is true if the row is of the
-        class, and null if the class of the row is missing. `score` has the common type of the
-        scores; a margin is a float. Missing scores are null or NaN, as in the table; a margin is
-        null if any score of the row is missing.
+        `class` is null in the rows of this class. `label` (Boolean) is true if `class` is the true
+        class of the input row, and null if this true class is missing. `score` has the common type
+        of the scores; a margin is a float. Missing scores are null or NaN, as in the table; a
+        margin is null if any score of the row is missing.
 
     Raises
     ------
@@ -98,9 +98,9 @@ def one_vs_rest(
 
     Notes
     -----
-    A class without rows becomes a group without positives. A LazyFrame needs memory for the input
-    table, but not for the longer result, because classes are streamed one by one. To use less
-    memory in the next function, filter the result by `class`.
+    A class to which no input row belongs becomes a group without positives. A LazyFrame needs
+    memory for the input table, but not for the longer result, because classes are streamed one by
+    one. To use less memory in the next function, filter the result by `class`.
 
     References
     ----------

@@ -73,9 +73,9 @@ def top_label(
         and in the same order. For a long table, one row per instance: the row of the predicted
         class. Row numbers in `id` are UInt32. `predicted` has the type of the input labels. If
         several classes have the highest score, `predicted` is the first of these classes in the
-        order of `scores` or `classes`; for a long table, in sorted order. `label` (Boolean) is null
-        if the true class is missing. `score` has the common type of the scores. All three columns
-        are null if any score of the row is missing.
+        order of `scores` or `classes`. For a long table, it is the first of these classes in sorted
+        order. `label` (Boolean) is null if the true class is missing. `score` has the common type
+        of the scores. All three columns are null if any score of the row is missing.
 
     Raises
     ------

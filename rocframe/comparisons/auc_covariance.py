@@ -118,8 +118,8 @@ def auc_covariance(
         - `covariance` is the covariance of the two estimated areas; for a model with itself,
           `covariance` is the variance of the area.
         - `correlation` is the correlation of the two estimated areas, in [-1, 1].
-        - `auc_a` and `auc_b` are the areas; with `fpr` or `tpr`, their columns are `partial_auc_a`
-          and `partial_auc_b`.
+        - `auc_a` and `auc_b` are the areas. If `fpr` or `tpr` is given, these two columns are named
+          `partial_auc_a` and `partial_auc_b`.
 
         These columns are Float64. `covariance` and `correlation` are null if a class has fewer than
         two rows or clusters. The correlation is also null if the variance of an area is 0.
@@ -134,7 +134,7 @@ def auc_covariance(
     PairingError
         If rows cannot be paired because `id` is not given for a long table, because an id is null
         or is repeated within a model and group, or because an id has different labels. With
-        `unmatched="raise"`, it is also raised if an id does not occur in all models.
+        `unmatched="raise"`, this error is also raised if an id does not occur in all models.
     RocframeError
         If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
         if an option is invalid. This error is also raised if the labels do not determine the

@@ -124,7 +124,8 @@ def chain(
         fpr_alone, tpr_alone, threshold, n_pos, n_neg, note`; one row per group and stage, sorted by
         group and `stage`.
 
-        - `stage` (Int64) is the number of models in the chain.
+        - `stage` (Int64) is the number of models in the chain up to and including this stage: 1, 2
+          and so on.
         - `model` is the model that the stage adds. Models with the same false positive rate are in
           the order of their true positive rates, lowest first for OR and highest first for AND.
           Models with the same two rates are in the order of their names.
@@ -150,7 +151,7 @@ def chain(
     PairingError
         If rows cannot be paired because `id` is not given for a long table, because an id is null
         or is repeated within a model and group, or because an id has different labels. With
-        `unmatched="raise"`, it is also raised if an id does not occur in all models.
+        `unmatched="raise"`, this error is also raised if an id does not occur in all models.
     RocframeError
         If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
         if an option is invalid. This error is also raised if the labels do not determine the

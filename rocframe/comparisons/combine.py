@@ -137,17 +137,17 @@ def combine(
           `count` times; `weight` has no effect on these numbers.
 
         A rate is null if its class has no rows. If the table given as `threshold=` has no threshold
-        for a model in the group, all rates and counts are null. `note` (String) is null, or the
-        first of these values that applies: `no_rows, no_positives, no_negatives, one_positive,
-        one_negative`, `no_solution` if a threshold is missing, or `unmatched:3` if 3 rows without a
-        matching row of another model were left out.
+        for a model in the group, all rates and counts of pairs with this model are null. `note`
+        (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative`, `no_solution` if a threshold is missing, or
+        `unmatched:3` if 3 rows without a matching row of another model were left out.
 
     Raises
     ------
     PairingError
         If rows cannot be paired because `id` is not given for a long table, because an id is null
         or is repeated within a model and group, or because an id has different labels. With
-        `unmatched="raise"`, it is also raised if an id does not occur in all models.
+        `unmatched="raise"`, this error is also raised if an id does not occur in all models.
     RocframeError
         If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
         if an option is invalid. This error is also raised if the labels do not determine the

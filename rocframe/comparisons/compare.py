@@ -188,7 +188,8 @@ def compare(
         auc_a, auc_b, n_paired, ci_level, test, note`; one row per group and pair of models that
         both have rows in the group, sorted by group, `model_a` and `model_b`.
 
-        - `difference` is `auc_a - auc_b`, between -1 and 1 except for `"log_loss"`.
+        - `difference` is the value of `model_a` minus the value of `model_b`, such as `auc_a -
+          auc_b`. It is between -1 and 1 except for `"log_loss"`.
         - `lower` and `upper` are the confidence limits of the difference.
         - `p_adjusted` is adjusted for the number of tests; the limits are not adjusted.
         - `se` is the standard error of the difference.
@@ -227,7 +228,7 @@ def compare(
     PairingError
         If rows cannot be paired because `id` is not given for a long table, because an id is null
         or is repeated within a model and group, or because an id has different labels. With
-        `unmatched="raise"`, it is also raised if an id does not occur in all models.
+        `unmatched="raise"`, this error is also raised if an id does not occur in all models.
     RocframeError
         If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
         if an option is invalid. This error is also raised if the labels do not determine the

@@ -94,10 +94,10 @@ def decision_intervals(
     resamples, so that the intervals of differences account for the correlation of the models.
 
     Several models are passed as several score columns, or as the rows of a long table with `id`. In
-    a long table, the column `between` contains the name of the model. If one score column and no
-    `id` are passed, all rows of a group are treated as rows of one model. A table with several
-    models in one score column and without `id` needs the column with the names of the models in
-    `by`.
+    a long table, the column given by `between` contains the name of the model. If one score column
+    and no `id` are passed, all rows of a group are treated as rows of one model. If a table has
+    several models in one score column and `id` is not passed, `by` must include the column with the
+    names of the models.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def decision_intervals(
     PairingError
         If rows cannot be paired because `id` is not given for a long table, because an id is null
         or is repeated within a model and group, or because an id has different labels. With
-        `unmatched="raise"`, it is also raised if an id does not occur in all models.
+        `unmatched="raise"`, this error is also raised if an id does not occur in all models.
     RocframeError
         If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
         if an option is invalid. This error is also raised if a score is outside [0, 1] for decision

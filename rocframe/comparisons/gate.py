@@ -106,8 +106,8 @@ def gate(
     metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
         Metric of the models. The losses `"brier"` and `"log_loss"` need probabilities.
     method : str, optional
-        For the AUC, by default `"newcombe"`: a test that combines Newcombe's limits of both areas,
-        for models that scored the same rows. `"newcombe_unpaired"`: for models that scored
+        The default for the AUC is `"newcombe"`. This test combines Newcombe's limits of both areas,
+        and is for models that scored the same rows. `"newcombe_unpaired"`: for models that scored
         different rows. The other methods are those of `compare`: `"delong"`, `"delong_unpaired"`,
         `"t_test"` (the default for losses), `"t_test_unpaired"`, and `"bootstrap"` (the default for
         average precision). Newcombe's limits do not support weights and clusters; use `"delong"`.
@@ -202,8 +202,8 @@ def gate(
     PairingError
         If no group counts for the decision. This error is also raised if rows cannot be paired
         because `id` is not given for a long table, because an id is null or is repeated within a
-        model and group, or because an id has different labels. With `unmatched="raise"`, it is also
-        raised if an id does not occur in all models.
+        model and group, or because an id has different labels. With `unmatched="raise"`, this error
+        is also raised if an id does not occur in all models.
     RocframeError
         If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
         if an option is invalid. This error is also raised if the labels do not determine the
@@ -228,9 +228,10 @@ def gate(
 
     Consider the groups in which the new model is worse by `margin` or more. For losses and average
     precision, the probability that at least one of these groups passes can be higher than 1 -
-    `level`. In simulations with `level=0.95` and 20 groups of 100 rows, the new model was worse by
-    the margin in all groups. At least one group passed in 2 to 16 % of the samples for losses, and
-    in 10 to 61 % for average precision. Large groups reduce these percentages.
+    `level`. We simulated tables of 20 groups of 100 rows, in which the new model was worse by the
+    margin in all groups, and used `level=0.95`. At least one group passed in 2 to 16 % of the
+    samples for losses, and in 10 to 61 % for average precision. Large groups reduce these
+    percentages.
 
     If both models have an AUC of 1 in a group but different scores, all methods except `"newcombe"`
     and `"newcombe_unpaired"` estimate a variance of 0, and the verdict is `"undecided"`.

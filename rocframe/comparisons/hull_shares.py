@@ -146,7 +146,7 @@ def hull_shares(
     PairingError
         If rows cannot be paired because `id` is not given for a long table, because an id is null
         or is repeated within a model and group, or because an id has different labels. With
-        `unmatched="raise"`, it is also raised if an id does not occur in all models.
+        `unmatched="raise"`, this error is also raised if an id does not occur in all models.
     RocframeError
         If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
         if an option is invalid. This error is also raised if the labels do not determine the

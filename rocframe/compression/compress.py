@@ -76,10 +76,11 @@ def compress(
         below 1. None: scores are not rounded.
     relative : bool, default False
         If True, higher absolute scores are rounded to larger steps. The step of a score is the
-        product of the largest power of two that is at most `resolution` and the largest power of
-        two that is at most the absolute score. For example, `resolution=0.01, relative=True`
-        changes a score by at most 1 % of its value. Use this option for small probabilities and
-        other scores of very different sizes. This option is not available for several scores.
+        product of two numbers: the largest power of two that is at most `resolution`, and the
+        largest power of two that is at most the absolute score. For example, `resolution=0.01,
+        relative=True` changes a score by at most 1 % of its value. Use this option for small
+        probabilities and other scores of very different sizes. This option is not available for
+        several scores.
     max_envelope : float, default None
         A number above 0 and below 1. Find the coarsest resolution for which `auc_optimistic -
         auc_pessimistic` is at most this number. Each group has its own resolution. `auc_optimistic`
@@ -114,8 +115,8 @@ def compress(
 
         - `score` is the lower edge of the range of scores that were merged, and null if the score
           is missing. The dtype is Float64, except for integers and decimals that are not rounded.
-          If they are not rounded, integers of a dtype whose values all fit into Int64, such as
-          Int8, become Int64. Other integers and decimals that are not rounded keep their dtype. If
+          Without rounding, integers of a dtype whose values all fit into Int64, such as Int8,
+          become Int64. Integers of other dtypes, and all decimals, then keep their dtype. If
           several scores are given, each model has a column with its own name instead of `score`.
         - `score_width` (Float64) is the width of this range: a row represents scores s with
           `score <= s < score + score_width`. The width is 0 if `score` is exact, and null if the

@@ -105,7 +105,7 @@ def at(
     interpolate : bool, default False
         Return the point that has exactly the given rate, with `tp` and `fp` interpolated linearly
         between the two rows around it. A classifier that chooses at random between the thresholds
-        of these two rows has the rates of this point on average; see `mix` below.
+        of these two rows has the rates of this point on average; see the column `mix` below.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 

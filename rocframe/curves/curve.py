@@ -140,8 +140,8 @@ def curve(
         score as a false positive.
     prevalence : float, default None
         Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
-        computed at this prevalence. By default, the prevalence of the data. The counts do not
-        change.
+        computed at this prevalence. By default, the prevalence of the data. `n_pos` and `n_neg` do
+        not depend on this option.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
@@ -155,9 +155,9 @@ def curve(
         infinite. The rows are sorted by group and falling threshold. The columns are `*by`,
         (`model`,) `threshold, tp, fp, fn, tn`, the two rates, then `metrics`. With `thresholds` or
         `max_error`, there are fewer rows. With the option `prevalence`, the column `prevalence`
-        (Float64, the same in all rows) is left of the rates. Functions that read the table compute
-        areas, averages, points and charts at the prevalence in this column. With `max_error`, the
-        last columns are `error, area_change`.
+        (Float64, the same in all rows) is between `tn` and the rates. Functions that read the table
+        compute areas, averages, points and charts at the prevalence in this column. With
+        `max_error`, the last columns are `error, area_change`.
 
         Counts are Int64, or Float64 if `weight`, `benefit` or `cost` is given; thresholds and rates
         are Float64. A rate is null if its denominator is 0: in a group without positives, `tpr` is

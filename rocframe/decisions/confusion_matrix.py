@@ -260,7 +260,7 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     ------
     RocframeError
         If a column is missing or not an integer column, if a count is negative or above the maximum
-        of Int64, or if a group column has the name of a column of the result. For a LazyFrame,
+        of Int64, or if a group column is named `label`, `decision` or `count`. For a LazyFrame,
         errors that depend on the counts are raised by `collect`.
 
     See Also

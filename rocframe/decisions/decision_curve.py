@@ -87,8 +87,8 @@ def decision_curve(
     ------
     RocframeError
         If the table is not a curve table, if a score is outside [0, 1], or if an option is invalid.
-        This error is also raised if a curve has no row with threshold `inf`, or if a curve lacks
-        the rows of the lowest scores that are needed for a value of `thresholds`.
+        This error is also raised if a curve has no row with threshold `inf`, or if a value of
+        `thresholds` needs rows of the lowest scores, and a curve lacks these rows.
 
     See Also
     --------

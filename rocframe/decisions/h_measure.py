@@ -72,10 +72,10 @@ def h_measure(
     prior : (float, float) or str, default (2, 2)
         Parameters a and b of the beta distribution of the relative cost c = c_fp / (c_fp + c_fn),
         where c_fp and c_fn are the costs of a false positive and of a false negative. Three names
-        are also allowed, where π is the prevalence: `"symmetric"` is Beta(2, 2). `"severity_ratio"`
-        is Beta(2, 1 + (1 - π) / π), the default of the R package hmeasure. `"prevalence"` is
-        Beta(1 + π, 2 - π). The last two have their mode at c = π, and differ between groups with
-        different prevalences.
+        are also allowed; in their definitions, π is the prevalence. `"symmetric"` is Beta(2, 2).
+        `"severity_ratio"` is Beta(2, 1 + (1 - π) / π), the default of the R package hmeasure.
+        `"prevalence"` is Beta(1 + π, 2 - π). The last two have their mode at c = π, and differ
+        between groups with different prevalences.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None

@@ -73,9 +73,9 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
 
         - `slope_low` to `slope_high`: the slope of the lines of equal cost, from 0 to infinity.
         - `cost_ratio_low` to `cost_ratio_high`: the cost of a false positive divided by the cost of
-          a false negative. This ratio depends on a prevalence. If a prevalence was passed to
-          `curve`, it is used. Otherwise, the prevalence of each curve is used, or with `across`,
-          the prevalence of all curves of the hull together.
+          a false negative. The limits of this range depend on a prevalence. If a prevalence was
+          passed to `curve`, it is used. Otherwise, the prevalence of each curve is used, or with
+          `across`, the prevalence of all curves of the hull together.
         - `prevalence_low` to `prevalence_high`: the prevalence, if both errors have the same cost.
 
         The six columns are null if the curve lacks a class. `note` (String) is null or `no_rows`,

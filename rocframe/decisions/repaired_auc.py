@@ -94,8 +94,8 @@ def repaired_auc(
 
         - `auc`, `auc_repaired`, `gain_realised` and `optimism` are null if the curve lacks a class.
         - `gain_chosen` and `optimism` are null if the pooled data of the other folds lack a class.
-        - `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
-          `one_negative`, for the rows of the curve.
+        - `note` (String) describes the rows of the curve, not the pooled rows. It is null or
+          `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
     Raises
     ------

@@ -72,8 +72,8 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     curve, the sum of `auc_change` is half of the difference between `auc_optimistic` and
     `auc_pessimistic` of `auc`.
 
-    If the curve was computed with `thresholds=` or `max_error=`, all scores between two neighboring
-    thresholds are one tie.
+    The curve can also be computed with `thresholds=` or `max_error=`. All scores between two
+    neighboring thresholds are then one tie.
 
     References
     ----------

@@ -129,9 +129,9 @@ def transfer(
         If no threshold was chosen, all columns from `value_realised` to `tn` are null. `note`
         (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, no_solution`. If a threshold was chosen, `note`
-        describes the curve in this row. If no threshold was chosen, `note` describes the data that
-        were used to choose the threshold. The note of a group that is missing in `chosen` is
-        `no_solution`.
+        describes the curve in this row. If no threshold was chosen, `note` describes the data on
+        which the threshold should have been chosen. The note of a group that is missing in `chosen`
+        is `no_solution`.
 
     Raises
     ------

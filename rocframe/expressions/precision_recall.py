@@ -27,8 +27,8 @@ def average_precision(
 
     Each distinct score is a threshold t, at which rows with `score >= t` are predicted positive.
     For each threshold, the precision is multiplied by the increase of recall from the next higher
-    threshold. The average precision is the sum of these products. There is no interpolation; see
-    `pr_auc`.
+    threshold. The average precision is the sum of these products. There is no interpolation between
+    thresholds; `pr_auc` interpolates.
 
     Parameters
     ----------

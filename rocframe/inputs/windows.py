@@ -73,11 +73,11 @@ def windows(
         window_end.
     incomplete : {"keep", "drop"}, default "keep"
         Handling of overlapping windows at the end of the data. Time is divided into steps of the
-        length `every`. `"drop"` leaves out windows whose end is after the end of the last step that
-        contains rows. For example, if each day has a window of 28 days, the windows that start on
-        the last 27 days are left out. Windows that do not overlap are never left out. If windows
-        overlap and the data are shorter than one window, `"drop"` leaves out all rows except those
-        with a null time.
+        length `every`. The last step with rows ends at some time T, and `"drop"` leaves out the
+        windows that end after T. For example, if each day has a window of 28 days, the windows that
+        start on the last 27 days are left out. Windows that do not overlap are never left out. If
+        windows overlap and the data are shorter than one window, `"drop"` leaves out all rows
+        except those with a null time.
 
     Returns
     -------
@@ -118,13 +118,14 @@ def windows(
     than other windows. `offset` shifts the starts of all windows.
 
     If `every` is given in hours or shorter units, and the time zone has clock changes, the starts
-    are counted in elapsed time from the first window. After a clock change, the starts therefore
-    depend on the start of the first window. A clock change can skip midnight. A window that would
-    start or end at this midnight then starts or ends at the time of the clock change. A clock
-    change can also skip a whole day. If `every` is at most a day, no window starts on this day. If
-    `every` is longer, a window that would start on this day starts at the time of the clock change.
-    If some of `every`, `period` and `offset` are given in days and others in hours, a start or an
-    end at a skipped local time raises an error, unless the clock change is one hour.
+    are counted in elapsed time from the first window. The local times of the starts after a clock
+    change therefore depend on the start of the first window. A clock change can skip midnight. A
+    window that would start or end at this midnight then starts or ends at the time of the clock
+    change. A clock change can also skip a whole day. If `every` is at most a day, no window starts
+    on this day. If `every` is longer, a window that would start on this day starts at the time of
+    the clock change. If some of `every`, `period` and `offset` are given in days and others in
+    hours, a start or an end at a skipped local time raises an error, unless the clock change is one
+    hour.
 
     A row occurs at most once in each window, so a column that identifies rows remains unique within
     a window. If windows overlap, results of different windows depend on each other, because the

@@ -164,9 +164,9 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     Returns
     -------
     LazyFrame
-        The table that was written. `collect` reads only the parts of the file that the query needs.
-        For a folder, the result contains the rows of all files, in the order of the names of the
-        files. Names of folders such as `day=2026-11-01` do not become columns.
+        The table in the file. `collect` reads only the parts of the file that the query needs. For
+        a folder, the result contains the rows of all files, in the order of the names of the files.
+        Names of folders such as `day=2026-11-01` do not become columns.
 
     Raises
     ------
@@ -263,8 +263,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
         The names and values that were passed to `write`, and the entries below. An entry that does
         not apply is None, except `prevalence`, which is absent if it does not apply.
 
-        - `table`: the type of table, such as "curve", "auc", "comparison" or "operating_points";
-          "table" if the type is unknown.
+        - `table`: the type of table, such as "curve", "auc", "comparison" or "operating_points". If
+          the type is unknown, the value is "table".
         - `kind`: the kind of curve.
         - `by`: the group columns.
         - `rule`: the decision rule.

@@ -99,10 +99,11 @@ def intervals(
 ) -> FrameT:
     """Compute metrics of each group with confidence intervals.
 
-    Each row is a metric of a complete curve, or of one point of a curve. A point is at a given
-    threshold, at the threshold that `at` returns for a given rate, or at the threshold that
-    `operating_point` returns for a rule. For a rate or a rule, the bootstrap determines the
-    threshold again in every resample. The interval then includes the uncertainty of the threshold.
+    Each row of the result is a metric of a complete curve, or of one point of a curve. The
+    threshold of a point is a given threshold, the threshold that the function `at` returns for a
+    given rate, or the threshold that the function `operating_point` returns for a rule. For a rate
+    or a rule, the bootstrap determines the threshold again in every resample. The interval then
+    includes the uncertainty of the threshold.
 
     Parameters
     ----------
@@ -189,8 +190,8 @@ def intervals(
         score as a false positive.
     prevalence : float, default None
         Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
-        computed at this prevalence. By default, the prevalence of the data. The counts do not
-        change.
+        computed at this prevalence. By default, the prevalence of the data. `n_pos` and `n_neg` do
+        not depend on this option.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
@@ -279,16 +280,16 @@ def intervals(
     derivative of the metric with respect to the weight of the row.
 
     KS is the largest value of D = TPR - FPR over all thresholds. D* is the same difference in a
-    resample. For `"bootstrap_supremum"`, two statistics are computed for each resample: a is the
-    largest value of (D* - D) over all thresholds, and b is the largest value of (2·D - D*). With p
-    = (1 + level) / 2, the lower limit is KS minus the p-quantile of a over all resamples, and the
-    upper limit is the p-quantile of b.
+    resample. For `"bootstrap_supremum"`, two statistics are computed for each resample: U is the
+    largest value of (D* - D) over all thresholds, and V is the largest value of (2·D - D*). With p
+    = (1 + level) / 2, the lower limit is KS minus the p-quantile of U over all resamples, and the
+    upper limit is the p-quantile of V.
 
     The same data determine the threshold of a rule and the metrics at this threshold. The estimates
     of these metrics are therefore optimistic. The intervals do not correct this bias.
 
-    With `prevalence`, the option `alert_rate` is a rate at this prevalence. In the function `at`,
-    `alert_rate` is also a rate at the prevalence if the curves were computed with `prevalence=`.
+    With `prevalence`, the option `alert_rate` is a rate at this prevalence. The same is true in the
+    function `at` if the curves were computed with `prevalence=`.
 
     The value of a named expression in a row must not depend on other rows. `prevalence` is not
     available for `"average_precision"`, `"pr_auc"` and measures of probabilities, except `"cllr"`

@@ -61,8 +61,8 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
         models in a column `model` and all scores in one column. Then pass this column of scores.
     fit : DataFrame
         A table of `fit_calibration`. Its columns left of the column `score` identify the groups,
-        and must be columns of the predictions. If several score columns are passed, the predictions
-        need no column `model`.
+        and must be columns of the predictions. The column `model` is an exception: if several score
+        columns are passed, the predictions do not need it.
 
     Returns
     -------

@@ -89,8 +89,8 @@ def auc_test(
     null : float, default 0.5
         AUC that the null hypothesis assumes, between 0 and 1. 0.5 is chance.
     method : str, default None
-        Test of the AUC. The first two methods require `null=0.5`, and do not support `weight`,
-        `cluster` and `missing="worst"`.
+        Test of the AUC. `"mann_whitney"` and `"permutation"` require `null=0.5`, and do not support
+        `weight`, `cluster` and `missing="worst"`.
 
         - `"mann_whitney"`: the Mann-Whitney test, which is the normal approximation of the
           permutation test.
