@@ -110,12 +110,13 @@ def tie_bounds(
     - `eer`: the line FPR = 1 - TPR crosses one of the rectangles. On the part of the line inside
       this rectangle, `optimistic` is the lowest and `pessimistic` the highest FPR.
     - `pr_auc`: the integrals of precision over recall along the two step curves.
-    - `average_precision`: `optimistic` is the value if all positives of a tie have the same score,
-      which is above the scores of the negatives. In the worst order, all positives of a tie have
-      different scores, which are below the scores of the negatives. `pessimistic` is not the value
-      in this order, but a lower bound of it. The bound is exact for ties with one positive. Each
-      tie with more positives makes the bound too low by less than 0.001 / P, where P is the number
-      of all positives. With weights, the bound is `pessimistic` of `pr_auc`.
+    - `average_precision`: `optimistic` is the value if each tie is split so that all its positives
+      have one score above the scores of its negatives. In the worst order, each tie is split so
+      that its positives have different scores below the scores of its negatives. `pessimistic` is
+      not the value in this order, but a lower bound of it. The bound is exact for ties with one
+      positive. Each tie with more positives makes the bound too low by less than 0.001 / P, where P
+      is the number of all positives. With weights, the bound is the value of `pessimistic` for
+      `pr_auc`.
 
     References
     ----------

@@ -197,8 +197,8 @@ def chart(
         rate are not drawn.
     x_domain : sequence of float, default None
         Lowest and highest value of the x axis, such as `(0, 0.2)`, to zoom in. By default, the axis
-        shows all values. Only for charts of curves, averages, bands, operating points and
-        calibration, for cost, decision and Murphy curves, and for tables of `smooth`,
+        shows all values. Only for these charts: curves, averages, bands, operating points and
+        calibration; cost curves, decision curves and Murphy curves; tables of `smooth`,
         `decision_intervals`, `combine` and `chain`. All layers of a chart need the same domains.
         The areas in legends are those of the complete curves, not of the part that is shown.
     y_domain : sequence of float, default None

@@ -200,10 +200,10 @@ def gate(
     Raises
     ------
     PairingError
-        If no group counts for the decision. This error is also raised if rows cannot be paired
-        because `id` is not given for a long table, because an id is null or is repeated within a
-        model and group, or because an id has different labels. With `unmatched="raise"`, this error
-        is also raised if an id does not occur in all models.
+        If no group is taken into account in the decision. This error is also raised if rows cannot
+        be paired because `id` is not given for a long table, because an id is null or is repeated
+        within a model and group, or because an id has different labels. With `unmatched="raise"`,
+        this error is also raised if an id does not occur in all models.
     RocframeError
         If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
         if an option is invalid. This error is also raised if the labels do not determine the

@@ -116,8 +116,9 @@ def compress(
         - `score` is the lower edge of the range of scores that were merged, and null if the score
           is missing. The dtype is Float64, except for integers and decimals that are not rounded.
           Without rounding, integers of a dtype whose values all fit into Int64, such as Int8,
-          become Int64. Integers of other dtypes, and all decimals, then keep their dtype. If
-          several scores are given, each model has a column with its own name instead of `score`.
+          become Int64. Without rounding, integers of other dtypes and all decimals keep their
+          dtype. If several scores are given, each model has a column with its own name instead of
+          `score`.
         - `score_width` (Float64) is the width of this range: a row represents scores s with
           `score <= s < score + score_width`. The width is 0 if `score` is exact, and null if the
           score is missing.
