@@ -196,6 +196,15 @@ class RepeatedNameError(RocframeError, ValueError):
         )
 
     @classmethod
+    def in_predictions(cls, name: str, table: Iterable[str]) -> RepeatedNameError:
+        """Return an error for a column of the predictions with the name of a new column."""
+        return cls(
+            f"predictions: the table already has a column {name!r}, and the result has a new "
+            f"column of this name.\n{_state_names('The table has', [*table], 'column')}\n"
+            f"Rename or drop this column first, for example with .rename({{{name!r}: 'other'}})."
+        )
+
+    @classmethod
     def of_expression(
         cls, argument: str, expr: object, name: str, table: Iterable[str]
     ) -> RepeatedNameError:

@@ -341,9 +341,9 @@ def test_a_filter_of_a_lazy_result_gives_the_same_windows():
             DAYS.rename({"row": "window"}),
             {"time": "day", "every": "1d"},
             (
-                "predictions='window': the result already has a column of this name.\n"
-                "Columns of the result: 'day', 'window', 'window_end'.\n"
-                "Rename this column first, for example with .rename({'window': 'other'})."
+                "predictions: the table already has a column 'window', and the result has a new "
+                "column of this name.\nThe table has: 'day', 'window'.\n"
+                "Rename or drop this column first, for example with .rename({'window': 'other'})."
             ),
         ),
         (

@@ -110,13 +110,13 @@ def tie_bounds(
     - `eer`: the line FPR = 1 - TPR crosses one of the rectangles. On the part of the line inside
       this rectangle, `optimistic` is the lowest and `pessimistic` the highest FPR.
     - `pr_auc`: the integrals of precision over recall along the two step curves.
-    - `average_precision`: `optimistic` is the value if each tie is split so that all its positives
-      have one score above the scores of its negatives. In the worst order, each tie is split so
-      that its positives have different scores below the scores of its negatives. `pessimistic` is
-      not the value in this order, but a lower bound of it. The bound is exact for ties with one
-      positive. Each tie with more positives makes the bound too low by less than 0.001 / P, where P
-      is the number of all positives. With weights, the bound is the value of `pessimistic` for
-      `pr_auc`.
+    - `average_precision`: `optimistic` is the value if, in each tie, all positives get the same
+      score, above the scores of the negatives. The worst value results if, in each tie, the
+      positives get scores that differ from each other, all below the scores of the negatives.
+      `pessimistic` is a lower bound of this worst value. The bound is exact if each tie has one
+      positive. Each tie with two or more positives makes the bound too low by less than 0.001 / P,
+      where P is the number of all positives of the curve. With weights, the bound is the value of
+      `pessimistic` for `pr_auc`.
 
     References
     ----------

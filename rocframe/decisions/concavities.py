@@ -321,8 +321,7 @@ def repair_scores(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         check_keys("concavities", concavities.schema, schema, by)
         if REPAIRED_SCORE in schema:
-            hint = "Rename or drop this column of the predictions first."
-            raise RepeatedNameError.in_result("predictions", REPAIRED_SCORE, schema, hint)
+            raise RepeatedNameError.in_predictions(REPAIRED_SCORE, schema)
         name, score_expr, dtype = resolve_column(plan, schema, "score", score)
         check_column_type("score", name, dtype)
         names = private_names(["score", "group"], list(schema))

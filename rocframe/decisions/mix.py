@@ -363,8 +363,7 @@ def draw_decisions(
         dtypes |= {name: points.schema[f"{name}_above"] for name in across}
         check_keys("points", dtypes, schema, dtypes)
         if DECISION in schema:
-            hint = "Rename or drop this column of the predictions first."
-            raise RepeatedNameError.in_result("predictions", DECISION, schema, hint)
+            raise RepeatedNameError.in_predictions(DECISION, schema)
         name, score_expr, score_dtype = resolve_column(plan, schema, "score", score)
         check_column_type("score", name, score_dtype)
         if score_dtype.is_float():

@@ -270,9 +270,7 @@ def _time_column(
         raise ColumnTypeError.compose("time", name, dtype, hint)
     for new in WINDOW_COLUMNS:
         if new in schema:
-            others = (name for name in schema if name not in WINDOW_COLUMNS)
-            hint = f"Rename this column first, for example with .rename({{{new!r}: 'other'}})."
-            raise RepeatedNameError.in_result("predictions", new, (*others, *WINDOW_COLUMNS), hint)
+            raise RepeatedNameError.in_predictions(new, schema)
     if is_index:
         expr, dtype = expr.cast(pl.Int64), pl.Int64()
     return name, expr, dtype

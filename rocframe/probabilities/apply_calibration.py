@@ -133,8 +133,7 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
         results = [CALIBRATED_SCORE] if models is None else [f"calibrated_{m}" for m in models]
         for name in results:
             if name in schema:
-                hint = "Rename or drop this column of the predictions first."
-                raise RepeatedNameError.in_result("predictions", name, [*schema, *results], hint)
+                raise RepeatedNameError.in_predictions(name, schema)
         distinct, group = number_keys(fit, keys)
         names = private_names(["group", *results], [*schema, *results])
         number = pl.lit(0, pl.Int64).alias(names["group"])

@@ -348,7 +348,7 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
         "chosen: column 'fold' of the table has type Int8.": lambda: rf.repaired_auc(
             CURVES, chosen=found.cast({"fold": pl.Int8})
         ),
-        "predictions='repaired_score': the result already has a column of this name.": lambda: (
+        "predictions: the table already has a column 'repaired_score', and the result": lambda: (
             TABLE.with_columns(repaired_score=1).roc.repair_scores("score", found)
         ),
         "concavities: the order of scores of group fold=1 cannot be reversed, because some "

@@ -310,9 +310,9 @@ def test_several_points_of_a_group_raise():
     with pytest.raises(rf.RepeatedNameError) as caught:
         result.roc.draw_decisions("score", points.head(1), id="id", seed=1)
     assert str(caught.value) == (
-        "predictions='decision': the result already has a column of this name.\n"
-        "Columns of the result: 'id', 'label', 'score', 'decision'.\n"
-        "Rename or drop this column of the predictions first."
+        "predictions: the table already has a column 'decision', and the result has a new column "
+        "of this name.\nThe table has: 'id', 'label', 'score', 'decision'.\n"
+        "Rename or drop this column first, for example with .rename({'decision': 'other'})."
     )
 
 

@@ -696,9 +696,9 @@ ERRORS = {
             TEST.select("p", calibrated_score="p"), "p", rf.fit_calibration(FIT, "label", "p")
         ),
         (
-            "predictions='calibrated_score': the result already has a column of this name.\n"
-            "Columns of the result: 'p', 'calibrated_score', 'calibrated_score'.\n"
-            "Rename or drop this column of the predictions first."
+            "predictions: the table already has a column 'calibrated_score', and the result has a "
+            "new column of this name.\nThe table has: 'p', 'calibrated_score'.\nRename or drop "
+            "this column first, for example with .rename({'calibrated_score': 'other'})."
         ),
     ),
     "new score outside": (
