@@ -85,9 +85,10 @@ def power(
         and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
-        each model, because DeLong's tests (`auc_test`, `compare`) compute the standard error at the
-        area that is estimated from the data. `"null"`: the area of the null hypothesis, as in
-        published formulas and in the permutation and Mann-Whitney tests against chance.
+        each model, which takes the place of the later estimate. DeLong's tests (`auc_test`,
+        `compare`) compute the standard error at the estimate. `"null"`: the area of the null
+        hypothesis, as in published formulas and in the permutation and Mann-Whitney tests against
+        chance.
 
     Returns
     -------
@@ -181,8 +182,8 @@ def sample_size(
 ) -> pl.DataFrame:
     """Compute the number of rows that a test of one or two AUCs needs for the required power.
 
-    The test compares one model with a given area, or two models with each other. Each argument
-    takes one value or several; the result has a row for each combination.
+    The test compares the AUC of one model with a given number, or the AUCs of two models with each
+    other. Each argument takes one value or several; the result has a row for each combination.
 
     Parameters
     ----------
@@ -217,9 +218,10 @@ def sample_size(
         and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
-        each model, because DeLong's tests (`auc_test`, `compare`) compute the standard error at the
-        area that is estimated from the data. `"null"`: the area of the null hypothesis, as in
-        published formulas and in the permutation and Mann-Whitney tests against chance.
+        each model, which takes the place of the later estimate. DeLong's tests (`auc_test`,
+        `compare`) compute the standard error at the estimate. `"null"`: the area of the null
+        hypothesis, as in published formulas and in the permutation and Mann-Whitney tests against
+        chance.
 
     Returns
     -------
@@ -352,8 +354,8 @@ def detectable_difference(
 ) -> pl.DataFrame:
     """Compute the smallest difference of areas that a test detects with the required power.
 
-    The test compares one model with a given area, or two models with each other. Each argument
-    takes one value or several; the result has a row for each combination.
+    The test compares the AUC of one model with a given number, or the AUCs of two models with each
+    other. Each argument takes one value or several; the result has a row for each combination.
 
     Parameters
     ----------
@@ -388,9 +390,10 @@ def detectable_difference(
         and near 1, it is smaller.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
-        each model, because DeLong's tests (`auc_test`, `compare`) compute the standard error at the
-        area that is estimated from the data. `"null"`: the area of the null hypothesis, as in
-        published formulas and in the permutation and Mann-Whitney tests against chance.
+        each model, which takes the place of the later estimate. DeLong's tests (`auc_test`,
+        `compare`) compute the standard error at the estimate. `"null"`: the area of the null
+        hypothesis, as in published formulas and in the permutation and Mann-Whitney tests against
+        chance.
 
     Returns
     -------
