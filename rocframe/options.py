@@ -78,14 +78,14 @@ def check_supported(
     noun: Literal["option", "value"] = "option",
     hint: str = "",
 ) -> None:
-    """Raise an error for an option that `subject`, such as a method, does not support.
+    """Raise an error for an option that cannot be used with `subject`, such as a method.
 
     No error is raised if the option has its default value, or if `supported` is true. `noun` is the
     word for the option in the message. If `hint` is empty, the hint is to leave out the option.
     """
     is_default = value is default or (isinstance(value, type(default)) and value == default)
     if not (supported or is_default):
-        problem = f"{subject} does not support this {noun}"
+        problem = f"this {noun} cannot be used with {subject}"
         raise OptionValueError.compose(option, value, problem, hint or f"Leave out {option}=.")
 
 

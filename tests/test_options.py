@@ -89,7 +89,7 @@ RATE = (
 )
 MARGIN = "expected a number of at least 0 and below 1.\nUse, for example, margin=0.02."
 SINGLE = (
-    "method='permutation' does not support this option.\n"
+    "this option cannot be used with method='permutation'.\n"
     'Use method="delong" or method="bootstrap".'
 )
 COEFFICIENTS = (
@@ -138,20 +138,20 @@ WRONG = [
     ),
     (
         lambda: auc(ci="newcombe", fpr=(0, 0.1)),
-        (f"fpr=(0, 0.1): ci='newcombe' does not support this option.\n{ANALYTIC}"),
+        (f"fpr=(0, 0.1): this option cannot be used with ci='newcombe'.\n{ANALYTIC}"),
     ),
     (
         lambda: auc(ci="hanley_mcneil", tpr=(0.5, 1)),
-        (f"tpr=(0.5, 1): ci='hanley_mcneil' does not support this option.\n{ANALYTIC}"),
+        (f"tpr=(0.5, 1): this option cannot be used with ci='hanley_mcneil'.\n{ANALYTIC}"),
     ),
     (
         lambda: auc(ci="hanley_mcneil", weight="score"),
-        f"weight='score': ci='hanley_mcneil' does not support this option.\n{ANALYTIC}",
+        f"weight='score': this option cannot be used with ci='hanley_mcneil'.\n{ANALYTIC}",
     ),
     (
         lambda: auc(ci="hanley_mcneil_exponential", cluster="score"),
         (
-            "cluster='score': ci='hanley_mcneil_exponential' does not support this option.\n"
+            "cluster='score': this option cannot be used with ci='hanley_mcneil_exponential'.\n"
             f"{ANALYTIC}"
         ),
     ),
@@ -362,28 +362,28 @@ WRONG = [
     (
         lambda: exchanged(fpr=(0, 0.1)),
         (
-            "fpr=(0.0, 0.1): method='permutation' does not support this option.\n"
+            "fpr=(0.0, 0.1): this option cannot be used with method='permutation'.\n"
             'Use method="delong" or method="bootstrap".'
         ),
     ),
     (
         lambda: exchanged(margin=0.1),
         (
-            "margin=0.1: method='permutation' does not support this option.\n"
+            "margin=0.1: this option cannot be used with method='permutation'.\n"
             'Use method="delong" or method="bootstrap".'
         ),
     ),
     (
         lambda: compare(method="venkatraman", alternative="less"),
         (
-            "alternative='less': method='venkatraman' does not support this value.\n"
+            "alternative='less': this value cannot be used with method='venkatraman'.\n"
             'Omit alternative=, or use method="permutation" to compare areas.'
         ),
     ),
     (
         lambda: compare(method="delong_unpaired", cluster="g"),
         (
-            "cluster='g': method='delong_unpaired' does not support this option.\n"
+            "cluster='g': this option cannot be used with method='delong_unpaired'.\n"
             'Use method="delong" with id=; this method supports clusters.'
         ),
     ),

@@ -136,7 +136,8 @@ def bootstrap_interval(
     if isfinite(values[0]) and isfinite(values[-1]):
         # Values are divided by a power of 2, which is exact, so that squares do not overflow.
         power = frexp(max(abs(values[0]), abs(values[-1])))[1]
-        se = float(np.ldexp(np.ldexp(values, -power).std(ddof=1), power))
+        with np.errstate(over="ignore"):
+            se = float(np.ldexp(np.ldexp(values, -power).std(ddof=1), power))
     if ci is None:
         return BootstrapInterval(se, nan, nan, False, n_undefined)
     a = acceleration() if ci == "bootstrap_bca" else 0.0

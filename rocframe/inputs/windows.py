@@ -72,12 +72,12 @@ def windows(
         time <= window_end. `"both"`: window <= time <= window_end. `"none"`: window < time <
         window_end.
     incomplete : {"keep", "drop"}, default "keep"
-        Handling of overlapping windows at the end of the data. Time is divided into steps of the
-        length `every`. The last step with rows ends at some time T, and `"drop"` leaves out the
-        windows that end after T. For example, if each day has a window of 28 days, the windows that
-        start on the last 27 days are left out. Windows that do not overlap are never left out. If
-        windows overlap and the data are shorter than one window, `"drop"` leaves out all rows
-        except those with a null time.
+        Handling of overlapping windows at the end of the data. `"keep"`: all windows are kept,
+        including those in which the data end. `"drop"`: windows that end after the last step are
+        left out. A step has the length `every`, and the last step is the last one with rows. For
+        example, if each day has a window of 28 days, the windows that start on the last 27 days are
+        left out. Windows that do not overlap are never left out. If windows overlap and the data
+        are shorter than one window, `"drop"` leaves out all rows except those with a null time.
 
     Returns
     -------
@@ -117,15 +117,19 @@ def windows(
     starts are such multiples, the first window can start before the data and contain fewer rows
     than other windows. `offset` shifts the starts of all windows.
 
-    If `every` is given in hours or shorter units, and the time zone has clock changes, the starts
-    are counted in elapsed time from the first window. The local times of the starts after a clock
-    change therefore depend on the start of the first window. A clock change can skip midnight. A
-    window that would start or end at this midnight then starts or ends at the time of the clock
-    change. A clock change can also skip a whole day. If `every` is at most a day, no window starts
-    on this day. If `every` is longer, a window that would start on this day starts at the time of
-    the clock change. If some of `every`, `period` and `offset` are given in days and others in
-    hours, a start or an end at a skipped local time raises an error, unless the clock change is one
-    hour.
+    In time zones with clock changes, these rules apply:
+
+    - If `every` is given in hours or shorter units, the starts of the windows have the same
+      distance in elapsed time. After a clock change, the local times of the starts therefore
+      differ: with `every="24h"`, for example, 01:00 instead of 00:00.
+    - A clock change can skip midnight. A window that would start or end at a skipped midnight
+      starts or ends at the time of the clock change.
+    - A clock change can skip a whole day. If `every` is at most a day, no window starts on this
+      day. If `every` is longer, a window that would start on this day starts at the time of the
+      clock change.
+    - Lengths in days and in hours can be combined, such as `every="1d", period="6h"`. If a window
+      would then start or end at a skipped local time, an error is raised, except for clock changes
+      of one hour.
 
     A row occurs at most once in each window, so a column that identifies rows remains unique within
     a window. If windows overlap, results of different windows depend on each other, because the

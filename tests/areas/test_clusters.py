@@ -176,6 +176,6 @@ def test_newcombes_interval_rejects_clusters_and_weights():
     for option, column in (("cluster", "user"), ("weight", "w")):
         with pytest.raises(
             rf.OptionValueError,
-            match=rf"^{option}='{column}': ci='newcombe' does not support this option\.\n",
+            match=rf"^{option}='{column}': this option cannot be used with ci='newcombe'\.\n",
         ):
             rf.auc(log(5), "label", "score", ci="newcombe", **{option: column})

@@ -165,11 +165,14 @@ ONE = "A partial area has one range: leave out tpr= or alert_rate=."
         ({"alert_rate": (0, 0)}, f"alert_rate=(0, 0): {RANGE}"),
         (
             {"alert_rate": (0, 0.1), "tpr": (0, 0.1)},
-            f"tpr=(0, 0.1): alert_rate= does not support this option.\n{ONE}",
+            f"tpr=(0, 0.1): this option cannot be used with alert_rate=.\n{ONE}",
         ),
         (
             {"alert_rate": (0, 0.1), "ci": "delong"},
-            "alert_rate=(0, 0.1): ci='delong' does not support this option.\nUse ci=\"bootstrap\".",
+            (
+                "alert_rate=(0, 0.1): this option cannot be used with ci='delong'.\n"
+                'Use ci="bootstrap".'
+            ),
         ),
         (
             {"alert_rate": (0, 0.1), "standardize": "other"},

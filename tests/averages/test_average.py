@@ -565,17 +565,17 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
         (
             {"interval": "t", "test_per_train": 0.1},
             (
-                "test_per_train=0.1: interval='t' does not support this option.\n"
+                "test_per_train=0.1: this option cannot be used with interval='t'.\n"
                 "Leave out test_per_train=."
             ),
         ),
         (
             {"method": "pooled", "grid": "union"},
-            "grid='union': method='pooled' does not support this option.\n",
+            "grid='union': this option cannot be used with method='pooled'.\n",
         ),
         (
             {"ranks": "within"},
-            "ranks='within': method='vertical' does not support this option.\n",
+            "ranks='within': this option cannot be used with method='vertical'.\n",
         ),
         (
             {"test_per_train": -1},
@@ -586,19 +586,19 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
         ),
         (
             {"level": 0.9, "interval": None},
-            ("level=0.9: interval=None does not support this option.\nLeave out level=."),
+            ("level=0.9: this option cannot be used with interval=None.\nLeave out level=."),
         ),
         (
             {"n_boot": 100},
-            "n_boot=100: interval='corrected' does not support this option.\n",
+            "n_boot=100: this option cannot be used with interval='corrected'.\n",
         ),
         (
             {"seed": 1, "interval": "t"},
-            "seed=1: interval='t' does not support this option.\nLeave out seed=.",
+            "seed=1: this option cannot be used with interval='t'.\nLeave out seed=.",
         ),
         (
             {"method": "pooled", "level": 0.9},
-            "level=0.9: method='pooled' does not support this option.\n",
+            "level=0.9: this option cannot be used with method='pooled'.\n",
         ),
         ({"n_boot": 1}, "n_boot=1: expected an integer from 2 to "),
         (
@@ -692,7 +692,7 @@ def test_the_area_of_a_mean_supports_no_options(options):
         with pytest.raises(rf.OptionValueError) as caught:
             verb(mean, **options)
         assert str(caught.value).startswith(
-            f"{name}={value!r}: the table of averaged curves does not support this option.\n"
+            f"{name}={value!r}: this option cannot be used with the table of averaged curves.\n"
             f"Leave out {name}=."
         )
 

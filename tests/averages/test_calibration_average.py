@@ -144,12 +144,12 @@ def test_several_curves_in_a_group_raise_an_error():
 def test_options_that_calibration_curves_do_not_support_are_named():
     curves = folds()
     assert error(curves, method="pooled") == (
-        "method='pooled': an average of calibration curves does not support this value.\n"
+        "method='pooled': this value cannot be used with an average of calibration curves.\n"
         'Use method="vertical".'
     )
-    assert error(curves, interval="binomial").startswith("interval='binomial': an average of")
+    assert error(curves, interval="binomial").startswith("interval='binomial': this value cannot")
     assert error(curves, kind="roc") == (
-        "kind='roc': an average of calibration curves does not support this option.\n"
+        "kind='roc': this option cannot be used with an average of calibration curves.\n"
         "Leave out kind=."
     )
     assert error(curves, metrics="tpr").startswith("metrics='tpr': an average of calibration")

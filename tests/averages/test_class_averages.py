@@ -109,15 +109,15 @@ def test_a_class_without_rows_is_excluded_and_in_the_note(table):
     [
         (
             {"method": "macro", "interval": "t"},
-            ("interval='t': method='macro' does not support this option.\nLeave out interval=."),
+            ("interval='t': this option cannot be used with method='macro'.\nLeave out interval=."),
         ),
         (
             {"method": "macro", "weights": "rows"},
-            "weights='rows': method='macro' does not support this option.\n",
+            "weights='rows': this option cannot be used with method='macro'.\n",
         ),
         (
             {"method": "macro", "prior": {"a": 1}},
-            "prior={'a': 1}: method='macro' does not support this option.\n",
+            "prior={'a': 1}: this option cannot be used with method='macro'.\n",
         ),
         (
             {"method": "weighted", "prior": [0.5]},

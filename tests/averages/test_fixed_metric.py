@@ -568,9 +568,9 @@ def test_without_a_key_each_curve_has_its_own_values():
         ),
         (
             {"interval": "t"},
-            "interval='t': over=None does not support this option.\nLeave out interval=.",
+            "interval='t': this option cannot be used with over=None.\nLeave out interval=.",
         ),
-        ({"seed": 1}, "seed=1: over=None does not support this option.\nLeave out seed=."),
+        ({"seed": 1}, "seed=1: this option cannot be used with over=None.\nLeave out seed=."),
     ],
 )
 def test_averages_without_a_key_have_no_limits_and_combine_no_curves(options, message):

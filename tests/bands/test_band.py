@@ -313,7 +313,7 @@ def test_bands_that_do_not_support_weights_raise(frame, method):
     with pytest.raises(rf.OptionValueError) as caught:
         band(frame(PREDICTIONS | {"w": [1.0] * 4}), method, weight="w")
     assert str(caught.value) == (
-        f"weight='w': method={method!r} does not support this option.\n"
+        f"weight='w': this option cannot be used with method={method!r}.\n"
         "Choose one of: 'fixed_width', 'envelope', 'bootstrap'; or use count= if a row represents "
         "several predictions."
     )

@@ -282,7 +282,7 @@ def test_an_option_that_a_drawing_does_not_read_raises(table):
         with pytest.raises(rf.RocframeError) as caught:
             table.roc.chart(**{option: values[option]})
         assert str(caught.value).startswith(
-            f"{option}={values[option]!r}: a chart of a table of the type "
+            f"{option}={values[option]!r}: this option cannot be used with a chart of a table of "
         )
 
 

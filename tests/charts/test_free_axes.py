@@ -123,8 +123,8 @@ def test_legend_false_hides_all_legends(options):
         (
             {"x": "alert_rate", "y": "precision", "hull": True},
             (
-                "hull=True: a chart with x='alert_rate' and y='precision' does not support this "
-                "option.\n"
+                "hull=True: this option cannot be used with a chart with x='alert_rate' and "
+                "y='precision'.\n"
                 "Use kind='roc' or 'gain' or 'lift_chart', or leave the option out."
             ),
         ),

@@ -352,7 +352,7 @@ def test_the_error_for_an_unsupported_option_names_the_kinds_that_support_it(
         rf.chart(table, kind=kind, **{option: value})
     name = {"det": "det", "pr": "precision_recall"}[kind]
     assert str(caught.value) == (
-        f"{option}={value!r}: kind={name!r} does not support this option.\n"
+        f"{option}={value!r}: this option cannot be used with kind={name!r}.\n"
         f"Use kind={having.replace(', ', ' or ')}, or leave the option out."
     )
 
@@ -362,7 +362,9 @@ def test_averaged_curves_have_no_overlays(table):
     for option in ({"hull": True}, {"ties": True}, {"mark": 0.5}, {"costs": COSTS}):
         with pytest.raises(rf.OptionValueError) as caught:
             mean.roc.chart(**option)
-        assert "of the type 'average' does not support this option" in str(caught.value)
+        assert "cannot be used with a chart of a table of the type 'average'.\n" in str(
+            caught.value
+        )
 
 
 @pytest.mark.parametrize(

@@ -257,14 +257,15 @@ def test_numeric_classes_and_expressions_over_the_counts():
         (
             {"prior": PRIOR, "prevalence": 0.1, "costs": {"fp": 1}},
             (
-                "prevalence=0.1: prior= does not support this option.\n"
+                "prevalence=0.1: this option cannot be used with prior=.\n"
                 "Leave out prior= or prevalence=."
             ),
         ),
         (
             {"prior": PRIOR, "rule": "bayes", "costs": COSTS},
             (
-                "prior={'a': 0.5, 'b': 0.3, 'c': 0.2}: rule='bayes' does not support this option.\n"
+                "prior={'a': 0.5, 'b': 0.3, 'c': 0.2}: this option cannot be used with "
+                "rule='bayes'.\n"
                 "Leave out prior=."
             ),
         ),

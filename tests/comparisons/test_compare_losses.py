@@ -445,7 +445,7 @@ BOOTSTRAP = 'method="bootstrap"'
         ),
         (
             {"metric": "brier", "fpr": (0, 0.1)},
-            "fpr=(0, 0.1): metric='brier' does not support this option.\nLeave out fpr=.",
+            "fpr=(0, 0.1): this option cannot be used with metric='brier'.\nLeave out fpr=.",
         ),
         (
             {"metric": "brier", "missing": "worst"},
@@ -457,7 +457,7 @@ BOOTSTRAP = 'method="bootstrap"'
         (
             {"metric": "brier", "method": "t_test_unpaired", "cluster": "user"},
             (
-                "cluster='user': method='t_test_unpaired' does not support this option.\n"
+                "cluster='user': this option cannot be used with method='t_test_unpaired'.\n"
                 'Use method="t_test" with id=; this method supports clusters.'
             ),
         ),

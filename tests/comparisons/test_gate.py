@@ -352,7 +352,7 @@ def test_several_new_models_are_one_family():
         (
             {"weight": "new"},
             (
-                "weight='new': method='newcombe' does not support this option.\n"
+                "weight='new': this option cannot be used with method='newcombe'.\n"
                 "Newcombe's limits need independent rows without weights. "
                 'Use method="delong".'
             ),

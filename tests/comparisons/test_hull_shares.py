@@ -242,7 +242,7 @@ def test_undefined_shares_are_null_with_a_note():
 def test_errors_name_the_argument_and_what_to_do():
     errors = {
         "id=None: this method pairs": {},
-        "id='id': paired=False does not support this option.": {"id": "id", "paired": False},
+        "id='id': this option cannot be used with paired=False.": {"id": "id", "paired": False},
         "paired='no': expected True or False.": {"id": "id", "paired": "no"},
         "n_boot=1: expected an integer": {"id": "id", "n_boot": 1},
         "by='model': ": {"id": "id", "by": "model"},

@@ -333,7 +333,7 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
         "min_rows=0: expected an integer of at least 1.": lambda: rf.concavities(
             CURVES, min_rows=0
         ),
-        "min_rows=5: chosen= does not support this option.": lambda: rf.repaired_auc(
+        "min_rows=5: this option cannot be used with chosen=.": lambda: rf.repaired_auc(
             CURVES, chosen=found, min_rows=5
         ),
         "over='part': the frame has no group column of this name.": lambda: rf.repaired_auc(

@@ -211,7 +211,7 @@ def test_invalid_options_are_explained():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.cost_curve(curves, grid="vertices", across="model")
     assert str(caught.value) == (
-        "grid='vertices': across= does not support this value.\nUse, for example, grid=101. "
+        "grid='vertices': this value cannot be used with across=.\nUse, for example, grid=101. "
         "relative_superiority returns the ranges of costs in which each curve is the best one."
     )
     with pytest.raises(rf.OptionValueError) as caught:

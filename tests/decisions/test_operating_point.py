@@ -322,7 +322,7 @@ ERRORS = {
     ),
     "rule='alert_rate': neither high nor low values of this metric are better.\n"
     "Pass minimize=True or minimize=False.": ("alert_rate", {}),
-    "minimize=True: rule='youden' does not support this option.\nLeave out minimize=.": (
+    "minimize=True: this option cannot be used with rule='youden'.\nLeave out minimize=.": (
         "youden",
         {"minimize": True},
     ),

@@ -771,7 +771,7 @@ WRONG = [
     ),
     (
         {"metrics": ["tpr"], "threshold": 1, "ci": "wilson", "weight": "score"},
-        ("weight='score': ci='wilson' does not support this option.\nUse ci=\"bootstrap\"."),
+        ("weight='score': this option cannot be used with ci='wilson'.\nUse ci=\"bootstrap\"."),
     ),
     (
         {"metrics": ["auc"], "ci": "delong"},

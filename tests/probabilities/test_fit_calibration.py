@@ -588,7 +588,7 @@ ERRORS = {
     "smooth isotonic": (
         lambda: rf.fit_calibration(FIT, "label", "p", smooth_targets=False),
         (
-            "smooth_targets=False: method='isotonic' does not support this option.\n"
+            "smooth_targets=False: this option cannot be used with method='isotonic'.\n"
             "Leave out smooth_targets=."
         ),
     ),

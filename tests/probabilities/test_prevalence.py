@@ -169,7 +169,7 @@ HINT = (
         ),
         (
             {"prevalence": 0.1, "weight": "w"},
-            "weight='w': sample_prevalence= does not support this option.\nLeave out weight=.",
+            "weight='w': this option cannot be used with sample_prevalence=.\nLeave out weight=.",
         ),
     ],
     ids=["prevalence", "sample_prevalence", "neither", "both", "weight"],

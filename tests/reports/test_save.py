@@ -100,7 +100,7 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
             "chart.svg",
             {"scale": 2},
             (
-                "scale=2: the format '.svg' does not support this option.\n"
+                "scale=2: this option cannot be used with the format '.svg'.\n"
                 "Leave out scale=, or use one of these formats: '.png'."
             ),
         ),
@@ -108,7 +108,7 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
             "chart.pdf",
             {"scale": 2},
             (
-                "scale=2: the format '.pdf' does not support this option.\n"
+                "scale=2: this option cannot be used with the format '.pdf'.\n"
                 "Leave out scale=, or use one of these formats: '.png'."
             ),
         ),
@@ -116,7 +116,7 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
             "chart.pdf",
             {"ppi": 300},
             (
-                "ppi=300: the format '.pdf' does not support this option.\n"
+                "ppi=300: this option cannot be used with the format '.pdf'.\n"
                 "Leave out ppi=, or use one of these formats: '.png'."
             ),
         ),

@@ -394,7 +394,7 @@ def test_permutations_of_labels_reject_options_they_do_not_support(
     assert refused(frame, {"method": method, option: value}) == (
         rf.OptionValueError,
         (
-            f"{option}={value!r}: method={method!r} does not support this {noun}.\n"
+            f"{option}={value!r}: this {noun} cannot be used with method={method!r}.\n"
             f'Omit {option}=, or use method="delong".'
         ),
     )

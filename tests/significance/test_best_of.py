@@ -139,14 +139,14 @@ def test_the_other_columns_do_not_depend_on_best_of():
         (
             {"best_of": 40},
             (
-                "best_of=40: alternative='two-sided' does not support this option.\n"
+                "best_of=40: this option cannot be used with alternative='two-sided'.\n"
                 'Use alternative="greater".'
             ),
         ),
         (
             {"best_of": 40, "null": 0.7, **GREATER},
             (
-                "best_of=40: method='delong' does not support this option.\n"
+                "best_of=40: this option cannot be used with method='delong'.\n"
                 'Use method="mann_whitney" or method="permutation". These methods do not '
                 'support null=, weight=, cluster= or missing="worst".'
             ),

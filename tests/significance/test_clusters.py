@@ -51,6 +51,6 @@ def test_a_class_with_one_cluster_is_null():
 def test_permutations_do_not_support_clusters():
     with pytest.raises(
         rf.OptionValueError,
-        match=r"^cluster='user': method='permutation' does not support this option",
+        match=r"^cluster='user': this option cannot be used with method='permutation'",
     ):
         rf.auc_test(log(4), "label", "score", cluster="user", method="permutation")
