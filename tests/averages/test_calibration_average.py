@@ -152,7 +152,7 @@ def test_options_that_calibration_curves_do_not_support_are_named():
         "kind='roc': this option cannot be used with an average of calibration curves.\n"
         "Leave out kind=."
     )
-    assert error(curves, metrics="tpr").startswith("metrics='tpr': an average of calibration")
+    assert error(curves, metrics="tpr").startswith("metrics='tpr': this option cannot")
     assert error(curves, over="day").startswith("over='day': ")
     smooth = folds(method="loess", bins=10)
     assert error(smooth, weights="rows") == (
