@@ -97,9 +97,9 @@ def chart(
       own scale, so that the longest bars of both classes have the same length. The bars are not
       drawn if `y_domain` is given, or if a panel has more than eight curves.
 
-    Tables of `combine` become a panel per pair of models. Each operator has a rectangle of all
-    possible points, the expected point of independent decisions, and the measured point. Tables of
-    `chain` become a line through the stages of each chain.
+    Tables of `combine` become a panel per pair of models. For each operator, a rectangle shows all
+    possible points. Two symbols show the expected point of independent decisions and the measured
+    point. Tables of `chain` become a line through the stages of each chain.
 
     Tables of `drift` become lines over time, with a dashed line for the reference. Tables of
     `relative_superiority` become bars: the ranges of error costs for which a model has the lowest
@@ -150,9 +150,10 @@ def chart(
         Metric or count on the x axis, such as `x="alert_rate", y="precision"`. Pass `x` and `y`
         together, and not with `kind`. All metrics of `curve` are possible, except those that depend
         on costs, on `beta` or on the threshold. Between two rows, lines show the metrics of
-        linearly interpolated counts. If `x` and `y` are the axes of a kind, the chart is the chart
-        of this kind. Other pairs have linear scales, no line of chance, and no overlays except
-        `mark`. A line has no points where a metric is undefined or infinite.
+        linearly interpolated counts. If `x` and `y` are the two axes of a value of `kind`, such as
+        `roc`, the chart is the same as with this `kind`. Other pairs have linear scales, no line of
+        chance, and no overlays except `mark`. A line has no points where a metric is undefined or
+        infinite.
 
         With `x="threshold"`, metrics are drawn against the threshold, as steps: the value at a
         threshold t is the metric of the predictions `score >= t`. `mark` is the only overlay.
