@@ -66,11 +66,11 @@ def volume(
     correct order with both. A triple counts 1/6 if all three scores are tied.
 
     With a score for each class, `rule` is `"sum"`. There are six ways to assign the three rows to
-    the three classes. The assignment with the largest sum of scores is chosen. The sum has three
-    terms: for each of the three rows, the score of the row for the class to which it is assigned. A
-    triple counts 1/k if the correct assignment is one of k assignments with the largest sum. If the
-    scores are logarithms of probabilities, the assignment with the largest sum is the most likely
-    one, for any class frequencies.
+    the three classes. The assignment with the largest sum of scores is chosen. In this sum, each
+    row contributes its score for the class to which it is assigned. A triple counts 1/k if the
+    correct assignment is one of k assignments with the largest sum. If the scores are logarithms of
+    probabilities, the assignment with the largest sum is the most likely one, for any class
+    frequencies.
 
     Parameters
     ----------

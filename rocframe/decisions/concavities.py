@@ -269,8 +269,8 @@ def repair_scores(
     -----
     The order of the scores of a concavity is reversed: the highest score becomes the lowest one. On
     the data in which the concavity was found, the repaired part of the curve is the original part,
-    rotated by 180°. The center is the middle of the straight line between both ends of the
-    concavity. The AUC increases by twice the area of the concavity.
+    rotated by 180°. The center of the rotation is the middle of the straight line between both ends
+    of the concavity. The AUC increases by twice the area of the concavity.
 
     Repaired scores are rounded to Float64. If the scores of a concavity differ by many orders of
     magnitude, such as 0.7 and 1e-17, small scores can have the same repaired score, and the AUC

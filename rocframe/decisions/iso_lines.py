@@ -106,9 +106,8 @@ def iso_lines(
     - n·c_fp / (c_fp + c_fn) in a lift chart of n rows. With equal costs, the line therefore rises
       by n / 2 true positives over the width of the chart.
 
-    The formulas for gain and lift charts are valid if π is also the prevalence at which the alert
-    rates of the table were computed. Otherwise, the slope is computed from the slope in the ROC
-    chart.
+    If the alert rates of the table were computed at another prevalence than π, the slope in a gain
+    or lift chart is computed from the slope in the ROC chart instead.
 
     References
     ----------

@@ -176,10 +176,10 @@ def fit_calibration(
     least three different scores. If a slope of `"beta"` would be negative, this slope is set to 0,
     and the other two parameters are fitted again.
 
-    If a threshold separates the classes, in either direction, `note` can be `no_solution`. With the
-    methods `"platt"`, `"logistic"` and `"beta"`, it is `no_solution` for any such threshold; with
-    `"temperature"`, only for the threshold 0.5. This does not apply if the labels are replaced by
-    Platt's targets.
+    The methods `"platt"`, `"logistic"` and `"beta"` have no solution if a score separates the
+    classes, in either direction. The method `"temperature"` has no solution if the score 0.5
+    separates the classes. In these cases, `note` is `no_solution`. This does not happen if the
+    labels are replaced by Platt's targets.
 
     With weights, Platt's targets use the sum of the weights of each class instead of `n_pos` and
     `n_neg`, as in scikit-learn.
