@@ -119,9 +119,9 @@ def windows(
 
     In time zones with clock changes, these rules apply:
 
-    - If `every` is given in hours or shorter units, the starts of the windows have the same
-      distance in elapsed time. After a clock change, the local times of the starts therefore
-      differ: with `every="24h"`, for example, 01:00 instead of 00:00.
+    - If `every` is given in hours or shorter units, the elapsed time between the starts of
+      successive windows is always the same. After a clock change, the local times of the starts
+      therefore differ: with `every="24h"`, for example, 01:00 instead of 00:00.
     - A clock change can skip midnight. A window that would start or end at a skipped midnight
       starts or ends at the time of the clock change.
     - A clock change can skip a whole day. If `every` is at most a day, no window starts on this
