@@ -187,9 +187,10 @@ class RepeatedNameError(RocframeError, ValueError):
         argument: str,
         name: str,
         table: Iterable[str],
-        hint: str = "Leave out the new column, or rename it with .alias().",
+        hint: str | None = None,
     ) -> RepeatedNameError:
         """Return an error that lists the columns of the result, one of which has this name."""
+        hint = hint or f"Leave out {name!r} in {argument}=, or rename it with .alias()."
         return cls(
             f"{argument}={name!r}: the result already has a column of this name.\n"
             f"Columns of the result: {format_list(table, most=30)}.\n{hint}"
@@ -365,7 +366,7 @@ class LabelError(RocframeError, ValueError):
         return cls(
             f"label={column!r}: these labels have no score: {format_list(labels)}.\n"
             f"Classes with a score: {format_list(classes)}.\n"
-            f"Add these classes to {argument}=, or remove these rows with .filter()."
+            f"Add the missing classes to {argument}=, or remove their rows with .filter()."
         )
 
 

@@ -274,14 +274,14 @@ def average(
     `"threshold"` and `"pooled"` are computed exactly from curves with a row for each distinct
     score. A curve from `curve(thresholds=...)` lacks rows. Missing rows are detected in two cases:
     the row with the lowest threshold has true negatives, or two neighboring rows of a curve without
-    weights have the same counts. In the second case, one of the two thresholds is not a score of a
-    prediction. The curve was therefore computed with `thresholds`, and rows for some scores can be
-    missing.
+    weights have the same counts. Rows with the same counts show that no prediction has the lower of
+    the two thresholds as its score, so the curve was computed with `thresholds`, and rows for some
+    scores can be missing.
 
     - If missing rows are detected, the curve has values only at its own thresholds. The curve can
       be pooled only with curves that have the same thresholds.
-    - If rows are missing but this is not detected, each score is rounded down to the next threshold
-      of the curve.
+    - If rows are missing but this is not detected, the result is that of predictions whose scores
+      are rounded down to the next threshold of the curve.
 
     References
     ----------

@@ -361,7 +361,7 @@ class ReleaseOptions(LogOptions):
         if is_paired:
             return NOT_GIVEN
         if self.metric == "average_precision":
-            problem = "this metric requires both scores of each row"
+            problem = "this metric requires the scores of both models for each row"
             hint = "Pass --id with the column that identifies a row in both logs."
             raise _invalid_value("--metric", self.metric, problem, hint)
         return "newcombe_unpaired" if self.metric == "auc" else "t_test_unpaired"

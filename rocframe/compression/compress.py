@@ -82,13 +82,13 @@ def compress(
         probabilities and other scores of very different sizes. This option is not available for
         several scores.
     max_envelope : float, default None
-        A number above 0 and below 1. Find the coarsest resolution for which `auc_optimistic -
-        auc_pessimistic` is at most this number. Each group has its own resolution. `auc_optimistic`
-        and `auc_pessimistic` are columns of `auc`: the AUC if each tied pair counts 1, and the AUC
-        if each tied pair counts 0. If the difference exceeds `max_envelope` even for the original
-        scores, the scores of the group are not rounded. Needs several passes over the data. For the
-        function `drift`, pass `resolution` instead of `max_envelope`, because all windows that it
-        compares must have the same resolution.
+        A number above 0 and below 1. The AUC is `auc_optimistic` if each tied pair counts 1, and
+        `auc_pessimistic` if each tied pair counts 0; both are columns of `auc`. Find the coarsest
+        resolution for which the difference of these two areas is at most this number. Each group
+        has its own resolution. If the difference exceeds this number even for the original scores,
+        the scores of the group are not rounded. Needs several passes over the data. If you compress
+        a table for the function `drift`, pass `resolution` instead of `max_envelope`, because all
+        windows that it compares must have the same resolution.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     positive : object, default None

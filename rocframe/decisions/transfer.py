@@ -93,9 +93,9 @@ def transfer(
         Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
         not given are 0.
     prevalence : float, default None
-        Prevalence, between 0 and 1, at which rules and constraints that depend on the prevalence
-        are computed. The default is the prevalence that was passed to `curve`, or the prevalence of
-        each curve if none was passed. The counts do not change.
+        Prevalence, between 0 and 1. Rules and constraints that depend on the prevalence are
+        computed at this prevalence. The default is the prevalence that was passed to `curve`, or
+        the prevalence of each curve if none was passed. The counts do not change.
     subject_to : mapping of str to sequence, default None
         Constraints of the choice: the lowest and highest allowed value of metrics, as in
         `operating_point`. `"alerts"`, `"tp"`, `"fp"`, `"fn"` and `"tn"` raise an error. They are

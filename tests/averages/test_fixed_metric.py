@@ -397,7 +397,7 @@ WRONG = [
             "metrics='note': the result already has a column of this name.\n"
             "Columns of the result: 'fpr', 'note', 'note_sd', 'note_se', 'note_lower', "
             "'note_upper', 'ci_level', 'n_curves', 'threshold_mean', 'threshold_sd'.\n"
-            "Leave out the new column, or rename it with .alias()."
+            "Leave out 'note' in metrics=, or rename it with .alias()."
         ),
     ),
     (

@@ -57,7 +57,7 @@ INEXACT = "value 9007199254740993 changes when it becomes Float64, so two scores
 BOTH = [
     (WIDE, ("truth", ["a", "b"]), {}, rf.LabelError,
      ("label='truth': these labels have no score: 'c'.\nClasses with a score: 'a', 'b'.\n"
-     "Add these classes to scores=, or remove these rows with .filter().")),
+     "Add the missing classes to scores=, or remove their rows with .filter().")),
     (WIDE.with_columns(truth=pl.date(2026, 1, "day")), ("truth", ABC), {}, rf.ColumnTypeError,
      ("label='truth': the column has type Date.\n"
      "Classes must be Boolean, numbers, String, Categorical or Enum: convert the column first.")),
@@ -141,7 +141,7 @@ BOTH = [
      "The row where key=9 has [0.1].\nCorrect such rows, or remove them with .filter().")),
     (LISTS.head(2), ("truth", "p"), {"classes": ["a", "c"]}, rf.LabelError,
      ("label='truth': these labels have no score: 'b'.\nClasses with a score: 'a', 'c'.\n"
-     "Add these classes to classes=, or")),
+     "Add the missing classes to classes=, or")),
     (LISTS.head(2).with_columns(pl.col("p").list.to_array(2)), ("truth", "p"), {"classes": ABC},
      rf.OptionValueError,
      "classes=['a', 'b', 'c']: column 'p' has 2 scores per row.\nPass one class for each score."),

@@ -277,7 +277,10 @@ def test_a_closed_output_does_not_change_the_exit_code():
         ),
         (
             ["old.parquet", "new.parquet", *BASIC, "--metric", "average_precision"],
-            "--metric average_precision: this metric requires both scores of each row.\n",
+            (
+                "--metric average_precision: this metric requires the scores of both models for each "
+                "row.\n"
+            ),
         ),
         (
             ["both.parquet", *BASIC[:3], "old", "--score", "new", *BASIC[4:], "--id", "id"],
