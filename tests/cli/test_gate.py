@@ -278,8 +278,8 @@ def test_a_closed_output_does_not_change_the_exit_code():
         (
             ["old.parquet", "new.parquet", *BASIC, "--metric", "average_precision"],
             (
-                "--metric average_precision: this metric requires the scores of both models for each "
-                "row.\n"
+                "--metric average_precision: this metric requires the scores of both models for "
+                "each row.\n"
             ),
         ),
         (
