@@ -74,14 +74,19 @@ def _state_names(owner: str, names: Sequence[str], noun: str) -> str:
     return f"{owner}: {format_list(names, most=30)}." if names else f"{owner} no {noun}s."
 
 
-def suggest_value(argument: str, value: object, names: Iterable[object]) -> str:
-    """Return a line that suggests the most similar name to a value; empty if none is similar."""
+def suggest_value(argument: str | None, value: object, names: Iterable[object]) -> str:
+    """Return a line that suggests the most similar name to a value; empty if none is similar.
+
+    If `argument` is None, the line contains the name without an argument.
+    """
     if not isinstance(value, str):
         return ""
     words = [name for name in names if isinstance(name, str)]
-    name = VALUE_ALIASES.get(value.lower(), value)
+    alias = VALUE_ALIASES.get(value.lower())
+    name = alias if alias in words else value
     guess = get_close_matches(name, words, n=1) or get_close_matches(name.lower(), words, n=1)
-    return f"\nDid you mean {argument}={guess[0]!r}?" if guess else ""
+    prefix = f"{argument}=" if argument else ""
+    return f"\nDid you mean {prefix}{guess[0]!r}?" if guess else ""
 
 
 class RocframeError(Exception):
@@ -190,7 +195,7 @@ class RepeatedNameError(RocframeError, ValueError):
         hint: str | None = None,
     ) -> RepeatedNameError:
         """Return an error that lists the columns of the result, one of which has this name."""
-        hint = hint or f"Leave out {name!r} in {argument}=, or rename it with .alias()."
+        hint = hint or f"Leave out {name!r} in {argument}=, or give it another name."
         return cls(
             f"{argument}={name!r}: the result already has a column of this name.\n"
             f"Columns of the result: {format_list(table, most=30)}.\n{hint}"

@@ -396,8 +396,19 @@ ARGUMENTS_OF_OTHERS = {
         "If the result is a chart, use its method .properties({name}=…).",
     ),
     **dict.fromkeys(("average", "multi_class"), "Use multiclass_auc for averages over classes."),
-    "maximize": "Pass the metric as rule=; set minimize=True for the lowest value.",
     "error_rate": 'Use operating_point("tpr", subject_to={{"error_rate": (0, 0.1)}}).',
+}
+# What to use instead of an argument that a function does not have.
+HINTS_OF_FUNCTIONS = {
+    **dict.fromkeys(
+        (("confusion_matrix", "threshold"), ("confusion_matrix", "thresholds")),
+        "For counts at a threshold of scores, use curve(…).roc.at(threshold=0.5).",
+    ),
+    **dict.fromkeys(
+        (("operating_point", "maximize"), ("transfer", "maximize"), ("intervals", "maximize")),
+        "Pass the metric as rule=; set minimize=True for the lowest value.",
+    ),
+    ("calibration", "strategy"): 'Use method=, such as method="uniform" or method="quantile".',
 }
 
 
@@ -431,8 +442,8 @@ def _unknown_argument_hint(
         )
     elif name in ARGUMENTS_OF_OTHERS:
         hint = ARGUMENTS_OF_OTHERS[name].format(name=name)
-    elif function.__name__ == "confusion_matrix" and name in {"threshold", "thresholds"}:
-        hint = "For counts at a threshold of scores, use curve(…).roc.at(threshold=0.5)."
+    elif (function.__name__, name) in HINTS_OF_FUNCTIONS:
+        hint = HINTS_OF_FUNCTIONS[function.__name__, name]
     elif name == "alpha" and "level" in by_name:
         hint = "Use level=, the confidence level: 1 minus alpha."
     elif argument := suggest_argument(name, by_name):

@@ -124,6 +124,10 @@ WRONG = [
         ),
     ),
     (
+        lambda: rf.auc(TABLE, "label", "score", maximize=True),
+        unexpected("maximize", "Leave out maximize=."),
+    ),
+    (
         lambda: rf.confusion_matrix(TABLE, "label", "score", threshold=0.5),
         (
             "confusion_matrix: unexpected keyword argument 'threshold'.\n"

@@ -474,8 +474,8 @@ def test_times_next_to_the_limits_of_their_type_raise_an_error(value, dtype, eve
     with pytest.raises(rf.OptionValueError) as error:
         rf.windows(plan, "t", every=every).collect()
     assert str(error.value) == (
-        f"time='t': a window would {exceeds} the {edge} time that this column can contain.\n"
-        f"Remove the {edge} time with .filter()."
+        f"time='t': a window could {exceeds} the {edge} time that polars supports.\n"
+        f"Remove the rows with the {edge} times with .filter()."
     )
 
 

@@ -113,8 +113,8 @@ def tie_bounds(
     - `average_precision`: `optimistic` is the value if, in each tie, all positives get the same
       score, above the scores of the negatives. The worst value results if, in each tie, the
       positives get scores that differ from each other, all below the scores of the negatives.
-      `pessimistic` is a lower bound of this worst value. The bound is exact if each tie has one
-      positive. Each tie with two or more positives makes the bound too low by less than 0.001 / P,
+      `pessimistic` is a lower bound of this worst value. The bound is exact if each tie has at most
+      64 positives. Each tie with more positives can make the bound too low, by less than 0.001 / P,
       where P is the number of all positives of the curve. With weights, the bound is the value of
       `pessimistic` for `pr_auc`.
 

@@ -125,9 +125,9 @@ def average(
     grid : int, sequence of float or str, default 101
         Values of the fixed metric: a number of evenly spaced values, or a list of values. For
         thresholds, and for metrics without two finite bounds, a number n selects n of the observed
-        values. `"union"`: all values that occur in at least one curve. With `"union"`, if the fixed
-        metric is an axis, the result has two rows for each value: the mean just left and the mean
-        just right of the value. The two means differ if a curve jumps at this value.
+        values. `"union"`: all values that occur in at least one curve. With `"union"`, an averaged
+        curve has two rows for each value of a fixed axis: the mean just left and the mean just
+        right of the value. The two means differ if a curve jumps at this value.
     interval : str or None, default "corrected"
         Method of the confidence limits. All limits are pointwise.
 
@@ -249,11 +249,10 @@ def average(
     With `grid="union"`, the area under the vertical mean of ROC curves equals the mean of the areas
     under the curves.
 
-    Binomial limits are Wilson's limits of the pooled rate. The pooled rate is computed from the
-    predictions of all curves together, so it does not depend on the option `weights`. The mean of
-    the rates depends on `weights`. If the curves have different numbers of rows or different
-    weights, the mean differs from the pooled rate. If the mean is outside the limits, the nearest
-    limit is set to the mean.
+    Binomial limits are Wilson's limits of the pooled rate. The pooled rate is the rate of the
+    predictions of all curves that have a value at this point, taken together. It does not depend on
+    the option `weights`. The mean of the rates depends on `weights`, so it can differ from the
+    pooled rate. If the mean is outside the limits, the nearest limit is set to the mean.
 
     The p-quantile of n bootstrap means in increasing order is the mean at position p·(n + 1),
     counted from 1 and interpolated linearly.
@@ -446,7 +445,7 @@ def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | N
     if at_thresholds and all(name in table.row for name in SIMPLIFICATION):
         raise BrokenCurveError.compose(
             "curves: simplified curves lack rows, so the counts at a threshold are unknown",
-            'Use method="vertical", or compute the curves without max_error=.',
+            "Compute the curves without max_error=, or do not average at thresholds.",
         )
 
 

@@ -131,8 +131,8 @@ def curve_weights(
             raise OptionValueError.compose(
                 argument,
                 weights,
-                f"there is no value for {key!r}",
-                f"Pass a value for each value of {' and '.join(map(repr, over))}.",
+                f"there is no number for {key!r}",
+                f"Pass a number for each value of {' and '.join(map(repr, over))}.",
             )
         result[i] = to_float(weights[key])
     return result

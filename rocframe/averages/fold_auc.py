@@ -140,8 +140,8 @@ def fold_auc(
     MissingColumnError
         If `over` is not a column.
     OptionValueError
-        If `over` is neither a name nor a list of names, or if `ci` is `"ledell"` and rows have
-        weights.
+        If `over` is not a name or a list of at least one name, or if `ci` is `"ledell"` and rows
+        have weights.
 
     See Also
     --------

@@ -372,7 +372,7 @@ def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
     if settings.prevalence is not None and not any(
         metric.depends_on_prevalence for metric in metrics
     ):
-        problem = "none of these metrics depends on the prevalence"
+        problem = "no metric of this average depends on the prevalence"
         hint = 'Pass, for example, metrics=["precision"], or leave out prevalence=.'
         raise OptionValueError.compose("prevalence", settings.prevalence, problem, hint)
 

@@ -52,10 +52,10 @@ def smooth(
 
     The curve is Φ(a + b·Φ⁻¹(fpr)), where Φ is the distribution function of the standard normal
     distribution. Scores have this ROC curve if an increasing function transforms them to scores
-    with a normal distribution in each class. `a` and `b` are computed from the transformed scores.
-    `a` is the mean of the positives minus the mean of the negatives, divided by the standard
-    deviation of the positives. `b` is the standard deviation of the negatives, divided by that of
-    the positives.
+    with a normal distribution in each class. `a` and `b` describe these normal distributions. `a`
+    is the mean of the positives minus the mean of the negatives, divided by the standard deviation
+    of the positives. `b` is the standard deviation of the negatives, divided by that of the
+    positives.
 
     Parameters
     ----------

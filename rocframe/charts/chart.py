@@ -68,15 +68,16 @@ def chart(
     with bars in both directions if both axes were averaged. A legend below the chart states the
     confidence level. The chart of an average can be layered over the chart of the single curves:
     `curves.roc.chart(detail="fold") + mean.roc.chart()`. For averages of several metrics, each
-    metric has a color. If the colors already show a group column, each metric has a panel instead.
-    `color="metric"` or `facet="metric"` chooses one of the two.
+    metric has a color. If there are other group columns, and neither `color` nor `facet` is given,
+    each metric has a panel instead. `color="metric"` or `facet="metric"` chooses one of the two.
 
     Tables of `band` become a line with a band per group, and tables of `smooth` become a line per
     group. Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points. Each
-    condition of `at`, such as a value of `fpr=`, and each rule of `operating_point` has its own
-    shape. Tables of `hull` become points and the lines between them. These charts can be layered
-    over curves. If several points of a group coincide, their marks have different sizes, so that
-    all marks are visible. With more than eight groups, all marks have the same size.
+    condition of `at` or `mix`, such as a value of `fpr=`, and each rule of `operating_point` has
+    its own shape, up to eight shapes. Tables of `hull` become points and the lines between them.
+    These charts can be layered over curves. If several points of a group coincide, their marks have
+    different sizes, so that all marks are visible. With more than eight groups, all marks have the
+    same size.
 
     Tables of `cost_curve`, `decision_curve`, `murphy_curve` and `decision_intervals` become a line
     per group. The subtitle states what the dashed lines mean, for example "treat all". It also
@@ -128,7 +129,7 @@ def chart(
     the x axis shows the number of positives. The y axis then shows the difference; if all
     differences are equal, it shows the power instead. Without a target power, the y axis shows the
     power, and the x axis shows the first of these that varies: the number of positives, the number
-    of negatives, the difference.
+    of negatives, the difference. If none of them varies, it shows the number of positives.
 
     Tables of `concavities`, `contrast`, `fit_calibration`, `gate`, `iso_lines`, `tie_bounds` and
     `ties` have no chart. For these tables, `chart` raises an error that names another table to
@@ -165,11 +166,11 @@ def chart(
         predictions), the line is the quantile function of the score.
     y : str or sequence of str, default None
         Metric or count on the y axis. With `x="threshold"`, several metrics are possible. Each
-        metric has a color. If the colors already show a group column, each metric has a panel
-        instead. `color="metric"` or `facet="metric"` chooses one of the two. For tables of
-        `decision_intervals`, `y="difference"` draws the differences to the baseline. For tables of
-        `murphy_curve`, `y` is `"elementary_score"` (the default), `"miscalibration"` or
-        `"discrimination"`.
+        metric has a color. If there are group columns, and neither `color` nor `facet` is given,
+        each metric has a panel instead. `color="metric"` or `facet="metric"` chooses one of the
+        two. For tables of `decision_intervals`, `y="difference"` draws the differences to the
+        baseline. For tables of `murphy_curve`, `y` is `"elementary_score"` (the default),
+        `"miscalibration"` or `"discrimination"`.
     color : str or None, optional
         Group column with a color for each of its values; None for one color. The default is
         `model`. If `model` is not a group column, the default is the first group column that
@@ -201,7 +202,7 @@ def chart(
         shows all values. Only for these charts: curves, averages, bands, operating points and
         calibration; cost curves, decision curves and Murphy curves; tables of `smooth`,
         `decision_intervals`, `combine` and `chain`. All layers of a chart need the same domains.
-        The areas in legends are those of the complete curves, not of the part that is shown.
+        The areas in the chart are those of the complete curves, not of the part that is shown.
     y_domain : sequence of float, default None
         Lowest and highest value of the y axis.
     hull : bool, default False

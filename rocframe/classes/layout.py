@@ -96,24 +96,26 @@ class Layout:
         The expression raises an error if an instance has two rows of one class, or two labels.
         """
         assert self.row_class is not None
-        hint = (
-            "An instance must have one label. Pass all columns that identify an instance in id=, "
-            "or correct the labels."
-        )
 
         def run(rows: pl.Series) -> pl.Series:
             table = rows.struct.unnest()
             labels = table.group_by(pl.exclude("class")).agg(pl.len(), pl.col("class").n_unique())
             ids = labels.drop("label", "len", "class")
             different = ids.is_duplicated()
-            problem = ""
+            problem = rule = correction = ""
             if (labels["class"] < labels["len"]).any():
                 repeated = format_count(int(table.drop("label").is_duplicated().sum()), "row")
                 problem = f"{repeated} have the same id and class as another row"
+                rule, correction = "one row per class", "remove the repeated rows"
             elif different.any():
                 instances = format_count(ids.filter(different).n_unique(), "instance")
                 problem = f"rows with the same id have different labels, in {instances}"
+                rule, correction = "one label", "correct the labels"
             if problem:
+                hint = (
+                    f"An instance must have {rule}. In id=, pass all columns that identify an "
+                    f'instance, such as id=["model", "id"]. Or {correction}.'
+                )
                 raise PairingError.compose("id", self.id_names, problem, hint)
             return pl.Series([True]).new_from_index(0, len(rows))
 

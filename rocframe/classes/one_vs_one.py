@@ -77,10 +77,10 @@ def one_vs_one(
     Returns
     -------
     DataFrame or LazyFrame
-        The kept columns, the columns of `id`, then `class_a, class_b, label, score`. Each input row
-        with a label gives one row for each pair that contains its true class. Row numbers in `id`
-        are UInt32. The columns `class_a` and `class_b` have the type of the input labels, and are
-        never null. `label` (Boolean) is true if the row is of `class_a` and false if the row is of
+        The kept columns, the columns of `id`, then `class_a, class_b, label, score`. Each instance
+        with a label has one row for each pair that contains its true class. Row numbers in `id` are
+        UInt32. The columns `class_a` and `class_b` have the type of the input labels, and are never
+        null. `label` (Boolean) is true if the row is of `class_a` and false if the row is of
         `class_b`. A row without a label is in every pair, with a null label. `score` has the common
         type of the scores; a difference or a ratio is a float. Missing scores are null or NaN, as
         in the table. A difference or a ratio is null if the row has no label, or if one of its two

@@ -76,11 +76,12 @@ def one_vs_rest(
         The kept columns, the columns of `id`, then `class, label, score`; one row per input row and
         class. All rows of the first class in `scores` come first, then all rows of the second
         class, and so on. For a long table, the rows are in the order of the table. Row numbers in
-        `id` are UInt32. `class` has the type of the input labels. If null is one of the classes,
-        `class` is null in the rows of this class. `label` (Boolean) is true if `class` is the true
-        class of the input row, and null if this true class is missing. `score` has the common type
-        of the scores; a margin is a float. Missing scores are null or NaN, as in the table; a
-        margin is null if any score of the row is missing.
+        `id` are UInt32. `class` has the type of the input labels. `class` can be null only for a
+        long table whose column of classes has nulls. `label` (Boolean) is true if the input row
+        belongs to `class`. It is null if the true class of the row is missing, or if `class` is
+        null. If `label` is a mapping, it is the value of the label column of `class`. `score` has
+        the common type of the scores; a margin is a float. Missing scores are null or NaN, as in
+        the table; a margin is null if any score of the row is missing.
 
     Raises
     ------

@@ -95,9 +95,8 @@ def decision_intervals(
 
     Several models are passed as several score columns, or as the rows of a long table with `id`. In
     a long table, the column given by `between` contains the name of the model. If one score column
-    and no `id` are passed, all rows of a group are treated as rows of one model. If a table has
-    several models in one score column and `id` is not passed, `by` must include the column with the
-    names of the models.
+    and no `id` are passed, all rows of a group are treated as rows of one model. If such a table
+    has a column given by `between`, `by` must include this column.
 
     Parameters
     ----------
@@ -186,8 +185,8 @@ def decision_intervals(
           better than the baseline if the difference of net benefits is positive, or the difference
           of costs is negative. `difference` is null in the rows of the baseline, and in all rows if
           `baseline` is None.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives that have scores of
-          all models of the group.
+        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives on which all models
+          of the group are evaluated.
         - `ci_method` (String) is the method of `lower` and `upper`.
 
         All other numbers are Float64.
@@ -216,7 +215,7 @@ def decision_intervals(
     --------
     decision_curve : The net benefit, compared with treating all and treating none.
     cost_curve : The lowest expected cost, and its threshold.
-    intervals : Intervals, by other methods, of the net benefit of one model.
+    intervals : Intervals of the net benefit at given thresholds, by other methods.
 
     Notes
     -----

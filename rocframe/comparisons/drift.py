@@ -84,7 +84,7 @@ def drift(
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
     reference : object, default "first"
-        Window with which all other windows of the group are compared.
+        Window with which the other windows of the group are compared.
 
         - `"first"`: the first window with positives and negatives.
         - `"previous"`: for each window, the last earlier window that has positives and negatives,

@@ -21,6 +21,7 @@ from rocframe.frames import (
     number_distinct_rows,
     select_keys,
 )
+from rocframe.inputs.cases import scores_as_floats
 from rocframe.inputs.roles import Roles
 from rocframe.inputs.score_cells import round_down
 from rocframe.options import NOT_GIVEN, parse_fraction, public_for_engines
@@ -155,11 +156,11 @@ def compress(
     group. Other functions raise an error for a group with different resolutions.
 
     A LazyFrame is compressed by the streaming engine, so memory is needed for the result but not
-    for the input. For a result of more than about 100,000 rows, polars needs a larger hash table
-    than its default. Therefore, for a LazyFrame, this function sets the environment variable
-    `POLARS_MAX_HOT_TABLE_SIZE` to 4194304, if the variable is not set. DuckDB and Spark compress
-    their tables in SQL, so the tables need not fit into memory. Nothing has to be installed on the
-    nodes of a Spark cluster.
+    for the input. If the result has more than about 100,000 rows, the default hash table of polars
+    is too small, and the input needs memory too. Therefore, for a LazyFrame, this function sets the
+    environment variable `POLARS_MAX_HOT_TABLE_SIZE` to 4194304, if the variable is not set. DuckDB
+    and Spark compress their tables in SQL, so the tables need not fit into memory. Nothing has to
+    be installed on the nodes of a Spark cluster.
 
     Examples
     --------
@@ -282,7 +283,11 @@ def _cells_within_envelope(source: CompressInput, limit: float) -> pl.DataFrame:
         resolution[~(_envelopes(rows, source, resolution) <= limit)] = 0.0
     widths = [pl.Series(resolution).gather(group)]
     widths += [counted[WIDTH]] if WIDTH in counted.columns else []
-    with_width = counted.lazy().with_columns(pl.max_horizontal(*widths).alias(WIDTH))
+    names = source.names
+    scores = [scores_as_floats(counted[name], names[name]) for name in source.scores]
+    with_width = counted.lazy().with_columns(
+        pl.max_horizontal(*widths).alias(WIDTH), *(score.cast(pl.Float64) for score in scores)
+    )
     return collect_frame(source.finish(source.widen(with_width)))
 
 

@@ -140,8 +140,8 @@ def curve(
         score as a false positive.
     prevalence : float, default None
         Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
-        computed at this prevalence. By default, the prevalence of the data. `n_pos` and `n_neg` do
-        not depend on this option.
+        computed at this prevalence. By default, the prevalence of the data. The counts `tp`, `fp`,
+        `fn` and `tn` do not depend on this option.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None

@@ -83,8 +83,9 @@ def cost_curve(
           prevalence, and c_fn and c_fp are the costs of a false negative and of a false positive.
         - `expected_cost` (Float64) is the lowest expected cost, divided by π·c_fn + (1 - π)·c_fp.
           This divisor is the expected cost if all predictions are wrong.
-        - `threshold`, `fpr` and `fnr` (Float64) are the values of the row that has the lowest cost.
-          If several rows have the lowest cost, the row with the highest threshold is used.
+        - `threshold`, `fpr` and `fnr` (Float64) are the values of the row of the curve that has the
+          lowest cost at this probability cost. If several rows have the lowest cost, the row with
+          the highest threshold is used.
         - `trivial_cost` (Float64) is the cost of the better one of two trivial classifiers: one
           predicts all rows positive, and one predicts all rows negative.
         - `min_dcf` (Float64) is the normalized minimum detection cost: `expected_cost` divided by

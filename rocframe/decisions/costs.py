@@ -36,8 +36,8 @@ class ErrorCosts(NamedTuple):
     def parse(cls, costs: Mapping[str, float]) -> ErrorCosts:
         """Return the costs of errors.
 
-        Raise an error if a wrong prediction costs less than a correct one, or if no wrong
-        prediction costs more than a correct one.
+        Raise an error if a false positive costs less than a true negative, if a false negative
+        costs less than a true positive, or if no wrong prediction costs more than a correct one.
         """
         exact = {name: exact_fraction(costs.get(name, 0)) for name in CONFUSION}
         fp, fn = exact["fp"] - exact["tn"], exact["fn"] - exact["tp"]

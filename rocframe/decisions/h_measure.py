@@ -134,8 +134,9 @@ def h_measure(
     -----
     For each c, a vertex of the convex hull of the ROC curve has the lowest loss. Each vertex has
     the lowest loss in one range of c. The integral of its loss over this range is computed with
-    incomplete beta functions. There are two differences from the R package hmeasure: scores are
-    never reversed, and a row is predicted positive if its score is at least the threshold.
+    incomplete beta functions. The R package hmeasure differs from this function. It has another
+    default prior. It reverses scores if the AUC is below 0.5. In this function, scores are never
+    reversed, and a row is predicted positive if its score is at least the threshold.
 
     References
     ----------

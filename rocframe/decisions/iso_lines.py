@@ -87,8 +87,8 @@ def iso_lines(
     ------
     RocframeError
         If the table is not a curve table, if a curve lacks some of its rows, if an option is
-        invalid, if a wrong prediction costs less than a correct one, or if the kind of the curves
-        is not one of the three values of `kind`.
+        invalid, if a false positive costs less than a true negative, if a false negative costs less
+        than a true positive, or if the kind of the curves is not one of the three values of `kind`.
 
     See Also
     --------

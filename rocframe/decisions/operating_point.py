@@ -111,9 +111,9 @@ def operating_point(
     costs : mapping or square matrix, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. If one of these four
         costs is not given, it is 0. With `prior=`, costs of pairs of classes are also allowed:
-        `{("a", "b"): 5}` means that predicting b for a row of class a costs 5. Each pair of
-        different classes whose cost is not given costs 1. A matrix has a row for each true class
-        and a column for each predicted class, in the order of `prior`.
+        `{("a", "b"): 5}` means that predicting b for a row of class a costs 5. If costs of pairs
+        are given, all other pairs of different classes cost 1. A matrix has a row for each true
+        class and a column for each predicted class, in the order of `prior`.
     benefits : mapping of str to float, default None
         Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
         not given are 0.
@@ -167,8 +167,8 @@ def operating_point(
     RocframeError
         If the table is not a curve table, or if a curve lacks some of its rows. This error is also
         raised if a rule or a metric is unknown, if an option is invalid, missing or unused, if a
-        wrong prediction costs less than a correct one, or if `"bayes"` is applied to scores outside
-        [0, 1].
+        false positive costs less than a true negative, if a false negative costs less than a true
+        positive, or if `"bayes"` is applied to scores outside [0, 1].
 
     See Also
     --------

@@ -71,8 +71,8 @@ def repaired_auc(
         repaired.
     min_rows : int, default 1
         Repair only concavities with at least this number of rows, or this sum of weights. With the
-        default 1, concavities of all sizes are repaired, even if a sum of weights is below 1. Not
-        used with `chosen`.
+        default 1, no concavity is left out because of its size, even if its sum of weights is below
+        1. Not used with `chosen`.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -88,7 +88,7 @@ def repaired_auc(
           the data in which they were found.
         - `optimism` is `gain_chosen - gain_realised`.
         - `n_concavities` (Int64) is the number of repaired concavities. If `n_concavities` is 0,
-          each of the two gains is 0, or null if a class has no rows.
+          each gain is 0, unless it is null for one of the reasons below.
 
         All other numbers are Float64.
 

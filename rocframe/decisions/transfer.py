@@ -366,7 +366,7 @@ def _check_no_counts(subject_to: Mapping[str, Sequence[float | None]]) -> None:
                 f"subject_to[{name!r}]",
                 limits,
                 "a limit on a number of rows is not supported, because the threshold is chosen on "
-                "several folds together, which have more rows than one fold",
+                "all other folds together, which have another number of rows",
                 f'Use the proportion of rows: subject_to={{"{rates[name]}": …}}.',
             )
 

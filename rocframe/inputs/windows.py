@@ -120,16 +120,17 @@ def windows(
     In time zones with clock changes, these rules apply:
 
     - If `every` is given in hours or shorter units, the elapsed time between the starts of
-      successive windows is always the same. After a clock change, the local times of the starts
-      therefore differ: with `every="24h"`, for example, 01:00 instead of 00:00.
-    - A clock change can skip midnight. A window that would start or end at a skipped midnight
-      starts or ends at the time of the clock change.
+      successive windows is always the same, counted from the first window. After a clock change,
+      the local times of the starts therefore differ: with `every="24h"`, for example, 01:00 instead
+      of 00:00.
+    - A clock change can skip midnight. If all lengths are days or longer units, a window that would
+      start or end at a skipped midnight starts or ends at the time of the clock change.
     - A clock change can skip a whole day. If `every` is at most a day, no window starts on this
       day. If `every` is longer, a window that would start on this day starts at the time of the
       clock change.
     - Lengths in days and in hours can be combined, such as `every="1d", period="6h"`. If a window
-      would then start or end at a skipped local time, an error is raised, except for clock changes
-      of one hour.
+      would then start or end at a skipped local time, an error is raised. At a clock change of one
+      hour, there is no error, and the start can be one hour before the clock change.
 
     A row occurs at most once in each window, so a column that identifies rows remains unique within
     a window. If windows overlap, results of different windows depend on each other, because the
@@ -414,8 +415,8 @@ def _check_times(times: pl.Series, name: str, lengths: Sequence[str]) -> pl.Seri
     for time in times.to_physical()[[0, -1]] if len(times) else ():
         if abs(time * scale) > limit:
             edge, exceeds = ("smallest", "start before") if time < 0 else ("largest", "end after")
-            problem = f"a window would {exceeds} the {edge} time that this column can contain"
-            hint = f"Remove the {edge} time with .filter()."
+            problem = f"a window could {exceeds} the {edge} time that polars supports"
+            hint = f"Remove the rows with the {edge} times with .filter()."
             raise OptionValueError.compose("time", name, problem, hint)
     return times
 

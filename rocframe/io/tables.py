@@ -271,8 +271,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
         - `ties`: how tied scores are counted.
         - `version`: the version of rocframe.
         - `schema`: the version of the metadata.
-        - `prevalence`: the prevalence of a curve table that was computed with `prevalence=`. It is
-          None if it differs between rows.
+        - `prevalence`: the prevalence that was passed to `curve`, also for tables of `at` and
+          `operating_point`. It is None if it differs between rows.
 
     Raises
     ------

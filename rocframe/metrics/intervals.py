@@ -220,8 +220,8 @@ def intervals(
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
           of rows with a missing value.
 
-        For metrics of complete curves, `at`, `value` and `threshold` are null. All numeric columns
-        except `n_pos`, `n_neg` and `n_missing` are Float64.
+        For metrics of complete curves, `at`, `value` and `threshold` are null. All other numeric
+        columns, except group columns, are Float64.
 
         `estimate` is null if no threshold has the given rate or meets the constraints, or if the
         metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. With a

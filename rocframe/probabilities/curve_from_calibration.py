@@ -49,8 +49,8 @@ MAKE_BINS = (
     'the method "uniform" or "isotonic".'
 )
 PASS_DENSITY = (
-    "Tables of the methods loess and kernel have grid points instead of bins, and no column n. For "
-    "such a table, pass the column of the density of the scores as density=."
+    "Tables of the methods loess and kernel have grid points instead of bins, and their column n "
+    "is null. For such a table, pass the column of the density of the scores as density=."
 )
 # A product n·event_rate is an integer if it differs from one by at most this, plus a rounding error
 # of the product.

@@ -84,7 +84,8 @@ def save_chart(
         Factor by which the size of a `.png` image is multiplied, at least 0.01; None means 1.
     ppi : float, default None
         Resolution of a `.png` image in pixels per inch, at least 1. None means 72: with `scale=1`,
-        a chart with a width of 300 is then 300 pixels wide.
+        one unit of the size of the chart is then one pixel. Axes and titles are added to the width
+        and the height of the chart.
 
     Raises
     ------

@@ -163,9 +163,9 @@ def auc_test(
         cluster.
 
         If the variance is 0, `se` is null. The other values then depend on the null hypothesis. If
-        `auc` equals the area of the null hypothesis, as for constant scores, `statistic` is 0 and
-        the p-value is 1. If the two areas differ, `statistic` and the p-values are null. An example
-        is an AUC of 1 with `"delong"`.
+        `auc` equals the area of the null hypothesis, `statistic` is 0 and the p-value is 1. An
+        example is constant scores with `null=0.5`. If the two areas differ, `statistic` and the
+        p-values are null. An example is an AUC of 1 with `"delong"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance`.

@@ -547,7 +547,10 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
         ),
         (
             {"weights": {1: 1.0}},
-            ("weights={1: 1.0}: there is no value for 2.\nPass a value for each value of 'fold'."),
+            (
+                "weights={1: 1.0}: there is no number for 2.\n"
+                "Pass a number for each value of 'fold'."
+            ),
         ),
         ({"level": 1}, "level=1: expected a number above 0 and below 1."),
         ({"over": []}, "over=[]: expected the names of group columns.\nUse, for example, over="),
@@ -767,7 +770,7 @@ def test_simplified_curves_raise_if_the_threshold_is_fixed(options):
             rf.average(some, **options)
         assert str(caught.value) == (
             "curves: simplified curves lack rows, so the counts at a threshold are unknown.\n"
-            'Use method="vertical", or compute the curves without max_error=.'
+            "Compute the curves without max_error=, or do not average at thresholds."
         )
     remaining = curves(table).join(some, on=["fold", "threshold"], how="semi")
     assert_frame_equal(rf.average(some, grid=5), rf.average(remaining, grid=5))

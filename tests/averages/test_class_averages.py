@@ -129,7 +129,10 @@ def test_a_class_without_rows_is_excluded_and_in_the_note(table):
         ),
         (
             {"method": "weighted", "prior": {"a": 1}},
-            ("prior={'a': 1}: there is no value for 'b'.\nPass a value for each value of 'class'."),
+            (
+                "prior={'a': 1}: there is no number for 'b'.\n"
+                "Pass a number for each value of 'class'."
+            ),
         ),
     ],
 )

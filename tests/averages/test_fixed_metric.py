@@ -397,7 +397,7 @@ WRONG = [
             "metrics='note': the result already has a column of this name.\n"
             "Columns of the result: 'fpr', 'note', 'note_sd', 'note_se', 'note_lower', "
             "'note_upper', 'ci_level', 'n_curves', 'threshold_mean', 'threshold_sd'.\n"
-            "Leave out 'note' in metrics=, or rename it with .alias()."
+            "Leave out 'note' in metrics=, or give it another name."
         ),
     ),
     (
@@ -468,7 +468,7 @@ WRONG = [
     (
         {"metrics": "tpr", "prevalence": 0.1},
         (
-            "prevalence=0.1: none of these metrics depends on the prevalence.\n"
+            "prevalence=0.1: no metric of this average depends on the prevalence.\n"
             'Pass, for example, metrics=["precision"], or leave out prevalence=.'
         ),
     ),

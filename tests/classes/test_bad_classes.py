@@ -176,8 +176,8 @@ REST = [
      "margin='best': expected an integer of at least 1.\n"),
     (MELTED, ("truth", "p"), {"classes": "of", "id": "id", "margin": True}, rf.PairingError,
      ("id=['id']: 2 rows have the same id and class as another row.\n"
-     'An instance must have one label. Pass all columns that identify an instance in id=, '
-      'or correct the labels.')),
+     'An instance must have one row per class. In id=, pass all columns that identify an instance, '
+      'such as id=["model", "id"]. Or remove the repeated rows.')),
     (LARGE, ("truth", ABC), {"margin": True}, rf.ScoreError, f"score='a': Int64 {INEXACT}"),
     (LARGE.select("truth", p=pl.concat_list(ABC)), ("truth", "p"), {"classes": ABC, "margin": 2},
      rf.ScoreError, f"score='p': Int64 {INEXACT}"),

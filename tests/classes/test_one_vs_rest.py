@@ -355,8 +355,8 @@ def test_different_labels_of_one_instance_raise(frame, verb):
     rows = {"model": ["m"] * 4, "id": [1, 1, 2, 2], "cl": ["a", "b"] * 2, "score": [0.9, 0.1] * 2}
     expected = (
         "id=['model', 'id']: rows with the same id have different labels, in 1 instance.\n"
-        "An instance must have one label. Pass all columns that identify an instance in id=, "
-        "or correct the labels."
+        "An instance must have one label. In id=, pass all columns that identify an instance, "
+        'such as id=["model", "id"]. Or correct the labels.'
     )
     for label in ("b", None):
         table = frame({**rows, "truth": ["a", label, "b", "b"]})

@@ -213,6 +213,19 @@ def test_a_single_huge_score_does_not_prevent_max_envelope_from_rounding_the_oth
     assert 0 < area["auc_optimistic"] - area["auc_pessimistic"] <= 0.01
 
 
+def test_max_envelope_converts_integers_and_decimals_to_float64(frame):
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [5, 5, 7, 7]})
+    exact = rf.compress(rows.cast({"score": pl.Float64}), "label", "score", max_envelope=0.001)
+    assert exact["score"].to_list() == [7.0, 7.0, 5.0, 5.0]
+    for dtype in (pl.Int8, pl.UInt64, pl.Decimal(10, 2), pl.Float32):
+        table = frame(rows.cast({"score": dtype}))
+        found = rf.compress(table, "label", "score", max_envelope=0.001).lazy().collect()
+        assert_frame_equal(found, exact)
+    large = frame(rows.with_columns(pl.col("score") + 2**60))
+    with pytest.raises(rf.ScoreError, match="Int64 value 1152921504606846981 changes"):
+        rf.compress(large, "label", "score", max_envelope=0.001).lazy().collect()
+
+
 def test_max_envelope_accepts_the_largest_numbers_of_float64():
     frame = pl.DataFrame({"label": [1, 0, 1, 0], "score": [1.7e308, -1.7e308, 0.5, 0.3]})
     table = rf.compress(frame, "label", "score", max_envelope=0.3)

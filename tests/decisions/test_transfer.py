@@ -222,7 +222,7 @@ ERRORS = {
     },
     "costs={'fp': 1, 'fn': 3}: no rule in this call uses this option.": {"costs": COSTS},
     "subject_to['alerts']=(0, 300): a limit on a number of rows is not supported, because the "
-    "threshold is chosen on several folds together, which have more rows than one fold.\n"
+    "threshold is chosen on all other folds together, which have another number of rows.\n"
     'Use the proportion of rows: subject_to={"alert_rate": …}.': {
         "rule": "recall",
         "subject_to": {"alerts": (0, 300)},

@@ -238,8 +238,8 @@ ADVICE = (
     'the method "uniform" or "isotonic".'
 )
 GRID_ADVICE = (
-    "Tables of the methods loess and kernel have grid points instead of bins, and no column n. For "
-    "such a table, pass the column of the density of the scores as density=."
+    "Tables of the methods loess and kernel have grid points instead of bins, and their column n "
+    "is null. For such a table, pass the column of the density of the scores as density=."
 )
 REPEATED = "The group may contain several curves: name all group columns in by=."
 INVALID = {
