@@ -68,8 +68,9 @@ def chart(
     with bars in both directions if both axes were averaged. A legend below the chart states the
     confidence level. The chart of an average can be layered over the chart of the single curves:
     `curves.roc.chart(detail="fold") + mean.roc.chart()`. For averages of several metrics, each
-    metric has a color. If there are other group columns, and neither `color` nor `facet` is given,
-    each metric has a panel instead. `color="metric"` or `facet="metric"` chooses one of the two.
+    metric has a color. If there are group columns, and neither `color` nor `facet` is given, each
+    metric has a panel instead of a color. `color="metric"` or `facet="metric"` chooses one of the
+    two.
 
     Tables of `band` become a line with a band per group, and tables of `smooth` become a line per
     group. Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points. Each
@@ -167,9 +168,9 @@ def chart(
     y : str or sequence of str, default None
         Metric or count on the y axis. With `x="threshold"`, several metrics are possible. Each
         metric has a color. If there are group columns, and neither `color` nor `facet` is given,
-        each metric has a panel instead. `color="metric"` or `facet="metric"` chooses one of the
-        two. For tables of `decision_intervals`, `y="difference"` draws the differences to the
-        baseline. For tables of `murphy_curve`, `y` is `"elementary_score"` (the default),
+        each metric has a panel instead of a color. `color="metric"` or `facet="metric"` chooses one
+        of the two. For tables of `decision_intervals`, `y="difference"` draws the differences to
+        the baseline. For tables of `murphy_curve`, `y` is `"elementary_score"` (the default),
         `"miscalibration"` or `"discrimination"`.
     color : str or None, optional
         Group column with a color for each of its values; None for one color. The default is

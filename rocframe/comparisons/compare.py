@@ -157,8 +157,8 @@ def compare(
         Number of bootstrap resamples.
     n_perm : int, default 2000
         Number of random permutations. A group of n rows has 2^n permutations; with `cluster`, n is
-        the number of clusters. If this number is at most `n_perm`, all permutations are used and
-        the p-value is exact. Otherwise the smallest possible p-value is 1 / (1 + n_perm).
+        the number of clusters. If 2^n is at most `n_perm`, all permutations are used and the
+        p-value is exact. Otherwise the smallest possible p-value is 1 / (1 + n_perm).
     seed : int, default None
         Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
         a group depend only on the seed and the values of the group columns, not on other groups.

@@ -118,8 +118,9 @@ def at(
 
         With `interpolate=True`, the counts are Float64 and the threshold is null. Rates and metrics
         are computed from the interpolated counts. If the table was computed with `prevalence=`,
-        they are computed at that prevalence. All other columns of the table are null, for example
-        user-defined metrics, `expected_cost`, `net_benefit`, and `f_beta` unless `beta` is 1.
+        they are computed at that prevalence. Columns that cannot be computed in this way are null,
+        for example user-defined metrics, `expected_cost` and `net_benefit`. `f_beta` is also null,
+        unless `beta` is 1.
 
         If points are interpolated, the last columns are `threshold_above, threshold_below, mix`
         (Float64). `threshold_above` and `threshold_below` are the higher and the lower threshold of

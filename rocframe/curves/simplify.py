@@ -108,10 +108,10 @@ def simplify(
     curve. For `lift_chart`, it is the number of positives. For `skill`, the y axis extends to 1. It
     starts at the lower one of two skills: the skill if all rows are predicted positive, and the
     skill if all rows are predicted negative. A log axis starts at the smallest x > 0 of the curve;
-    x = 0 is drawn at this start. Normal-deviate axes show rates from d to 1 - d. Here, d is the
-    smallest distance from 0 or from 1 of all rates of the curve other than 0 and 1. Rates of 0 and
-    1 are drawn at the ends of the axis. On normal-deviate axes, if only one of two neighboring rows
-    has a rate of 0 or 1, both rows are kept.
+    x = 0 is drawn at this start. Normal-deviate axes show rates from d to 1 - d. To find d, the
+    rates 0 and 1 are left out; d is the smallest distance of any other rate of the curve from 0 or
+    from 1. Rates of 0 and 1 are drawn at the ends of the axis. On normal-deviate axes, if only one
+    of two neighboring rows has a rate of 0 or 1, both rows are kept.
 
     The area under a simplified curve differs from the area under the full curve. For ROC curves on
     linear axes, the difference is less than `error`.

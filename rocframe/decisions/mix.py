@@ -57,7 +57,7 @@ def mix(
     alert_rate: PointValues = None,
     by: By = None,
 ) -> FrameT:
-    """Return two thresholds between which a random choice has a given expected rate.
+    """Return two thresholds; a random choice of one of them gives a given expected rate.
 
     Pass exactly one of `fpr`, `tpr` and `alert_rate`, as a number or as a list of numbers. A random
     choice between the two thresholds is made for each row. Its expected FPR and TPR are a point on

@@ -215,12 +215,13 @@ def lc_index(
     Notes
     -----
     The relative cost c = c_fp / (c_fp + c_fn) has a triangular density. The density has its maximum
-    at the most likely value. It falls linearly to 0 at each end of the range that is not the most
-    likely value. A cost ratio r corresponds to the relative cost r / (1 + r). The difference of the
-    indices of two models is between -1 and 1. The difference is 1 if the first model has the lowest
-    cost for all cost ratios in the range, and -1 if the second model has the lowest cost for all of
-    them. The LC index does not depend on how much the costs of the models differ. To see how much
-    the costs differ, use `cost_curve` or `relative_superiority`.
+    at the most likely value. From there, it falls linearly to 0 at both ends of the range. If the
+    most likely value is an end of the range, it falls to 0 only at the other end. A cost ratio r
+    corresponds to the relative cost r / (1 + r). The difference of the indices of two models is
+    between -1 and 1. The difference is 1 if the first model has the lowest cost for all cost ratios
+    in the range, and -1 if the second model has the lowest cost for all of them. The LC index does
+    not depend on how much the costs of the models differ. To see how much the costs differ, use
+    `cost_curve` or `relative_superiority`.
 
     References
     ----------

@@ -129,8 +129,9 @@ def windows(
       day. If `every` is longer, a window that would start on this day starts at the time of the
       clock change.
     - Lengths in days and in hours can be combined, such as `every="1d", period="6h"`. If a window
-      would then start or end at a skipped local time, an error is raised. At a clock change of one
-      hour, there is no error, and the start can be one hour before the clock change.
+      would then start or end at a skipped local time, an error is raised. There is one exception:
+      if the clock change is one hour, no error is raised, and the start can be one hour before the
+      clock change.
 
     A row occurs at most once in each window, so a column that identifies rows remains unique within
     a window. If windows overlap, results of different windows depend on each other, because the

@@ -195,12 +195,12 @@ def calibration(
         computed on the assumption that each row is positive with a probability equal to its score.
 
         A bin without rows has `n` = 0, and null scores, event rate and limits. If `empty_bins` is
-        False, a group without data has one row in the result. In this row, `bin` is 0, `n` is 0 for
-        bins, and the scores, the event rate and the limits are null. A kernel estimate and its
-        limits are null at points without rows nearby. Bootstrap limits are null if all resamples
-        have the same event rate. There is one exception: quantile and uniform bins with an event
-        rate of 0 or 1, without weights and clusters, have Wilson's limits instead. Their
-        `ci_method` is `wilson`.
+        False, a group without data has one row in the result. In this row, `bin` is 0, and the
+        scores, the event rate and the limits are null. With methods that use bins, `n` is 0. A
+        kernel estimate and its limits are null at points without rows nearby. Bootstrap limits are
+        null if all resamples have the same event rate. There is one exception: quantile and uniform
+        bins with an event rate of 0 or 1, without weights and clusters, have Wilson's limits
+        instead. Their `ci_method` is `wilson`.
 
         `note` (String) is null, or the first of these values that applies:
 

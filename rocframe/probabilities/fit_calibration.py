@@ -177,9 +177,9 @@ def fit_calibration(
     and the other two parameters are fitted again.
 
     Without Platt's targets, the methods `"platt"`, `"logistic"` and `"beta"` have no solution if a
-    score separates the classes, in either direction. The method `"temperature"` then has no
-    solution if the score 0.5 separates the classes. In these cases, `note` is `no_solution`. By
-    default, only `"platt"` uses Platt's targets.
+    score separates the classes, in either direction. Without Platt's targets, the method
+    `"temperature"` has no solution if the score 0.5 separates the classes. In these cases, `note`
+    is `no_solution`. By default, only `"platt"` uses Platt's targets.
 
     With weights, Platt's targets use the sum of the weights of each class instead of `n_pos` and
     `n_neg`, as in scikit-learn.
