@@ -79,10 +79,10 @@ def one_vs_rest(
         `id` are UInt32. `class` has the type of the input labels. `class` can be null only for a
         long table whose column of classes has nulls. `label` (Boolean) is true if the input row
         belongs to `class`. It is null if the true class of the row is missing, or if `class` is
-        null. If the argument `label` is a mapping, the output column `label` contains the value of
-        the label column that belongs to `class`. `score` has the common type of the scores; a
-        margin is a float. Missing scores are null or NaN, as in the table; a margin is null if any
-        score of the row is missing.
+        null. If the argument `label` is a mapping, each class has its own label column. The output
+        column `label` then contains the value of the input row in the label column of `class`.
+        `score` has the common type of the scores; a margin is a float. Missing scores are null or
+        NaN, as in the table; a margin is null if any score of the row is missing.
 
     Raises
     ------

@@ -95,9 +95,8 @@ def decision_intervals(
 
     Several models are passed as several score columns, or as the rows of a long table with `id`. In
     a long table, the column given by `between` contains the name of the model. If one score column
-    and no `id` are passed, all rows of a group are treated as rows of one model. If a table with
-    one score column is passed without `id`, and it has a column given by `between`, `by` must
-    include this column.
+    and no `id` are passed, all rows of a group are treated as rows of one model. If such a table
+    contains the column that `between` names, this column must also be one of the columns in `by`.
 
     Parameters
     ----------

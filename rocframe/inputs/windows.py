@@ -119,10 +119,10 @@ def windows(
 
     In time zones with clock changes, these rules apply:
 
-    - If `every` is given in hours or shorter units, the elapsed time between the starts of
-      successive windows is always the same, counted from the first window. After a clock change,
-      the local times of the starts therefore differ: with `every="24h"`, for example, 01:00 instead
-      of 00:00.
+    - If `every` is given in hours or shorter units, the starts of the windows are counted from the
+      first window in elapsed time, so the elapsed time between successive starts is always the
+      same. After a clock change, the local times of the starts therefore differ: with
+      `every="24h"`, for example, 01:00 instead of 00:00.
     - A clock change can skip midnight. If all lengths are days or longer units, a window that would
       start or end at a skipped midnight starts or ends at the time of the clock change.
     - A clock change can skip a whole day. If `every` is at most a day, no window starts on this
@@ -130,8 +130,8 @@ def windows(
       clock change.
     - Lengths in days and in hours can be combined, such as `every="1d", period="6h"`. If a window
       would then start or end at a skipped local time, an error is raised. There is one exception:
-      if the clock change is one hour, no error is raised, and the start can be one hour before the
-      clock change.
+      if the clock change is one hour, no error is raised. The start of the window can then be one
+      hour before the clock change.
 
     A row occurs at most once in each window, so a column that identifies rows remains unique within
     a window. If windows overlap, results of different windows depend on each other, because the

@@ -196,11 +196,11 @@ def calibration(
 
         A bin without rows has `n` = 0, and null scores, event rate and limits. If `empty_bins` is
         False, a group without data has one row in the result. In this row, `bin` is 0, and the
-        scores, the event rate and the limits are null. With methods that use bins, `n` is 0. A
-        kernel estimate and its limits are null at points without rows nearby. Bootstrap limits are
-        null if all resamples have the same event rate. There is one exception: quantile and uniform
-        bins with an event rate of 0 or 1, without weights and clusters, have Wilson's limits
-        instead. Their `ci_method` is `wilson`.
+        scores, the event rate and the limits are null. With methods that use bins, `n` is also 0 in
+        this row. A kernel estimate and its limits are null at points without rows nearby. Bootstrap
+        limits are null if all resamples have the same event rate. There is one exception: quantile
+        and uniform bins with an event rate of 0 or 1, without weights and clusters, have Wilson's
+        limits instead. Their `ci_method` is `wilson`.
 
         `note` (String) is null, or the first of these values that applies:
 
