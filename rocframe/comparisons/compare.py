@@ -199,16 +199,16 @@ def compare(
           and `average_precision_b`, `brier_a` and `brier_b`, or `log_loss_a` and `log_loss_b`.
 
         `statistic` is `difference` minus its value under the null hypothesis, divided by `se`. For
-        `"permutation"`, `statistic` is `difference`. For `"venkatraman"`, `statistic` is the
-        absolute difference of the numbers of errors of the two models, summed over all ranks. `df`
-        is the number of degrees of freedom of a t test, and null for all other methods. The limits
-        and `se` are null for `"permutation"` and `"venkatraman"`.
+        `"permutation"`, `statistic` is `difference`. For `"venkatraman"`, the absolute difference
+        of the numbers of errors of the two models is computed at each rank, and `statistic` is the
+        sum of these differences. `df` is the number of degrees of freedom of a t test, and null for
+        all other methods. The limits and `se` are null for `"permutation"` and `"venkatraman"`.
 
         For the other methods, the limits, `se` and `p_value` are null if `difference` is null, or
         if a class has fewer than two rows or clusters. For the t tests of losses, two rows or
         clusters are enough, whatever their classes are. If the variance of the difference is 0, the
-        limits and `se` are null, and `p_value` depends on the difference. If the difference is not
-        0, `p_value` is null too. If the difference is 0, `p_value` is 0 for a test with a positive
+        limits and `se` are null. In this case, `p_value` is null if the difference is not 0. If
+        both the variance and the difference are 0, `p_value` is 0 for a test with a positive
         `margin`, 1/2 for other one-sided tests, and 1 for a two-sided test. The columns from
         `difference` to `auc_b` are Float64.
 

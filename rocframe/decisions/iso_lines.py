@@ -39,7 +39,7 @@ def iso_lines(
     kind: KindName | None = None,
     by: By = None,
 ) -> FrameT:
-    """Return a line for each curve: the line of equal expected cost through its cheapest row.
+    """Return the line of equal expected cost through the cheapest row of each curve.
 
     All points of the line have the same expected cost per row. No row of the curve is above the
     line. Such a line is also called an iso-performance line or iso-cost line.

@@ -294,8 +294,8 @@ def calibration_layout(
             argument, value = ("density", density) if name == density else ("by", by)
             problem = f"column {name!r} has a value for each bin, so it cannot be a group column"
             hint = (
-                "By default, all columns left of 'bin' are group columns. Name only the columns "
-                "that identify a group in by=."
+                "By default, all columns left of 'bin' are group columns. In by=, name only "
+                "the columns that identify a group."
             )
             raise OptionValueError.compose(argument, value, problem, hint)
         if not schema[name].is_numeric():

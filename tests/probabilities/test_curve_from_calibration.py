@@ -318,8 +318,8 @@ def test_missing_columns_raise_an_error_that_says_how_to_compute_them(frame):
 
 def test_a_column_with_a_value_for_each_bin_is_no_group_column(frame):
     hint = (
-        "By default, all columns left of 'bin' are group columns. Name only the columns that "
-        "identify a group in by=."
+        "By default, all columns left of 'bin' are group columns. In by=, name only the "
+        "columns that identify a group."
     )
     left = {"q": [1.0, 2.0, 1.0], "n": BINS["n"]} | BINS
     for options, argument, name in (
