@@ -127,11 +127,10 @@ def chart(
 
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Tables of
     `power`, `sample_size` and `detectable_difference` become lines. If a target power was given,
-    the x axis shows the number of positives. The y axis then shows the difference. If all
-    differences are equal, the y axis shows the power, although a target power was given. Without a
-    target power, the y axis shows the power, and the x axis shows the first of these that varies:
-    the number of positives, the number of negatives, the difference. If none of them varies, it
-    shows the number of positives.
+    the x axis shows the number of positives. The y axis then shows the difference, or, if all
+    differences are equal, the power. Without a target power, the y axis shows the power, and the x
+    axis shows the first of these that varies: the number of positives, the number of negatives, the
+    difference. If none of them varies, it shows the number of positives.
 
     Tables of `concavities`, `contrast`, `fit_calibration`, `gate`, `iso_lines`, `tie_bounds` and
     `ties` have no chart. For these tables, `chart` raises an error that names another table to
