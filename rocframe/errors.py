@@ -48,8 +48,10 @@ VALUE_ALIASES = {
     **dict.fromkeys(("closest.topleft", "roc01", "distance"), "closest_top_left"),
     **dict.fromkeys(("sigmoid", "platt_scaling"), "platt"),
     **dict.fromkeys(("cost", "min_cost", "misclassification_cost"), "expected_cost"),
-    **{f"{name}_score": name for name in ("accuracy", "balanced_accuracy", "precision", "recall")},
-    **{f"{name}_score": name for name in ("f1", "jaccard")},
+    **{
+        f"{name}_score": name
+        for name in ("accuracy", "balanced_accuracy", "f1", "jaccard", "precision", "recall")
+    },
     "fbeta_score": "f_beta",
     "matthews_corrcoef": "mcc",
     "cohen_kappa_score": "kappa",
@@ -74,19 +76,15 @@ def _state_names(owner: str, names: Sequence[str], noun: str) -> str:
     return f"{owner}: {format_list(names, most=30)}." if names else f"{owner} no {noun}s."
 
 
-def suggest_value(argument: str | None, value: object, names: Iterable[object]) -> str:
-    """Return a line that suggests the most similar name to a value; empty if none is similar.
-
-    If `argument` is None, the line contains the name without an argument.
-    """
+def suggest_value(argument: str, value: object, names: Iterable[object]) -> str:
+    """Return a line that suggests the most similar name to a value; empty if none is similar."""
     if not isinstance(value, str):
         return ""
-    words = [name for name in names if isinstance(name, str)]
-    alias = VALUE_ALIASES.get(value.lower())
-    name = alias if alias in words else value
-    guess = get_close_matches(name, words, n=1) or get_close_matches(name.lower(), words, n=1)
-    prefix = f"{argument}=" if argument else ""
-    return f"\nDid you mean {prefix}{guess[0]!r}?" if guess else ""
+    words = {name.lower(): name for name in names if isinstance(name, str)}
+    word = value.lower()
+    word = word if word in words else VALUE_ALIASES.get(word, word)
+    guess = get_close_matches(word, words, n=1)
+    return f"\nDid you mean {argument}={words[guess[0]]!r}?" if guess else ""
 
 
 class RocframeError(Exception):

@@ -377,6 +377,7 @@ ARGUMENT_ALIASES: dict[str, tuple[str, ...]] = {
         ("metrics",): "metric",
         ("thresholds", "threshold", "grid"): "threshold thresholds cutoff cutoffs",
         ("thresholds",): "grid",
+        ("method",): "strategy",
         ("fpr",): "max_fpr fpr_range partial_auc",
         ("tpr",): "min_tpr tpr_range recall sensitivity",
         ("max_error",): "drop_intermediate tolerance",
@@ -398,17 +399,16 @@ ARGUMENTS_OF_OTHERS = {
     **dict.fromkeys(("average", "multi_class"), "Use multiclass_auc for averages over classes."),
     "error_rate": 'Use operating_point("tpr", subject_to={{"error_rate": (0, 0.1)}}).',
 }
-# What to use instead of an argument that a function does not have.
+# What to use instead of an argument that a function does not have, by function and argument.
 HINTS_OF_FUNCTIONS = {
-    **dict.fromkeys(
-        (("confusion_matrix", "threshold"), ("confusion_matrix", "thresholds")),
-        "For counts at a threshold of scores, use curve(…).roc.at(threshold=0.5).",
-    ),
-    **dict.fromkeys(
-        (("operating_point", "maximize"), ("transfer", "maximize"), ("intervals", "maximize")),
-        "Pass the metric as rule=; set minimize=True for the lowest value.",
-    ),
-    ("calibration", "strategy"): 'Use method=, such as method="uniform" or method="quantile".',
+    **{
+        ("confusion_matrix", name): "For a threshold of scores, use curve(…).roc.at(threshold=0.5)."
+        for name in ("threshold", "thresholds", "cutoff", "cutoffs")
+    },
+    **{
+        (function, "maximize"): "Pass the metric as rule=; set minimize=True for the lowest value."
+        for function in ("operating_point", "transfer", "intervals")
+    },
 }
 
 
@@ -442,8 +442,8 @@ def _unknown_argument_hint(
         )
     elif name in ARGUMENTS_OF_OTHERS:
         hint = ARGUMENTS_OF_OTHERS[name].format(name=name)
-    elif (function.__name__, name) in HINTS_OF_FUNCTIONS:
-        hint = HINTS_OF_FUNCTIONS[function.__name__, name]
+    elif (function.__name__, name.lower()) in HINTS_OF_FUNCTIONS:
+        hint = HINTS_OF_FUNCTIONS[function.__name__, name.lower()]
     elif name == "alpha" and "level" in by_name:
         hint = "Use level=, the confidence level: 1 minus alpha."
     elif argument := suggest_argument(name, by_name):

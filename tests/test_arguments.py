@@ -124,6 +124,14 @@ WRONG = [
         ),
     ),
     (
+        lambda: rf.calibration_summary(TABLE, "label", "score", strategy="uniform"),
+        (
+            "calibration_summary: unexpected keyword argument 'strategy'.\n"
+            f"Arguments: {', '.join(inspect.signature(rf.calibration_summary).parameters)}.\n"
+            "Use method= instead."
+        ),
+    ),
+    (
         lambda: rf.auc(TABLE, "label", "score", maximize=True),
         unexpected("maximize", "Leave out maximize=."),
     ),
@@ -132,7 +140,7 @@ WRONG = [
         (
             "confusion_matrix: unexpected keyword argument 'threshold'.\n"
             "Arguments: predictions, label, score, by, positive, weight, count, missing.\n"
-            "For counts at a threshold of scores, use curve(…).roc.at(threshold=0.5)."
+            "For a threshold of scores, use curve(…).roc.at(threshold=0.5)."
         ),
     ),
     (

@@ -149,6 +149,17 @@ TEXTS = {
             "Did you mean metrics='f1'?"
         ),
     ),
+    "a metric in capitals": (
+        rf.UnknownOptionError.compose("metrics", "Fpr", ["tpr", "fpr"]),
+        "metrics='Fpr': unknown value.\nChoose one of: 'tpr', 'fpr'.\nDid you mean metrics='fpr'?",
+    ),
+    "an alias that is not a name of the option": (
+        rf.UnknownOptionError.compose("metrics", "false_positives", ["fpr", "fdr"]),
+        (
+            "metrics='false_positives': unknown value.\nChoose one of: 'fpr', 'fdr'.\n"
+            "Did you mean metrics='fpr'?"
+        ),
+    ),
     "an option of the wrong type": (
         rf.UnknownOptionError.compose("ci", True, ["delong", None]),
         "ci=True: unknown value.\nChoose one of: 'delong', None.",

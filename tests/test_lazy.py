@@ -439,7 +439,7 @@ WRONG = {
     "a curve cut off": (
         lambda rows: curve(rows).filter(pl.col("threshold") < 0.5).roc.area(),
         rf.BrokenCurveError,
-        "curves: the curve has no first row",
+        "curves: the curve lacks the row above all scores",
     ),
     "no curve": (
         lambda rows: rf.at(rows, fpr=0.1),

@@ -220,7 +220,7 @@ WRONG = [
         lambda: curve(metrics="fpr"),
         (
             f"metrics='fpr': the result already has a column of this name.\n{TABLE}\n"
-            "Leave out 'fpr' in metrics=, or give it another name."
+            "Leave out 'fpr' in metrics=."
         ),
     ),
     (

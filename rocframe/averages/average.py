@@ -445,7 +445,7 @@ def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | N
     if at_thresholds and all(name in table.row for name in SIMPLIFICATION):
         raise BrokenCurveError.compose(
             "curves: simplified curves lack rows, so the counts at a threshold are unknown",
-            "Compute the curves without max_error=, or do not average at thresholds.",
+            'Compute the curves without max_error=, or use method="vertical" without fixed=.',
         )
 
 

@@ -406,7 +406,7 @@ class ChartOptions:
         """
         names = [option.name for option in fields(self) if option.name in options]
         for option in fields(self):
-            available = f"Available: {', '.join(names)}." if names else "It has no options."
+            available = f"Available: {', '.join(names)}." if names else "This chart has no options."
             check_supported(
                 option.name,
                 getattr(self, option.name),

@@ -282,6 +282,7 @@ def model_position(argument: str, model: object, models: Sequence[object]) -> in
     if isinstance(model, pl.Expr | pl.Series) or getattr(model, "ndim", False):
         raise OptionValueError.unexpected_type(argument, model, "the name of a model", hint)
     if model not in models:
-        hint += suggest_value(None, model, models)
+        if argument == "baseline":
+            hint += suggest_value(argument, model, models)
         raise OptionValueError.compose(argument, model, "unknown model", hint)
     return models.index(model)

@@ -283,10 +283,12 @@ def _cells_within_envelope(source: CompressInput, limit: float) -> pl.DataFrame:
         resolution[~(_envelopes(rows, source, resolution) <= limit)] = 0.0
     widths = [pl.Series(resolution).gather(group)]
     widths += [counted[WIDTH]] if WIDTH in counted.columns else []
-    names = source.names
-    scores = [scores_as_floats(counted[name], names[name]) for name in source.scores]
+    is_exact = pl.Series(resolution == 0).gather(group)
+    for name in source.scores:
+        scores_as_floats(counted[name].filter(is_exact), source.names[name])  # can raise an error
     with_width = counted.lazy().with_columns(
-        pl.max_horizontal(*widths).alias(WIDTH), *(score.cast(pl.Float64) for score in scores)
+        pl.max_horizontal(*widths).alias(WIDTH),
+        *(pl.col(name).cast(pl.Float64) for name in source.scores),
     )
     return collect_frame(source.finish(source.widen(with_width)))
 

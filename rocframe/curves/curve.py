@@ -337,7 +337,9 @@ def check_metric_columns(
             if root not in (*known, *model):
                 raise MissingColumnError.compose("metrics", root, known)
         if name in reserved and name in NAMES:
-            raise RepeatedNameError.in_result("metrics", name, reserved)
+            raise RepeatedNameError.in_result(
+                "metrics", name, reserved, f"Leave out {name!r} in metrics=."
+            )
         if name in reserved:
             raise RepeatedNameError.of_expression("metrics", expr, name, reserved)
 

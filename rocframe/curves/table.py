@@ -351,7 +351,7 @@ def _check_complete(curves: Curves) -> None:
     no_top[curves.firsts] = (threshold[curves.firsts] != np.inf) | (tp[curves.firsts] != 0)
     check(
         no_top,
-        "{group} has no first row (threshold inf, tp 0)",
+        "{group} lacks the row above all scores (threshold inf, tp 0)",
         "Curves must be complete: filter predictions or groups, not rows of a curve.",
     )
     repeated = np.zeros(len(tp), bool)

@@ -208,7 +208,8 @@ def transfer(
         beta=beta,
     )
     hint = "The threshold of this rule does not depend on data: use at(threshold=)."
-    check_supported("rule", rule, "transfer", supported="bayes" not in options.rules, hint=hint)
+    has_bayes = "bayes" in options.rules
+    check_supported("rule", rule, "transfer()", supported=not has_bayes, noun="value", hint=hint)
     if chosen is None:
         _check_no_counts(subject_to or {})
     else:

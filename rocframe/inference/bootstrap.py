@@ -137,7 +137,8 @@ def bootstrap_interval(
         # Values are divided by a power of 2, which is exact, so that squares do not overflow.
         power = frexp(max(abs(values[0]), abs(values[-1])))[1]
         with np.errstate(over="ignore"):
-            se = float(np.ldexp(np.ldexp(values, -power).std(ddof=1), power))
+            deviation = float(np.ldexp(np.ldexp(values, -power).std(ddof=1), power))
+        se = deviation if isfinite(deviation) else nan
     if ci is None:
         return BootstrapInterval(se, nan, nan, False, n_undefined)
     a = acceleration() if ci == "bootstrap_bca" else 0.0

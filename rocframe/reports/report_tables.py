@@ -22,7 +22,7 @@ from rocframe.options import NOT_GIVEN
 from rocframe.probabilities.calibration import calibration
 from rocframe.rates import RATES, Settings
 from rocframe.schemas.columns import MODEL, THRESHOLD
-from rocframe.text import format_values, join_names
+from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -251,7 +251,7 @@ def _calibration_remarks(curves: pl.DataFrame, models: pl.DataFrame | None) -> l
     others = _models(curves).join(
         models, on=MODEL, how="anti", nulls_equal=True, maintain_order="left"
     )
-    names = join_names(format_values(others.get_column(MODEL)))
+    names = format_list(others.get_column(MODEL).to_list(), most=40)
     return [f"Calibration not computed for {names}: the scores are not all between 0 and 1."]
 
 

@@ -770,7 +770,7 @@ def test_simplified_curves_raise_if_the_threshold_is_fixed(options):
             rf.average(some, **options)
         assert str(caught.value) == (
             "curves: simplified curves lack rows, so the counts at a threshold are unknown.\n"
-            "Compute the curves without max_error=, or do not average at thresholds."
+            'Compute the curves without max_error=, or use method="vertical" without fixed=.'
         )
     remaining = curves(table).join(some, on=["fold", "threshold"], how="semi")
     assert_frame_equal(rf.average(some, grid=5), rf.average(remaining, grid=5))

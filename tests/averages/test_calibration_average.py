@@ -147,12 +147,17 @@ def test_options_that_calibration_curves_do_not_support_are_named():
         "method='pooled': this value cannot be used with an average of calibration curves.\n"
         'Use method="vertical".'
     )
-    assert error(curves, interval="binomial").startswith("interval='binomial': this value cannot")
+    assert error(curves, interval="binomial").startswith(
+        "interval='binomial': this value cannot be used with an average of calibration curves.\n"
+    )
     assert error(curves, kind="roc") == (
         "kind='roc': this option cannot be used with an average of calibration curves.\n"
         "Leave out kind=."
     )
-    assert error(curves, metrics="tpr").startswith("metrics='tpr': this option cannot")
+    assert error(curves, metrics="tpr") == (
+        "metrics='tpr': this option cannot be used with an average of calibration curves.\n"
+        "Leave out metrics=."
+    )
     assert error(curves, over="day").startswith("over='day': ")
     smooth = folds(method="loess", bins=10)
     assert error(smooth, weights="rows") == (

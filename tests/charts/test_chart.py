@@ -709,8 +709,8 @@ def test_an_incomplete_curve_raises_an_error(by_model):
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.chart(by_model.filter(pl.col("tp") > 5))
     assert str(caught.value) == (
-        "curves: group model='decision_tree' has no first row "
-        "(threshold inf, tp 0).\n"
+        "curves: group model='decision_tree' lacks the row above "
+        "all scores (threshold inf, tp 0).\n"
         "Curves must be complete: filter predictions or groups, not rows of a curve."
     )
     with pytest.raises(rf.BrokenCurveError) as caught:

@@ -342,6 +342,10 @@ def test_several_new_models_are_one_family():
         ),
         ({"baseline": "x"}, "baseline='x': unknown model.\nModels: 'new', 'old'."),
         (
+            {"baseline": "Od"},
+            ("baseline='Od': unknown model.\nModels: 'new', 'old'.\nDid you mean baseline='old'?"),
+        ),
+        (
             {"method": "permutation"},
             (
                 "method='permutation': unknown value.\n"

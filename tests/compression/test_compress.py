@@ -221,6 +221,14 @@ def test_max_envelope_converts_integers_and_decimals_to_float64(frame):
         table = frame(rows.cast({"score": dtype}))
         found = rf.compress(table, "label", "score", max_envelope=0.001).lazy().collect()
         assert_frame_equal(found, exact)
+    # Scores that are rounded need not be exact, also if another group has exact scores.
+    rounded = pl.DataFrame(
+        {"label": [1, 0] * 500, "score": 2**60 + 1 + pl.int_range(1000, eager=True) * 2**45}
+    )
+    groups = pl.concat([rounded.with_columns(g=1), rows.with_columns(g=2)])
+    found = rf.compress(frame(groups), "label", "score", by="g", max_envelope=0.01)
+    alone = rf.compress(rounded, "label", "score", max_envelope=0.01)
+    assert_frame_equal(found.lazy().collect().filter(g=1).drop("g"), alone)
     large = frame(rows.with_columns(pl.col("score") + 2**60))
     with pytest.raises(rf.ScoreError, match="Int64 value 1152921504606846981 changes"):
         rf.compress(large, "label", "score", max_envelope=0.001).lazy().collect()

@@ -241,7 +241,7 @@ def test_a_common_hull_is_no_curve_and_its_area_is_that_of_its_rates():
     common = rf.curve(rows, "label", "score", by="model").roc.hull(across="model")
     for by, problem in (
         (None, "curves: tp + fn is not the same in all rows of the curve"),
-        ("model", "curves: group model='b' has no first row (threshold inf, tp 0)"),
+        ("model", "curves: group model='b' lacks the row above all scores (threshold inf, tp 0)"),
     ):
         with pytest.raises(rf.BrokenCurveError) as caught:
             common.roc.area(by=by)

@@ -203,7 +203,7 @@ def test_the_page_about_decisions_shows_the_accuracies_of_the_bundled_log():
 
 ERRORS = {
     "over='part': the frame has no group column of this name.": {"over": "part"},
-    "rule='bayes': this option cannot be used with transfer.\n"
+    "rule='bayes': this value cannot be used with transfer().\n"
     "The threshold of this rule does not depend on data: use at(threshold=).": {
         "rule": "bayes",
         "costs": COSTS,

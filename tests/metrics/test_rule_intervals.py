@@ -137,6 +137,8 @@ def test_thresholds_at_both_ends_of_the_range_of_floats_have_limits():
     constraint = {"precision": (0.6, None)}
     found = intervals(table, "threshold", rule="recall", subject_to=constraint)
     assert found.select("estimate", "lower", "upper").row(0) == (end, -end, end)
+    few = intervals(table, "threshold", rule="recall", subject_to=constraint, n_boot=2)
+    assert few.select("lower", "upper", "se").row(0) == (-end, end, None)
 
 
 def test_the_threshold_of_a_given_rate_has_limits_and_lazy_frames_are_accepted(frame):

@@ -313,14 +313,18 @@ def test_invalid_options_name_the_argument_and_the_reason():
         "bins=5: this option cannot be used with method='isotonic'.\nLeave out bins=."
     )
     assert error(grid=5).startswith("grid=5: this option cannot be used with method='quantile'.")
-    assert error(method="kernel", span=0.5).startswith("span=0.5: this option cannot be used")
+    assert error(method="kernel", span=0.5) == (
+        "span=0.5: this option cannot be used with method='kernel'.\nLeave out span=."
+    )
     for span in (0, 1.5):
         assert error(method="loess", span=span) == (
             f"span={span}: expected a number above 0 and of at most 1.\n"
             "Use, for example, span=0.75."
         )
     assert error(method="loess", degree=3).startswith("degree=3: expected")
-    assert error(method="kernel", degree=2).startswith("degree=2: this option cannot be used")
+    assert error(method="kernel", degree=2) == (
+        "degree=2: this option cannot be used with method='kernel'.\nLeave out degree=."
+    )
     assert error(method="kernel", bandwidth=0).startswith("bandwidth=0: expected a number above 0")
     assert error(method="isotonic", ci="wilson") == (
         "ci='wilson': this interval is for quantile and uniform bins, not for "

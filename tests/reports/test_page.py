@@ -203,7 +203,7 @@ def test_the_page_lists_what_was_left_out_and_the_reasons():
 @pytest.mark.parametrize(
     ("by", "text"),
     [
-        ("model", "Calibration not computed for c and d: the scores are not all between 0 and 1."),
+        ("model", "Calibration not computed for 'c', 'd': the scores are not all between 0 and 1."),
         (None, "Calibration not computed: the scores are not all between 0 and 1."),
     ],
 )
