@@ -451,7 +451,8 @@ def test_rows_are_given_or_chosen_but_not_both():
     with pytest.raises(rf.OptionValueError) as caught:
         curve_of("few", thresholds=[0.5], max_error=0.1)
     assert str(caught.value) == (
-        "thresholds=[0.5]: this option cannot be used with max_error=.\nLeave out thresholds= or max_error=."
+        "thresholds=[0.5]: this option cannot be used with max_error=.\n"
+        "Leave out thresholds= or max_error=."
     )
     with pytest.raises(rf.RepeatedNameError) as caught:
         curve_of("few", metrics=pl.col("tp").alias("error"), max_error=0.1)
