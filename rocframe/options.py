@@ -399,6 +399,7 @@ ARGUMENTS_OF_OTHERS = {
     **dict.fromkeys(("average", "multi_class"), "Use multiclass_auc for averages over classes."),
     "error_rate": 'Use operating_point("tpr", subject_to={{"error_rate": (0, 0.1)}}).',
 }
+
 # What to use instead of an argument that a function does not have, by function and argument.
 HINTS_OF_FUNCTIONS = {
     **{

@@ -132,6 +132,22 @@ WRONG = [
         ),
     ),
     (
+        lambda: rf.transfer(TABLE, "label", "score", maximize="f1"),
+        (
+            "transfer: unexpected keyword argument 'maximize'.\n"
+            f"Arguments: {', '.join(inspect.signature(rf.transfer).parameters)}.\n"
+            "Pass the metric as rule=; set minimize=True for the lowest value."
+        ),
+    ),
+    (
+        lambda: rf.intervals(TABLE, "label", "score", maximize="f1"),
+        (
+            "intervals: unexpected keyword argument 'maximize'.\n"
+            f"Arguments: {', '.join(inspect.signature(rf.intervals).parameters)}.\n"
+            "Pass the metric as rule=; set minimize=True for the lowest value."
+        ),
+    ),
+    (
         lambda: rf.auc(TABLE, "label", "score", maximize=True),
         unexpected("maximize", "Leave out maximize=."),
     ),

@@ -115,11 +115,10 @@ def compress(
         other columns are:
 
         - `score` is the lower edge of the range of scores that were merged, and null if the score
-          is missing. The dtype is Float64, except for integers and decimals that are not rounded.
-          Without rounding, integers of a dtype whose values all fit into Int64, such as Int8,
-          become Int64. Without rounding, integers of other dtypes and all decimals keep their
-          dtype. If several scores are given, each model has a column with its own name instead of
-          `score`.
+          is missing. With `resolution` or `max_envelope`, the dtype is Float64. Without both,
+          floats become Float64, and integers of a dtype whose values all fit into Int64, such as
+          Int8, become Int64. Integers of other dtypes and decimals keep their dtype. If several
+          scores are given, each model has a column with its own name instead of `score`.
         - `score_width` (Float64) is the width of this range: a row represents scores s with
           `score <= s < score + score_width`. The width is 0 if `score` is exact, and null if the
           score is missing.
@@ -132,8 +131,9 @@ def compress(
         If a column is missing or has an unsupported dtype, if a name is reserved or repeated, if an
         option is invalid, or if the positive class is unknown or does not occur. This error is also
         raised if counts are missing, negative or too large, or if a `score_width` of an already
-        compressed table is negative or not finite. For a LazyFrame, errors that depend on its data
-        are raised by `collect`.
+        compressed table is negative or not finite. With `max_envelope`, it is also raised if a
+        group is not rounded and one of its scores changes when it is converted to Float64. For a
+        LazyFrame, errors that depend on its data are raised by `collect`.
 
     See Also
     --------

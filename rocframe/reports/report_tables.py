@@ -246,11 +246,13 @@ def _calibration_remarks(curves: pl.DataFrame, models: pl.DataFrame | None) -> l
     """
     if models is None:
         return ["Calibration not computed: the scores are not all between 0 and 1."]
-    if MODEL not in models.columns or models.height == _models(curves).height:
+    if MODEL not in models.columns:
         return []
     others = _models(curves).join(
         models, on=MODEL, how="anti", nulls_equal=True, maintain_order="left"
     )
+    if others.is_empty():
+        return []
     names = format_list(others.get_column(MODEL).to_list(), most=40)
     return [f"Calibration not computed for {names}: the scores are not all between 0 and 1."]
 
