@@ -132,7 +132,22 @@ WRONG = [
         ),
     ),
     (
-        lambda: rf.transfer(TABLE, "label", "score", maximize="f1"),
+        lambda: rf.average(CURVES, across="fold"),
+        (
+            "average: unexpected keyword argument 'across'.\n"
+            f"Arguments: {', '.join(inspect.signature(rf.average).parameters)}.\n"
+            "Use over= instead."
+        ),
+    ),
+    (
+        lambda: rf.cost_curve(CURVES, over="fold"),
+        (
+            "cost_curve: unexpected keyword argument 'over'.\n"
+            "Arguments: curves, grid, across, by.\nUse across= instead."
+        ),
+    ),
+    (
+        lambda: rf.transfer(CURVES, maximize="f1"),
         (
             "transfer: unexpected keyword argument 'maximize'.\n"
             f"Arguments: {', '.join(inspect.signature(rf.transfer).parameters)}.\n"
