@@ -14,8 +14,10 @@ from rocframe.areas.variance import (
     Clusters,
     auc_variance,
     class_sizes,
+    delong_class_variances,
     hanley_mcneil_exponential_variance,
     hanley_mcneil_variance,
+    sum_of_classes,
 )
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_interval, sample_acceleration
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 
     from rocframe.areas.pairs import Pairs
     from rocframe.areas.partial import Range
-    from rocframe.areas.variance import ClassSizes
+    from rocframe.areas.variance import ClassSizes, ClassVariances
     from rocframe.frames import FrameT
     from rocframe.inference.bootstrap import Statistic
     from rocframe.inference.confidence import AUCIntervalMethod
@@ -282,7 +284,7 @@ def auc(
     )
 
     def compute(cases: Cases) -> pl.DataFrame:
-        return auc_table(cases, rate_range, confidence)
+        return auc_table(cases, rate_range, confidence)[0]
 
     columns = auc_columns(AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES)
     return as_input_frame(
@@ -305,8 +307,11 @@ def _parse_range(
 
 def auc_table(
     cases: Cases, rate_range: RateRange | TopRange | None, confidence: Confidence
-) -> pl.DataFrame:
-    """Return the result of `auc` for the cases of one model."""
+) -> tuple[pl.DataFrame, ClassVariances | None]:
+    """Return the result of `auc` for the cases of one model, and the terms of DeLong's variances.
+
+    The terms are None if `confidence.ci` does not need them, and for rows in clusters.
+    """
     statistic = AUC_STATISTIC if rate_range is None else rate_range.statistic()
     # For a range of alert rates, the weights of both classes are scaled by the same factor, because
     # alert rates depend on the ratio of the weights of the classes.
@@ -314,18 +319,22 @@ def auc_table(
     scan = Scan.from_cases(cases)
     pairs, names = None, PARTIAL_AUC_NAMES
     areas: tuple[NDArray[np.float64], ...]
-    variance_of: Callable[..., NDArray[np.float64]] | None = None
+    class_variances_of: Callable[[], ClassVariances] | None = None
     standardize: Callable[[Any], Any]
     standardize, slope = (lambda area: area), 1.0
     if rate_range is None:
         is_delong = confidence.ci is not None and confidence.ci not in BOOTSTRAPS
         squares = is_delong and cases.cluster is None and cases.weight is None
         pairs, names = count_pairs(scan, squares=squares), AUC_NAMES
-        areas, variance_of = pairs.areas, partial(auc_variance, scan, pairs)
+        areas = pairs.areas
+        class_variances_of = partial(delong_class_variances, scan, pairs)
+        cluster_variance_of = partial(auc_variance, scan, pairs)
     elif isinstance(rate_range, TopRange):
         areas = rate_range.standardized_areas(scan)
     else:
-        areas, variance_of = rate_range.areas(scan), partial(rate_range.variance, scan)
+        areas = rate_range.areas(scan)
+        class_variances_of = partial(rate_range.class_variances, scan)
+        cluster_variance_of = partial(rate_range.variance, scan)
         standardize, slope = rate_range.standardize, rate_range.slope
     columns: dict[str, Any] = {
         "n_pos": scan.totals.pos_rows,
@@ -333,7 +342,7 @@ def auc_table(
         "n_missing": scan.rows.unscored.n_missing,
         **dict(zip(names, map(standardize, areas), strict=True)),
     }
-    clusters = variance = n_redrawn = None
+    clusters = variance = class_variances = n_redrawn = None
     if confidence.ci is not None and cases.cluster is not None:
         clusters = Clusters.from_scan(scan, cases.cluster)
     sizes = class_sizes(scan, clusters)
@@ -352,8 +361,12 @@ def auc_table(
         else:
             # The variance of areas over a range of alert rates is unknown; see `TOP_INTERVALS`.
             variance = np.full(len(areas[0]), np.nan)
-            if variance_of is not None:
-                variance = variance_of(clusters, cases.weight)
+            if class_variances_of is not None and clusters is None:
+                class_variances = class_variances_of()
+                is_rounded = rate_range is not None or cases.weight is not None
+                variance = sum_of_classes(class_variances, is_rounded)
+            elif class_variances_of is not None:
+                variance = cluster_variance_of(clusters, cases.weight)
             interval = _analytic_interval(
                 scan, areas[0], variance, confidence, pairs=pairs, maximum=statistic.bounds[1]
             )
@@ -369,7 +382,7 @@ def auc_table(
     zero_variance = None if variance is None else variance == 0
     note = class_notes(*sizes, zero_variance=zero_variance, redrawn=n_redrawn)
     columns["note"] = list(note)
-    return build_table(scan.rows.keys, columns, auc_columns(names))
+    return build_table(scan.rows.keys, columns, auc_columns(names)), class_variances
 
 
 class AreaInterval(NamedTuple):

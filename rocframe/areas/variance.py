@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Block, Scan, Scannable
 
     ClassSizes = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows or clusters of both classes
+    ClassVariances = tuple[NDArray[np.float64], NDArray[np.float64]]  # of positives, of negatives
 
 
 # A variance below this limit is set to 0. The limit is the squared rounding error of placement
@@ -45,16 +46,24 @@ def auc_variance(
 
 def delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
     """Return DeLong's variance of each AUC; NaN if a class has fewer than two rows."""
+    return sum_of_classes(delong_class_variances(scan, pairs), scan.totals.pos.dtype.kind == "f")
+
+
+def sum_of_classes(variances: ClassVariances, is_rounded: bool) -> NDArray[np.float64]:
+    """Return the sum of the variances of both classes; if it is a rounding error, return 0."""
+    variance = variances[0] + variances[1]
+    if is_rounded:
+        variance[variance < ZERO_VARIANCE] = 0
+    return variance
+
+
+def delong_class_variances(scan: Scan, pairs: Pairs) -> ClassVariances:
+    """Return the two terms of DeLong's variance: of positives, of negatives.
+
+    A term is NaN if its class has fewer than two rows.
+    """
     if scan.totals.pos.dtype.kind == "f":
-        return _weighted_delong_variance(scan, pairs)
-    of_pos, of_neg = delong_class_variances(scan, pairs)
-    return of_pos + of_neg
-
-
-def delong_class_variances(
-    scan: Scannable, pairs: Pairs
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the two terms of DeLong's variance of unweighted rows: of positives, of negatives."""
+        return _weighted_class_variances(scan, pairs)
     of_pos, of_neg = pairs.squares or squared_placements(scan)
     m, n = pairs.pos, pairs.neg
     total = pairs.wins + pairs.wins_or_ties
@@ -101,8 +110,8 @@ def placement_covariance(
     return result
 
 
-def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
-    """Return DeLong's variance of each AUC for weighted rows; NaN if a class has one row.
+def _weighted_class_variances(scan: Scan, pairs: Pairs) -> ClassVariances:
+    """Return the two terms of DeLong's variance for weighted rows; NaN if the class has one row.
 
     Degrees of freedom are numbers of rows, not sums of weights.
     """
@@ -127,15 +136,23 @@ def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
     of_neg += scan.rows.unscored.neg_squares * auc**2
     with np.errstate(divide="ignore", invalid="ignore"):
         squares = of_pos / pairs.pos**2, of_neg / pairs.neg**2
-    variance = sum_over_classes((scan.totals.pos_rows, scan.totals.neg_rows), squares)
-    variance[variance < ZERO_VARIANCE] = 0
-    return variance
+    return class_variances((scan.totals.pos_rows, scan.totals.neg_rows), squares)
 
 
 def sum_over_classes(
     rows: ClassSizes, squares: tuple[NDArray[np.float64], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Return DeLong's variances or covariances of weighted rows; NaN if a class has one row.
+    """Return the sum of `class_variances`; NaN if a class has one row."""
+    of_pos, of_neg = class_variances(rows, squares)
+    return of_pos + of_neg
+
+
+def class_variances(
+    rows: ClassSizes, squares: tuple[NDArray[np.float64], NDArray[np.float64]]
+) -> ClassVariances:
+    """Return the terms of DeLong's variances or covariances of weighted rows.
+
+    A term is NaN if its class has one row.
 
     `rows` are the numbers of rows of both classes. `squares` has, for each class, the sums of
     squares (for variances) or products (for covariances) of deviations. A deviation is a placement
@@ -145,11 +162,21 @@ def sum_over_classes(
     shape = (-1, *[1] * (squares[0].ndim - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         of_pos, of_neg = (
-            (n / (n - 1)).reshape(shape) * sums for n, sums in zip(rows, squares, strict=True)
+            np.where(n > 1, n / (n - 1), np.nan).reshape(shape) * sums
+            for n, sums in zip(rows, squares, strict=True)
         )
-    variance: NDArray[np.float64] = of_pos + of_neg
-    variance[(rows[0] < 2) | (rows[1] < 2)] = np.nan
-    return variance
+    return of_pos, of_neg
+
+
+def satterthwaite_df(variances: ClassVariances, sizes: ClassSizes) -> NDArray[np.float64]:
+    """Return Satterthwaite's degrees of freedom of the sum of the variances of both classes.
+
+    `sizes` are the numbers of rows of both classes. The result is NaN if the sum is 0.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squares = (v**2 / (n - 1) for v, n in zip(variances, sizes, strict=True))
+        df: NDArray[np.float64] = (variances[0] + variances[1]) ** 2 / sum(squares)
+    return df
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rocframe.areas.variance import ZERO_VARIANCE
 from rocframe.comparisons.time_windows import TimeWindows, plan_windows
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
@@ -32,6 +33,8 @@ from rocframe.schemas.comparisons import DRIFT_TEST
 from rocframe.text import format_name, format_values
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
@@ -59,8 +62,8 @@ def drift_test(
 
     Cochran's test of homogeneity has the null hypothesis that all windows have the same AUC. The
     test of the trend has the null hypothesis that the AUC neither rises nor falls with time. Both
-    tests use the logits of the areas, weighted by the inverse of DeLong's variances. `drift` shows
-    which windows differ.
+    tests weight the areas by the inverse of DeLong's variances, which are pooled over the windows.
+    `drift` shows which windows differ.
 
     Parameters
     ----------
@@ -109,38 +112,38 @@ def drift_test(
     -------
     DataFrame or LazyFrame
         `*by`, (`model`,) `homogeneity_p, homogeneity_p_adjusted, trend_p, trend_p_adjusted, slope,
-        lower, upper, se, between_sd, cochran_q, df, mean_auc, n_windows, n_pos, n_neg, n_missing,
-        ci_level, note`; one row per group, sorted by group.
+        lower, upper, se, between_sd, cochran_q, df, df_error, mean_auc, n_windows, n_pos, n_neg,
+        n_missing, ci_level, note`; one row per group, sorted by group.
 
-        - `homogeneity_p` (Float64) is the p-value of Cochran's test, `cochran_q` (Float64) is the
-          statistic of this test, and `df` (Int64) is the number of degrees of freedom.
+        - `homogeneity_p` (Float64) is the p-value of Cochran's test, and `cochran_q` (Float64) is
+          the statistic of this test. `cochran_q` / `df` is compared with an F distribution with
+          `df` (Int64) and `df_error` (Float64) degrees of freedom.
         - `trend_p` (Float64) is the p-value of the trend.
         - `homogeneity_p_adjusted` and `trend_p_adjusted` (Float64) are the adjusted p-values.
         - `slope` (Float64) is the change of the AUC per day for dates and times, and per unit for
-          integers. The trend is linear in the logit of the AUC. The change of the AUC per unit of
-          time is therefore not constant. `slope` is the change at the mean AUC.
+          integers.
         - `lower` and `upper` (Float64) are the limits of `slope`, and `se` (Float64) is the
           standard error of `slope`.
         - `between_sd` (Float64) is the standard deviation of the AUC between windows, without the
           sampling error. `between_sd` is 0 if the areas differ less than expected by chance.
         - `mean_auc` (Float64) is the weighted mean of the areas, and null if `n_windows` is 0.
-        - `n_windows` (Int64) is the number of windows in the tests. Windows that lack a class, have
-          only one row of a class, or have an AUC of 0 or 1 are left out.
+        - `n_windows` (Int64) is the number of windows in the tests. Windows that lack a class or
+          have only one row of a class are left out.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
           of rows with a missing value, in all windows together.
         - `ci_level` (Float64) is `level`.
 
-        If `n_windows` is below 2, `homogeneity_p`, `homogeneity_p_adjusted`, `cochran_q`, `df` and
-        `between_sd` are null. `trend_p`, `trend_p_adjusted`, `slope`, `lower`, `upper` and `se` are
-        null in these cases:
+        If `n_windows` is below 2, or if the pooled variance is 0, `homogeneity_p`,
+        `homogeneity_p_adjusted`, `cochran_q`, `df`, `df_error` and `between_sd` are null. `trend_p`,
+        `trend_p_adjusted`, `slope`, `lower`, `upper` and `se` are null in these cases:
 
-        - `n_windows` is below 3.
+        - `n_windows` is below 3, or the pooled variance is 0.
         - The dtype of `over` is not an integer, Date or Datetime.
-        - All logits are exactly on a line.
+        - All areas are exactly on a line.
 
         `note` (String) has up to two parts, and is null if neither applies. The first part is the
-        first of these values that applies to the group: `no_rows, no_positives, no_negatives`. The
-        second part is the number of windows that are left out, and their values of `over`, such as
+        first of these values that applies to the group: `no_rows, no_positives, no_negatives,
+        zero_variance`. `zero_variance` means that the pooled variance is 0. The second part is the number of windows that are left out, and their values of `over`, such as
         `left_out:1 (2026-01-05)`.
 
     Raises
@@ -165,17 +168,20 @@ def drift_test(
 
     Notes
     -----
-    The trend is a random effects meta-regression of the logit of the AUC on the start of the
-    window, with Knapp and Hartung's t test. The regression accounts for variation between windows
-    that is not sampling error: if the AUC of a model varies from week to week, this alone is not a
-    trend. `slope`, its limits and `between_sd` are converted to the scale of the AUC by the delta
-    method, with the factor `mean_auc` · (1 - `mean_auc`).
+    The trend is a random effects meta-regression of the AUC on the start of the window, with Knapp
+    and Hartung's t test. The regression accounts for variation between windows that is not sampling
+    error: if the AUC of a model varies from week to week, this alone is not a trend.
+
+    DeLong's variance of an area is the sum of two terms: the variance of the placement values of
+    the positives, divided by the number of positives, and the same for the negatives. The tests
+    pool the two variances of placement values over the windows. The variance of a window therefore
+    depends only on its numbers of rows, not on its area. If each window had its own variance, the
+    windows whose area is high by chance would have high weights, and the tests would reject too
+    often. If windows with fewer than about 10 positives are mixed with much larger windows, the
+    test of homogeneity still rejects too often; use longer windows.
 
     With many rows per window, Cochran's test finds changes that are too small to matter. Read
     `between_sd` and the differences in the table of `drift` to judge how large the changes are.
-    With few rows per window, a test of logits is more accurate than a test of areas, because the
-    variance of an area depends on the area. If windows have fewer than about 30 positives and an
-    AUC above 0.95, the test of homogeneity rejects too often; use longer windows.
 
     The tests assume that the rows of different windows are independent. Rows with a null in `over`
     have no time, and are left out of the tests.
@@ -252,31 +258,64 @@ def drift_test_table(windows: TimeWindows, over: str, level: float) -> pl.DataFr
         ).astype(np.int64)
         for name in ROW_COUNTS
     }
-    usable = has_time & (windows.variance > 0) & (area > 0) & (area < 1)
+    class_rows = [windows.areas.get_column(name).to_numpy() for name in ("n_pos", "n_neg")]
+    usable = has_time & (class_rows[0] > 1) & (class_rows[1] > 1)
     starts = group_starts(windows.group, n_groups)
     names = np.array([format_name(text) for text in format_values(windows.window)], object)
     exclusions = exclusion_notes(names, usable | ~has_time, starts)
-    absent = first_notes(absent_classes(counts["n_pos"], counts["n_neg"]))
-    area, variance, group = area[usable], windows.variance[usable], windows.group[usable]
-    # The derivative of the logit of the area is 1 / (area * (1 - area)).
-    logits = Estimates(
-        value=np.log(area / (1 - area)),
-        variance=variance / (area * (1 - area)) ** 2,
-        group=group,
-        n_groups=n_groups,
+    group = windows.group[usable]
+    variance, df_error = pooled_variance(
+        [values[usable] for values in windows.class_variances],
+        [rows[usable] for rows in class_rows],
+        group,
+        n_groups,
     )
+    # The variances of all windows of a group are 0, or none of them.
+    no_variance = variance < ZERO_VARIANCE
+    variance[no_variance] = 1
+    zero_variance = np.bincount(group[no_variance], minlength=n_groups) > 0
+    estimates = Estimates(value=area[usable], variance=variance, group=group, n_groups=n_groups)
+    tests = estimates.homogeneity(df_error)
+    tests |= estimates.trend(_times(windows.window.filter(usable), group), level)
+    applies = absent_classes(counts["n_pos"], counts["n_neg"]) | {"zero_variance": zero_variance}
+    first = first_notes(applies)
     columns: dict[str, Any] = {
         **counts,
-        **logits.homogeneity(),
-        **logits.trend(_times(windows.window.filter(usable), group), level),
-        "n_windows": logits.n,
+        **{name: np.where(zero_variance, np.nan, values) for name, values in tests.items()},
+        "mean_auc": estimates.mean,
+        "n_windows": estimates.n,
         "ci_level": level,
-        "note": [join_notes(*notes) for notes in zip(absent, exclusions, strict=True)],
+        "note": [join_notes(*notes) for notes in zip(first, exclusions, strict=True)],
     }
-    mean = columns["mean_auc"] = 1 / (1 + np.exp(-logits.mean))
-    for name in ("slope", "lower", "upper", "se", "between_sd"):
-        columns[name] = columns[name] * mean * (1 - mean)
     return build_table(windows.keys, columns, DRIFT_TEST.columns())
+
+
+def pooled_variance(
+    class_variances: Sequence[NDArray[np.float64]],
+    rows: Sequence[NDArray[np.int64]],
+    group: NDArray[np.int64],
+    n_groups: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the variance of the area of each window, and its degrees of freedom in each group.
+
+    `class_variances` are the terms of DeLong's variance of each window, and `rows` the numbers of
+    rows: of positives, of negatives. A term is the variance of the placement values of a class,
+    divided by the number of rows of the class. These variances are pooled over the windows of a
+    group, weighted by the number of rows minus 1. The degrees of freedom are Satterthwaite's.
+    """
+
+    def total(values: NDArray[Any]) -> NDArray[np.float64]:
+        return np.bincount(group, values, n_groups).astype(np.float64)
+
+    variance, summed, squares = np.zeros(len(group)), np.zeros(n_groups), np.zeros(n_groups)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for term, n in zip(class_variances, rows, strict=True):
+            df = total(n - 1)
+            pooled = (total((n - 1) * n * term) / df)[group] / n
+            variance += pooled
+            summed += total(pooled)
+            squares += total(pooled) ** 2 / df
+        return variance, summed**2 / squares
 
 
 def _check_no_overlap(windows: TimeWindows, has_time: NDArray[np.bool_], over: str) -> None:
@@ -335,9 +374,12 @@ class Estimates:
         with np.errstate(invalid="ignore"):
             return self.total(self.value / self.variance) / self.total(1 / self.variance)
 
-    def homogeneity(self) -> dict[str, NDArray[np.float64]]:
-        """Return Cochran's test of equal values, and the standard deviation between the values."""
-        from scipy.special import chdtrc
+    def homogeneity(self, df_error: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Return Cochran's test of equal values, and the standard deviation between the values.
+
+        `df_error` are the degrees of freedom of the variances of each group.
+        """
+        from scipy.special import fdtrc
 
         weight = 1 / self.variance
         q = self.total(weight * (self.value - self.mean[self.group]) ** 2)
@@ -345,10 +387,12 @@ class Estimates:
             scale = self.total(weight) - self.total(weight**2) / self.total(weight)
             between = np.sqrt(np.maximum(q - (self.n - 1), 0) / scale)
         known = self.n > 1
+        df = np.where(known, self.n - 1.0, np.nan)
         return {
             "cochran_q": np.where(known, q, np.nan),
-            "df": np.where(known, self.n - 1.0, np.nan),
-            "homogeneity_p": np.where(known, chdtrc(np.maximum(self.n - 1, 1), q), np.nan),
+            "df": df,
+            "df_error": np.where(known, df_error, np.nan),
+            "homogeneity_p": fdtrc(df, df_error, q / df),
             "between_sd": np.where(known, between, np.nan),
         }
 

@@ -27,10 +27,26 @@ def log(n_weeks=8, per_week=60, *, drop=0.0, seed=1, n_logs=1):
     ).with_columns(day=pl.lit(MONDAY) + pl.duration(weeks=pl.col("week")))
 
 
-def brute_force(areas, time, level):
-    """Return the columns of the tests by matrices, from a table of `auc`."""
-    auc, se = areas["auc"].to_numpy(), areas["se"].to_numpy()
-    y, v = np.log(auc / (1 - auc)), (se / (auc * (1 - auc))) ** 2
+def placement_values(table):
+    """Return the placement values of the positives and of the negatives."""
+    pos, neg = (table.filter(pl.col("label") == label)["score"].to_numpy() for label in (1, 0))
+    wins = (pos[:, None] > neg) + (pos[:, None] == neg) / 2
+    return wins.mean(axis=1), wins.mean(axis=0)
+
+
+def brute_force(table, over, time, level):
+    """Return the columns of the tests by matrices, from the placement values of all rows."""
+    windows = [
+        placement_values(table.filter(pl.col(over) == one)) for one in np.unique(table[over])
+    ]
+    v, df_terms = 0, []
+    for values in zip(*windows, strict=True):
+        n = np.array([len(one) for one in values])
+        pooled = sum(((one - one.mean()) ** 2).sum() for one in values) / (n - 1).sum()
+        v = v + pooled / n
+        df_terms.append((pooled * (1 / n).sum()) ** 2 / (n - 1).sum())
+    df_error = v.sum() ** 2 / sum(df_terms)
+    y = np.array([of_pos.mean() for of_pos, _ in windows])
     k, mean = len(y), np.average(y, weights=1 / v)
     q = sum((y - mean) ** 2 / v)
     tau = max(0, q - (k - 1)) / (sum(1 / v) - sum(1 / v**2) / sum(1 / v))
@@ -49,19 +65,18 @@ def brute_force(areas, time, level):
     inverse, (_, slope), residual = fit(w)
     slope_se = np.sqrt(residual / (k - 2) * inverse[1, 1])
     low, high = stats.t.interval(level, k - 2, slope, slope_se)
-    center = 1 / (1 + np.exp(-mean))
-    scale = center * (1 - center)
     return {
-        "homogeneity_p": stats.chi2.sf(q, k - 1),
+        "homogeneity_p": stats.f.sf(q / (k - 1), k - 1, df_error),
         "trend_p": 2 * stats.t.sf(abs(slope / slope_se), k - 2),
-        "slope": slope * scale,
-        "lower": low * scale,
-        "upper": high * scale,
-        "se": slope_se * scale,
-        "between_sd": tau**0.5 * scale,
+        "slope": slope,
+        "lower": low,
+        "upper": high,
+        "se": slope_se,
+        "between_sd": tau**0.5,
         "cochran_q": q,
         "df": k - 1,
-        "mean_auc": center,
+        "df_error": df_error,
+        "mean_auc": mean,
         "n_windows": k,
     }
 
@@ -71,21 +86,22 @@ def test_the_tests_are_those_of_a_slow_implementation(drop):
     table = log(per_week=120, drop=drop)
     for level, over, time in [(0.95, "week", np.arange(8)), (0.8, "day", 7 * np.arange(8))]:
         (row,) = rf.drift_test(table, "label", "score", over=over, level=level).rows(named=True)
-        areas = rf.auc(table, "label", "score", by=over)
-        expected = brute_force(areas, time, level)
+        expected = brute_force(table, over, time, level)
         assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-9)
         assert row["homogeneity_p_adjusted"] == row["homogeneity_p"]
         assert row["n_pos"] == table["label"].sum()
     assert (row["trend_p"] < 0.05) == (drop > 0)
 
 
-def test_the_homogeneity_of_two_windows_is_the_test_of_the_difference_of_two_logits():
-    table = log(n_weeks=2)
+def test_the_homogeneity_of_two_windows_of_equal_sizes_is_a_t_test_of_the_difference():
+    score = [9, 8, 4, 7, 5, 2, 1, 6, 3, 9, 7, 5, 3, 1, 0, 4]
+    table = pl.DataFrame(
+        {"week": [1] * 8 + [2] * 8, "label": [1, 1, 1, 1, 0, 0, 0, 0] * 2, "score": score}
+    )
     (row,) = rf.drift_test(table, "label", "score", over="week").rows(named=True)
     (a, se_a), (b, se_b) = rf.auc(table, "label", "score", by="week").select("auc", "se").rows()
-    variance = (se_a / (a * (1 - a))) ** 2 + (se_b / (b * (1 - b))) ** 2
-    z = (np.log(a / (1 - a)) - np.log(b / (1 - b))) / variance**0.5
-    assert row["homogeneity_p"] == pytest.approx(2 * stats.norm.sf(abs(z)))
+    t = (a - b) / (se_a**2 + se_b**2) ** 0.5
+    assert row["homogeneity_p"] == pytest.approx(2 * stats.t.sf(abs(t), row["df_error"]))
     trend = ["trend_p", "slope", "lower", "upper", "se"]
     assert [row[name] for name in trend] == [None] * 5
 
@@ -131,7 +147,7 @@ def test_times_dates_counts_and_lazy_frames_are_supported():
         pl.datetime(2026, 1, 1, 1, 7) + pl.duration(seconds="week"),
     ],
 )
-def test_areas_whose_logits_are_on_a_line_have_a_homogeneity_but_no_trend(time):
+def test_areas_that_are_on_a_line_have_a_homogeneity_but_no_trend(time):
     scores = [1, 3, 4, 2, 7, 5, 0, 6, 4, 3, 5, 2, 0, 7, 1, 6, 6, 2, 3, 7, 0, 4, 1, 5]
     table = pl.DataFrame(
         {
@@ -146,7 +162,9 @@ def test_areas_whose_logits_are_on_a_line_have_a_homogeneity_but_no_trend(time):
     trend = ["trend_p", "trend_p_adjusted", "slope", "lower", "upper", "se"]
     assert tests.select(trend).row(0) == (None,) * 6
     homogeneity = ["homogeneity_p", "cochran_q", "df", "between_sd", "mean_auc", "n_windows"]
-    expected = brute_force(areas, [0, 1, 2.5], 0.95)  # these columns do not depend on the times
+    expected = brute_force(
+        table, "week", [0, 1, 2.5], 0.95
+    )  # these columns do not depend on the times
     assert tests.select(homogeneity).row(0) == pytest.approx(
         [expected[name] for name in homogeneity]
     )
@@ -159,19 +177,76 @@ def test_the_trend_of_large_integers_is_that_of_their_differences():
     assert_frame_equal(rf.drift_test(late, "label", "score", over="week"), expected)
 
 
+def test_windows_with_an_area_of_0_or_1_are_used():
+    table = log(n_weeks=4)
+    perfect = pl.DataFrame(
+        {
+            "week": [7] * 4 + [8] * 4,
+            "label": [True, True, False, False] * 2,
+            "score": [2.0, 3, 0, 1, 0, 1, 2, 3],
+        }
+    )
+    table = pl.concat([table.select(perfect.columns), perfect])
+    assert rf.auc(table, "label", "score", by="week")["auc"].to_list()[-2:] == [1, 0]
+    (row,) = rf.drift_test(table, "label", "score", over="week").rows(named=True)
+    expected = brute_force(table, "week", [0, 1, 2, 3, 7, 8], 0.95)
+    assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-9)
+    assert (row["n_windows"], row["note"]) == (6, None)
+
+
+def test_windows_of_equal_sizes_have_the_mean_area_of_fold_auc():
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame(
+        {
+            "week": np.repeat(np.arange(6), 12),
+            "label": np.tile([True] * 4 + [False] * 8, 6),
+            "score": rng.normal(size=72) + np.tile([2.0] * 4 + [0.0] * 8, 6),
+        }
+    )
+    folds = rf.fold_auc(table, "label", "score", over="week")
+    tests = rf.drift_test(table, "label", "score", over="week")
+    assert tests["mean_auc"].item() == pytest.approx(folds["mean_auc"].item())
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.1])
+def test_windows_that_all_have_the_variance_0_have_a_mean_but_no_tests(weight):
+    table = pl.DataFrame(
+        {
+            "log": ["a"] * 12 + ["b"] * 12,
+            "week": ([1] * 4 + [2] * 4 + [3] * 4) * 2,
+            "label": [1, 1, 0, 0] * 6,
+            "score": [2, 2, 1, 1] * 3 + [3] * 12,
+            "weight": weight,
+        }
+    )
+    options = {"over": "week", "by": "log", "weight": "weight"}
+    tests = rf.drift_test(table, "label", "score", **options)
+    counts = ["log", "mean_auc", "n_windows", "n_pos", "n_neg", "n_missing", "ci_level", "note"]
+    assert tests.select(counts).rows() == [
+        ("a", 1.0, 3, 6, 6, 0, 0.95, "zero_variance"),
+        ("b", 0.5, 3, 6, 6, 0, 0.95, "zero_variance"),
+    ]
+    assert tests.drop(counts).null_count().sum_horizontal().item() == 2 * 12
+
+
+def test_weights_that_are_equal_do_not_change_the_tests():
+    table = log(n_weeks=4)
+    weighted = rf.drift_test(table.with_columns(w=0.3), "label", "score", over="week", weight="w")
+    assert_frame_equal(weighted, rf.drift_test(table, "label", "score", over="week"))
+
+
 def test_windows_without_a_variance_or_a_time_are_left_out():
     table = log(n_weeks=4)
-    perfect = pl.DataFrame({"week": [7] * 4, "label": [1, 1, 0, 0], "score": [2.0, 3, 0, 1]})
     single = pl.DataFrame({"week": [8, 8, 9, None, None], "label": [1, 0, 1, 1, 0]})
     single = single.with_columns(score=pl.lit(1.0))
     columns = ["week", "label", "score"]
-    rows = [part.select(columns).cast({"label": pl.Boolean}) for part in (table, perfect, single)]
+    rows = [part.select(columns).cast({"label": pl.Boolean}) for part in (table, single)]
     got = rf.drift_test(pl.concat(rows), "label", "score", over="week")
     counted = ["n_pos", "n_neg", "note"]
     expected = rf.drift_test(table, "label", "score", over="week")
     assert_frame_equal(got.drop(counted), expected.drop(counted))
-    assert got["note"].to_list() == ["left_out:3 (7, 8, 9)"]
-    assert got["n_neg"].to_list() == [expected["n_neg"].item() + 4]
+    assert got["note"].to_list() == ["left_out:2 (8, 9)"]
+    assert got["n_neg"].to_list() == [expected["n_neg"].item() + 2]
     none = rf.drift_test(table.clear(), "label", "score", over="week")
     assert none.select("n_windows", "n_pos", "mean_auc", "note").rows() == [(0, 0, None, "no_rows")]
     assert rf.drift_test(table.clear(), "label", "score", over="week", by="log").height == 0
