@@ -9,7 +9,7 @@ import numpy as np
 
 from rocframe.areas.pairs import group_sums, scatter_to_rows
 from rocframe.areas.steps import Steps
-from rocframe.areas.variance import ZERO_VARIANCE, obuchowski_variance, sum_over_classes
+from rocframe.areas.variance import VarianceParts, class_variances, obuchowski_variance
 from rocframe.errors import OptionValueError
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.resample import ReplicateStatistic
@@ -131,8 +131,8 @@ class RateRange:
     ) -> NDArray[np.float64]:
         """Return DeLong's variance of each area, or Obuchowski's if rows are in clusters."""
         if clusters is None:
-            return partial_variance(scan, self)
-        return obuchowski_variance(clusters, partial_placements(scan, self), weight)
+            return partial_variance(scan, self).total
+        return obuchowski_variance(clusters, partial_placements(scan, self), weight).total
 
     def statistic(self) -> Statistic:
         """Return the area before standardization as a `Statistic` for the bootstrap."""
@@ -263,7 +263,7 @@ def partial_placements(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]
     )
 
 
-def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
+def partial_variance(scan: Scan, rate_range: RateRange) -> VarianceParts:
     """Return DeLong's variance of the partial area before standardization."""
     placements = ClippedPlacements.from_scan(scan, rate_range)
     totals, unscored_totals = scan.totals, scan.rows.unscored
@@ -302,11 +302,10 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
     centered += unscored_squares * (placements.unscored - means) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         centered /= np.square(weight, dtype=float)
-    variance = sum_over_classes(
-        (totals.pos_rows, totals.neg_rows), rate_range.order_classes(*centered)
+    rows = totals.pos_rows, totals.neg_rows
+    return VarianceParts.of_classes(
+        rows, *class_variances(rows, rate_range.order_classes(*centered))
     )
-    variance[variance < ZERO_VARIANCE] = 0
-    return variance
 
 
 def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influences:

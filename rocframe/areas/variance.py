@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,60 @@ if TYPE_CHECKING:
 ZERO_VARIANCE = 1e-28
 
 
+class VarianceParts(NamedTuple):
+    """The variance of each area, or of each difference of areas, and the parts of both classes.
+
+    `of_pos` and `of_neg` are the variances of the mean placement values of the positives and of the
+    negatives. `total` is their sum and, with clusters, twice their covariance.
+    """
+
+    total: NDArray[np.float64]
+    of_pos: NDArray[np.float64]
+    of_neg: NDArray[np.float64]
+
+    @classmethod
+    def of_classes(
+        cls, rows: ClassSizes, of_pos: NDArray[np.float64], of_neg: NDArray[np.float64]
+    ) -> VarianceParts:
+        """Return the parts of independent classes; NaN if a class has fewer than two `rows`."""
+        total = of_pos + of_neg
+        total[(rows[0] < 2) | (rows[1] < 2)] = np.nan
+        total[total < ZERO_VARIANCE] = 0
+        return cls(total, of_pos, of_neg)
+
+    def spread(self, sizes: ClassSizes) -> NDArray[np.float64]:
+        """Return Σ v²/(n - 1) over both classes, the denominator of Satterthwaite's formula.
+
+        `v` is the part of a class, and `n` its number of rows or clusters. Brunner and Munzel
+        (2000) use this formula for one area.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result: NDArray[np.float64] = self.of_pos**2 / (sizes[0] - 1) + self.of_neg**2 / (
+                sizes[1] - 1
+            )
+        return result
+
+    def df(self, sizes: ClassSizes, n: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return Satterthwaite's degrees of freedom; NaN if the variance is 0 or undefined.
+
+        `n` are the numbers of rows or clusters of both classes together.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return limit_df(self.total**2 / self.spread(sizes), sizes, n)
+
+
+def limit_df(
+    df: NDArray[np.float64], sizes: ClassSizes, n: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return degrees of freedom that are at least those of the smaller class, and at most n - 1.
+
+    Without clusters, Satterthwaite's formula has these bounds. If clusters have rows of both
+    classes, the parts of the variance are dependent, and the bounds are not automatic.
+    """
+    limited: NDArray[np.float64] = np.clip(df, np.minimum(*sizes) - 1, n - 1)
+    return limited
+
+
 def auc_variance(
     scan: Scan,
     pairs: Pairs,
@@ -37,18 +91,33 @@ def auc_variance(
     weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return DeLong's variance of each AUC, or Obuchowski's if rows are in clusters."""
+    return auc_variance_parts(scan, pairs, clusters, weight).total
+
+
+def auc_variance_parts(
+    scan: Scan,
+    pairs: Pairs,
+    clusters: Clusters | None = None,
+    weight: NDArray[np.float64] | None = None,
+) -> VarianceParts:
+    """Return the variance of each AUC as in `auc_variance`, and the parts of both classes."""
     if clusters is None:
-        return delong_variance(scan, pairs)
+        return delong_variance_parts(scan, pairs)
     scales = 2 * scan.totals.neg, 2 * scan.totals.pos
     return obuchowski_variance(clusters, doubled_placements(scan), weight, scales)
 
 
 def delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
     """Return DeLong's variance of each AUC; NaN if a class has fewer than two rows."""
+    return delong_variance_parts(scan, pairs).total
+
+
+def delong_variance_parts(scan: Scan, pairs: Pairs) -> VarianceParts:
+    """Return DeLong's variance of each AUC, and the parts of both classes."""
     if scan.totals.pos.dtype.kind == "f":
         return _weighted_delong_variance(scan, pairs)
     of_pos, of_neg = delong_class_variances(scan, pairs)
-    return of_pos + of_neg
+    return VarianceParts(of_pos + of_neg, of_pos, of_neg)
 
 
 def delong_class_variances(
@@ -101,7 +170,7 @@ def placement_covariance(
     return result
 
 
-def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
+def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> VarianceParts:
     """Return DeLong's variance of each AUC for weighted rows; NaN if a class has one row.
 
     Degrees of freedom are numbers of rows, not sums of weights.
@@ -127,15 +196,14 @@ def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
     of_neg += scan.rows.unscored.neg_squares * auc**2
     with np.errstate(divide="ignore", invalid="ignore"):
         squares = of_pos / pairs.pos**2, of_neg / pairs.neg**2
-    variance = sum_over_classes((scan.totals.pos_rows, scan.totals.neg_rows), squares)
-    variance[variance < ZERO_VARIANCE] = 0
-    return variance
+    rows = scan.totals.pos_rows, scan.totals.neg_rows
+    return VarianceParts.of_classes(rows, *class_variances(rows, squares))
 
 
-def sum_over_classes(
+def class_variances(
     rows: ClassSizes, squares: tuple[NDArray[np.float64], NDArray[np.float64]]
-) -> NDArray[np.float64]:
-    """Return DeLong's variances or covariances of weighted rows; NaN if a class has one row.
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the parts of both classes of DeLong's variances or covariances of weighted rows.
 
     `rows` are the numbers of rows of both classes. `squares` has, for each class, the sums of
     squares (for variances) or products (for covariances) of deviations. A deviation is a placement
@@ -147,9 +215,7 @@ def sum_over_classes(
         of_pos, of_neg = (
             (n / (n - 1)).reshape(shape) * sums for n, sums in zip(rows, squares, strict=True)
         )
-    variance: NDArray[np.float64] = of_pos + of_neg
-    variance[(rows[0] < 2) | (rows[1] < 2)] = np.nan
-    return variance
+    return of_pos, of_neg
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -224,7 +290,7 @@ def obuchowski_variance(
     values: NDArray[Any],
     weight: NDArray[np.float64] | None = None,
     scales: tuple[Any, Any] = (1.0, 1.0),
-) -> NDArray[np.float64]:
+) -> VarianceParts:
     """Return Obuchowski's variance of each group from the placement values of all rows.
 
     `scales` are two divisors per group: for the values of positives and for those of negatives. The
@@ -234,14 +300,12 @@ def obuchowski_variance(
     pos, neg = centered_cluster_sums(clusters, values, weight, scales)
     n_pos, n_neg, n = clusters.sizes
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance: NDArray[np.float64] = (
-            n_pos / (n_pos - 1) * _bin_sums(group, pos * pos, groups)
-            + n_neg / (n_neg - 1) * _bin_sums(group, neg * neg, groups)
-            + 2 * n / (n - 1) * _bin_sums(group, pos * neg, groups)
-        )
-    variance[(n_pos < 2) | (n_neg < 2)] = np.nan
-    variance[variance < ZERO_VARIANCE] = 0
-    return variance
+        of_pos = n_pos / (n_pos - 1) * _bin_sums(group, pos * pos, groups)
+        of_neg = n_neg / (n_neg - 1) * _bin_sums(group, neg * neg, groups)
+        total = of_pos + of_neg + 2 * n / (n - 1) * _bin_sums(group, pos * neg, groups)
+    total[(n_pos < 2) | (n_neg < 2)] = np.nan
+    total[total < ZERO_VARIANCE] = 0
+    return VarianceParts(total, of_pos, of_neg)
 
 
 def centered_cluster_sums(
