@@ -9,7 +9,7 @@ import numpy as np
 
 from rocframe.areas.pairs import group_sums, scatter_to_rows
 from rocframe.areas.steps import Steps
-from rocframe.areas.variance import class_variances, obuchowski_variance, sum_of_classes
+from rocframe.areas.variance import VarianceParts, class_variances, obuchowski_variance
 from rocframe.errors import OptionValueError
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.resample import ReplicateStatistic
@@ -18,7 +18,7 @@ from rocframe.options import check_choice, to_floats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.areas.variance import Clusters, ClassVariances
+    from rocframe.areas.variance import Clusters
     from rocframe.inference.bootstrap import Influences
     from rocframe.kernel.resample import ReplicateScan
     from rocframe.kernel.scan import Block, Scan, Scannable
@@ -131,12 +131,8 @@ class RateRange:
     ) -> NDArray[np.float64]:
         """Return DeLong's variance of each area, or Obuchowski's if rows are in clusters."""
         if clusters is None:
-            return sum_of_classes(self.class_variances(scan), is_rounded=True)
-        return obuchowski_variance(clusters, partial_placements(scan, self), weight)
-
-    def class_variances(self, scan: Scan) -> ClassVariances:
-        """Return the two terms of DeLong's variance of each area: of positives, of negatives."""
-        return partial_class_variances(scan, self)
+            return partial_variance(scan, self).total
+        return obuchowski_variance(clusters, partial_placements(scan, self), weight).total
 
     def statistic(self) -> Statistic:
         """Return the area before standardization as a `Statistic` for the bootstrap."""
@@ -267,8 +263,8 @@ def partial_placements(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]
     )
 
 
-def partial_class_variances(scan: Scan, rate_range: RateRange) -> ClassVariances:
-    """Return the terms of DeLong's variance of the partial area before standardization."""
+def partial_variance(scan: Scan, rate_range: RateRange) -> VarianceParts:
+    """Return DeLong's variance of the partial area before standardization."""
     placements = ClippedPlacements.from_scan(scan, rate_range)
     totals, unscored_totals = scan.totals, scan.rows.unscored
     weight = np.array(rate_range.order_classes(totals.pos, totals.neg))
@@ -307,7 +303,9 @@ def partial_class_variances(scan: Scan, rate_range: RateRange) -> ClassVariances
     with np.errstate(divide="ignore", invalid="ignore"):
         centered /= np.square(weight, dtype=float)
     rows = totals.pos_rows, totals.neg_rows
-    return class_variances(rows, rate_range.order_classes(*centered))
+    return VarianceParts.of_classes(
+        rows, *class_variances(rows, rate_range.order_classes(*centered))
+    )
 
 
 def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influences:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,12 +23,65 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Block, Scan, Scannable
 
     ClassSizes = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows or clusters of both classes
-    ClassVariances = tuple[NDArray[np.float64], NDArray[np.float64]]  # of positives, of negatives
 
 
 # A variance below this limit is set to 0. The limit is the squared rounding error of placement
 # values, which are at most 1.
 ZERO_VARIANCE = 1e-28
+
+
+class VarianceParts(NamedTuple):
+    """The variance of each area, or of each difference of areas, and the parts of both classes.
+
+    `of_pos` and `of_neg` are the variances of the mean placement values of the positives and of the
+    negatives. `total` is their sum and, with clusters, twice their covariance.
+    """
+
+    total: NDArray[np.float64]
+    of_pos: NDArray[np.float64]
+    of_neg: NDArray[np.float64]
+
+    @classmethod
+    def of_classes(
+        cls, rows: ClassSizes, of_pos: NDArray[np.float64], of_neg: NDArray[np.float64]
+    ) -> VarianceParts:
+        """Return the parts of independent classes; NaN if a class has fewer than two `rows`."""
+        total = of_pos + of_neg
+        total[(rows[0] < 2) | (rows[1] < 2)] = np.nan
+        total[total < ZERO_VARIANCE] = 0
+        return cls(total, of_pos, of_neg)
+
+    def spread(self, sizes: ClassSizes) -> NDArray[np.float64]:
+        """Return Σ v²/(n - 1) over both classes, the denominator of Satterthwaite's formula.
+
+        `v` is the part of a class, and `n` its number of rows or clusters. Brunner and Munzel
+        (2000) use this formula for one area.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result: NDArray[np.float64] = self.of_pos**2 / (sizes[0] - 1) + self.of_neg**2 / (
+                sizes[1] - 1
+            )
+        return result
+
+    def df(self, sizes: ClassSizes, n: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return Satterthwaite's degrees of freedom; NaN if the variance is 0 or undefined.
+
+        `n` are the numbers of rows or clusters of both classes together.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return limit_df(self.total**2 / self.spread(sizes), sizes, n)
+
+
+def limit_df(
+    df: NDArray[np.float64], sizes: ClassSizes, n: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return degrees of freedom that are at least those of the smaller class, and at most n - 1.
+
+    Without clusters, Satterthwaite's formula has these bounds. If clusters have rows of both
+    classes, the parts of the variance are dependent, and the bounds are not automatic.
+    """
+    limited: NDArray[np.float64] = np.clip(df, np.minimum(*sizes) - 1, n - 1)
+    return limited
 
 
 def auc_variance(
@@ -38,32 +91,39 @@ def auc_variance(
     weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return DeLong's variance of each AUC, or Obuchowski's if rows are in clusters."""
+    return auc_variance_parts(scan, pairs, clusters, weight).total
+
+
+def auc_variance_parts(
+    scan: Scan,
+    pairs: Pairs,
+    clusters: Clusters | None = None,
+    weight: NDArray[np.float64] | None = None,
+) -> VarianceParts:
+    """Return the variance of each AUC as in `auc_variance`, and the parts of both classes."""
     if clusters is None:
-        return delong_variance(scan, pairs)
+        return delong_variance_parts(scan, pairs)
     scales = 2 * scan.totals.neg, 2 * scan.totals.pos
     return obuchowski_variance(clusters, doubled_placements(scan), weight, scales)
 
 
 def delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
     """Return DeLong's variance of each AUC; NaN if a class has fewer than two rows."""
-    return sum_of_classes(delong_class_variances(scan, pairs), scan.totals.pos.dtype.kind == "f")
+    return delong_variance_parts(scan, pairs).total
 
 
-def sum_of_classes(variances: ClassVariances, is_rounded: bool) -> NDArray[np.float64]:
-    """Return the sum of the variances of both classes; if it is a rounding error, return 0."""
-    variance = variances[0] + variances[1]
-    if is_rounded:
-        variance[variance < ZERO_VARIANCE] = 0
-    return variance
-
-
-def delong_class_variances(scan: Scan, pairs: Pairs) -> ClassVariances:
-    """Return the two terms of DeLong's variance: of positives, of negatives.
-
-    A term is NaN if its class has fewer than two rows.
-    """
+def delong_variance_parts(scan: Scan, pairs: Pairs) -> VarianceParts:
+    """Return DeLong's variance of each AUC, and the parts of both classes."""
     if scan.totals.pos.dtype.kind == "f":
-        return _weighted_class_variances(scan, pairs)
+        return _weighted_delong_variance(scan, pairs)
+    of_pos, of_neg = delong_class_variances(scan, pairs)
+    return VarianceParts(of_pos + of_neg, of_pos, of_neg)
+
+
+def delong_class_variances(
+    scan: Scannable, pairs: Pairs
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the two terms of DeLong's variance of unweighted rows: of positives, of negatives."""
     of_pos, of_neg = pairs.squares or squared_placements(scan)
     m, n = pairs.pos, pairs.neg
     total = pairs.wins + pairs.wins_or_ties
@@ -110,8 +170,8 @@ def placement_covariance(
     return result
 
 
-def _weighted_class_variances(scan: Scan, pairs: Pairs) -> ClassVariances:
-    """Return the two terms of DeLong's variance for weighted rows; NaN if the class has one row.
+def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> VarianceParts:
+    """Return DeLong's variance of each AUC for weighted rows; NaN if a class has one row.
 
     Degrees of freedom are numbers of rows, not sums of weights.
     """
@@ -136,23 +196,14 @@ def _weighted_class_variances(scan: Scan, pairs: Pairs) -> ClassVariances:
     of_neg += scan.rows.unscored.neg_squares * auc**2
     with np.errstate(divide="ignore", invalid="ignore"):
         squares = of_pos / pairs.pos**2, of_neg / pairs.neg**2
-    return class_variances((scan.totals.pos_rows, scan.totals.neg_rows), squares)
-
-
-def sum_over_classes(
-    rows: ClassSizes, squares: tuple[NDArray[np.float64], NDArray[np.float64]]
-) -> NDArray[np.float64]:
-    """Return the sum of `class_variances`; NaN if a class has one row."""
-    of_pos, of_neg = class_variances(rows, squares)
-    return of_pos + of_neg
+    rows = scan.totals.pos_rows, scan.totals.neg_rows
+    return VarianceParts.of_classes(rows, *class_variances(rows, squares))
 
 
 def class_variances(
     rows: ClassSizes, squares: tuple[NDArray[np.float64], NDArray[np.float64]]
-) -> ClassVariances:
-    """Return the terms of DeLong's variances or covariances of weighted rows.
-
-    A term is NaN if its class has one row.
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the parts of both classes of DeLong's variances or covariances of weighted rows.
 
     `rows` are the numbers of rows of both classes. `squares` has, for each class, the sums of
     squares (for variances) or products (for covariances) of deviations. A deviation is a placement
@@ -162,21 +213,9 @@ def class_variances(
     shape = (-1, *[1] * (squares[0].ndim - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         of_pos, of_neg = (
-            np.where(n > 1, n / (n - 1), np.nan).reshape(shape) * sums
-            for n, sums in zip(rows, squares, strict=True)
+            (n / (n - 1)).reshape(shape) * sums for n, sums in zip(rows, squares, strict=True)
         )
     return of_pos, of_neg
-
-
-def satterthwaite_df(variances: ClassVariances, sizes: ClassSizes) -> NDArray[np.float64]:
-    """Return Satterthwaite's degrees of freedom of the sum of the variances of both classes.
-
-    `sizes` are the numbers of rows of both classes. The result is NaN if the sum is 0.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        squares = (v**2 / (n - 1) for v, n in zip(variances, sizes, strict=True))
-        df: NDArray[np.float64] = (variances[0] + variances[1]) ** 2 / sum(squares)
-    return df
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -251,7 +290,7 @@ def obuchowski_variance(
     values: NDArray[Any],
     weight: NDArray[np.float64] | None = None,
     scales: tuple[Any, Any] = (1.0, 1.0),
-) -> NDArray[np.float64]:
+) -> VarianceParts:
     """Return Obuchowski's variance of each group from the placement values of all rows.
 
     `scales` are two divisors per group: for the values of positives and for those of negatives. The
@@ -261,14 +300,12 @@ def obuchowski_variance(
     pos, neg = centered_cluster_sums(clusters, values, weight, scales)
     n_pos, n_neg, n = clusters.sizes
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance: NDArray[np.float64] = (
-            n_pos / (n_pos - 1) * _bin_sums(group, pos * pos, groups)
-            + n_neg / (n_neg - 1) * _bin_sums(group, neg * neg, groups)
-            + 2 * n / (n - 1) * _bin_sums(group, pos * neg, groups)
-        )
-    variance[(n_pos < 2) | (n_neg < 2)] = np.nan
-    variance[variance < ZERO_VARIANCE] = 0
-    return variance
+        of_pos = n_pos / (n_pos - 1) * _bin_sums(group, pos * pos, groups)
+        of_neg = n_neg / (n_neg - 1) * _bin_sums(group, neg * neg, groups)
+        total = of_pos + of_neg + 2 * n / (n - 1) * _bin_sums(group, pos * neg, groups)
+    total[(n_pos < 2) | (n_neg < 2)] = np.nan
+    total[total < ZERO_VARIANCE] = 0
+    return VarianceParts(total, of_pos, of_neg)
 
 
 def centered_cluster_sums(

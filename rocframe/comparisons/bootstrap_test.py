@@ -52,9 +52,8 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
     a, b = (batch.models.index(model) for model in pair)
     size = len(batch.groups)
     variance = np.full(size, np.nan)
-    n_paired, redrawn, n_pos, n_neg = np.zeros((4, size), np.int64)
+    redrawn, n_pos, n_neg = np.zeros((3, size), np.int64)
     for group, sample in enumerate(paired_samples(batch, scans)):
-        n_paired[group] = sample.count.sum()
         n_pos[group], n_neg[group] = sample.units
         if min(sample.units) < 2:  # all resamples of a single row or cluster are equal
             continue
@@ -78,7 +77,7 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
     return comparison.record(
         pair,
         difference_columns(hypothesis, (values[a], values[b]), variance),
-        n_paired=n_paired,
+        rows=tuple(batch.class_sums(batch.count)),
         units=(n_pos, n_neg),
         variance=variance,
         redrawn=redrawn,

@@ -344,7 +344,9 @@ def compare(
 
 
 ComparisonMethod = Literal[
+    "delong_t",
     "delong",
+    "delong_t_unpaired",
     "delong_unpaired",
     "t_test",
     "t_test_unpaired",

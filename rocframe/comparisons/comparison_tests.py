@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rocframe.comparisons.bootstrap_test import bootstrap_test
@@ -12,7 +13,11 @@ from rocframe.comparisons.instances import read_instances, read_models
 from rocframe.comparisons.mean_losses import loss_estimates, t_test
 from rocframe.comparisons.pairing import PairingOptions, model_position
 from rocframe.comparisons.permutation_test import permutation_test, venkatraman_test
-from rocframe.comparisons.unpaired import area_estimates, welch_columns
+from rocframe.comparisons.unpaired import (
+    area_estimates,
+    area_estimates_of_all_rows,
+    welch_columns,
+)
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.inference.p_values import check_adjust
@@ -134,16 +139,25 @@ class ComparisonTest:
 # The permutation tests exchange the ranks of single rows, so they do not support these options.
 UNSUPPORTED_BY_PERMUTATIONS = dict.fromkeys(
     ("fpr", "tpr", "weight", "count", "margin"),
-    'Use method="delong" or method="bootstrap".',
+    'Use method="delong_t" or method="bootstrap".',
 )
 COMPARISON_TESTS: dict[str, ComparisonTest] = {
     test.name: test
     for test in (
+        ComparisonTest(name="delong_t", compare_pairs=partial(delong_paired, reference="t")),
         ComparisonTest(name="delong", compare_pairs=delong_paired),
-        ComparisonTest(
-            name="delong_unpaired",
-            estimator=area_estimates,
-            unsupported={"cluster": 'Use method="delong" with id=; this method supports clusters.'},
+        *(
+            ComparisonTest(
+                name=name,
+                estimator=estimator,
+                unsupported={
+                    "cluster": 'Use method="delong_t" with id=; this method supports clusters.'
+                },
+            )
+            for name, estimator in {
+                "delong_t_unpaired": area_estimates,
+                "delong_unpaired": area_estimates_of_all_rows,
+            }.items()
         ),
         ComparisonTest(name="t_test", metrics=LOSSES, compare_pairs=t_test),
         ComparisonTest(

@@ -1,23 +1,24 @@
-"""The function `contrast`: DeLong's chi-squared test of contrasts of the areas of models."""
+"""The function `contrast`: F test and DeLong's chi-squared test of contrasts of areas."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import fsum, isfinite
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from rocframe.areas.partial import RateRange
+from rocframe.areas.variance import limit_df
 from rocframe.comparisons.delong import paired_areas
 from rocframe.comparisons.instances import model_batches, read_instances
 from rocframe.comparisons.pairing import PairingOptions, model_position, plan_comparison
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
-from rocframe.inference.notes import class_notes
+from rocframe.inference.notes import class_notes, few_rows
 from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
-from rocframe.options import NOT_GIVEN, public, to_float
+from rocframe.options import NOT_GIVEN, check_choice, public, to_float
 from rocframe.schemas.columns import MODEL
 from rocframe.schemas.comparisons import CONTRAST
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.areas.partial import Range
+    from rocframe.areas.variance import ClassSizes, VarianceParts
     from rocframe.comparisons.pairing import PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust
@@ -54,6 +56,7 @@ def contrast(
     id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
     by: By = None,
     coefficients: Coefficients | Sequence[Coefficients] | None = None,
+    method: ContrastMethod = "delong_f",
     fpr: Range | None = None,
     tpr: Range | None = None,
     standardize: Literal["mcclish"] | None = None,
@@ -68,9 +71,8 @@ def contrast(
     """Test in each group whether a contrast of the models' areas is 0.
 
     The areas are the AUCs of the models, or partial areas. A contrast is a weighted sum of areas
-    with weights that add up to 0. The test is DeLong's chi-squared test. Its null hypothesis is
-    that all given contrasts are 0. By default, the null hypothesis is that all models of the group
-    have the same area.
+    with weights that add up to 0. The null hypothesis is that all given contrasts are 0. By default,
+    the null hypothesis is that all models of the group have the same area.
 
     Parameters
     ----------
@@ -95,6 +97,11 @@ def contrast(
         Weights of the models in a contrast, such as `{"new": 1, "old": -0.5, "older": -0.5}`. For
         several contrasts, pass a list of such mappings. The weights of a contrast add up to 0;
         models that are not named have weight 0. None: test whether all models have the same area.
+    method : {"delong_f", "delong"}, default "delong_f"
+        Test with DeLong's covariance matrix of the areas. `"delong_f"`: an F test with the degrees
+        of freedom of Krishnamoorthy and Yu, which depend on the numbers of positives and of
+        negatives. `"delong"`: DeLong's chi-squared test. With fewer than about 50 rows of a class,
+        it rejects a true null hypothesis too often.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
         TPR over this range.
@@ -135,23 +142,29 @@ def contrast(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `p_value, p_adjusted, statistic, df, n_models, n_paired, test, note`; one row per
-        group, sorted by group.
+        `*by`, `p_value, p_adjusted, statistic, df, df_denominator, n_models, n_paired, n_pos,
+        n_neg, test, note`; one row per group, sorted by group.
 
-        `statistic` has a chi-squared distribution with `df` degrees of freedom under the null
-        hypothesis. `df` is the rank of the covariance matrix of the contrasts. If all models rank
-        the rows in the same order, `df` is 0 and `p_value` is 1. The p-values, `statistic` and `df`
-        are Float64. These columns are null if a class has fewer than two rows or clusters, if a
-        model of a contrast has no rows, or if a contrast is not 0 but its variance is 0. Without
-        `coefficients`, they are also null if the group has only one model. In the case of one
-        model, `note` does not state the reason.
+        `statistic` has an F distribution with `df` and `df_denominator` degrees of freedom under
+        the null hypothesis. For `"delong"`, it has a chi-squared distribution with `df` degrees of
+        freedom, and `df_denominator` is null. `df` is the rank of the covariance matrix of the
+        contrasts. If all models rank the rows in the same order, `df` is 0 and `p_value` is 1. The
+        p-values, `statistic`, `df` and `df_denominator` are Float64. These columns are null if a
+        class has fewer than two rows or clusters, if a model of a contrast has no rows, or if a
+        contrast is not 0 but its variance is 0. `statistic` and the p-values of `"delong_f"` are
+        also null if `df_denominator` is not above 0. Without `coefficients`, the columns are also
+        null if the group has only one model. In the case of one model, `note` does not state the
+        reason.
 
         - `n_models` (Int64) is the number of models of the group.
-        - `n_paired` (Int64) is the number of instances that every one of these models scored.
-        - `test` (String) is `delong`.
+        - `n_paired` (Int64) is the number of instances that every one of these models scored, and
+          `n_pos` and `n_neg` (Int64) are the numbers of positives and of negatives among them.
+        - `test` (String) is `method`.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
-          no_positives, no_negatives, one_positive, one_negative, zero_variance`, or `unmatched:3`
-          if 3 rows without a matching row of another model were left out.
+          no_positives, no_negatives, one_positive, one_negative, zero_variance, few_rows:5`, or
+          `unmatched:3` if 3 rows without a matching row of another model were left out.
+          `few_rows:5` means that the smaller class has only 5 rows or clusters, which is less than
+          `df` + 3. The test then rejects a true null hypothesis too often.
 
     Raises
     ------
@@ -176,6 +189,10 @@ def contrast(
     E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
     correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
     doi:10.2307/2531595
+
+    K. Krishnamoorthy, J. Yu (2004), "Modified Nel and Van der Merwe test for the multivariate
+    Behrens-Fisher problem", Statistics and Probability Letters 66(2), 161-169.
+    doi:10.1016/j.spl.2003.10.012
 
     N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
     567-578. doi:10.2307/2533958
@@ -216,16 +233,22 @@ def contrast(
     rate_range = RateRange.parse(fpr, tpr, standardize)
     pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched)
     contrasts = parse_coefficients(coefficients)
+    check_choice("method", method, get_args(ContrastMethod))
     return plan_comparison(
         predictions,
         roles,
         pairing,
-        lambda frame, columns: contrast_table(frame, columns, rate_range, contrasts, adjust),
+        lambda frame, columns: contrast_table(
+            frame, columns, rate_range, contrasts, method, adjust
+        ),
         schema=lambda _: CONTRAST.columns(),
         anchor="n_models",
         # The names of models are checked against the models of all groups, so all groups are read.
         independent_groups=adjust is None and contrasts is None,
     )
+
+
+ContrastMethod = Literal["delong_f", "delong"]
 
 
 def parse_coefficients(coefficients: Any) -> list[Coefficients] | None:
@@ -268,23 +291,24 @@ def contrast_table(
     columns: PairingColumns,
     rate_range: RateRange | None,
     contrasts: Sequence[Coefficients] | None,
+    method: ContrastMethod,
     adjust: Adjust | None,
 ) -> pl.DataFrame:
     """Return a row for each group: the test that all contrasts of the areas are 0."""
-    from scipy.special import chdtrc
+    from scipy.special import chdtrc, fdtrc
 
     instances = read_instances(frame, columns)
     keys = instances.keys
     n_groups = keys.height
-    n_models, n_paired = np.zeros((2, n_groups), np.int64)
-    statistic, df = np.full((2, n_groups), np.nan)
-    n_pos, n_neg, unmatched = np.zeros((3, n_groups), np.int64)
+    n_models, n_pos, n_neg, unmatched = np.zeros((4, n_groups), np.int64)
+    units, n_contrasts = np.zeros((2, n_groups), np.int64), np.zeros(n_groups, np.int64)
+    statistic, df, nu = np.full((3, n_groups), np.nan)
     zero_variance = np.zeros(n_groups, bool)
     matrix = None if contrasts is None else _contrast_matrix(contrasts, instances.models)
     for batch in model_batches(instances, columns.options, all_models=True):
         areas = paired_areas(batch, rate_range)
         n_models[batch.groups] = len(batch.models)
-        n_paired[batch.groups] = areas.n_pos + areas.n_neg
+        n_pos[batch.groups], n_neg[batch.groups] = areas.n_pos, areas.n_neg
         unmatched[batch.groups] = batch.unmatched
         if matrix is None:  # the contrasts are the differences of successive models
             coefficients = np.diff(np.eye(len(batch.models)), axis=0)
@@ -294,25 +318,43 @@ def contrast_table(
                 matrix, batch.models, axis=1
             ).any():  # a model of a contrast has no rows in this group
                 continue
-        n_pos[batch.groups], n_neg[batch.groups] = areas.units
+        units[:, batch.groups] = areas.units
         if not len(coefficients):
             continue
         variances = areas.difference_variances()
-        result = chi_squared(coefficients, np.array(areas.area).T, variances)
-        undefined = np.isnan(result[0]) & ~np.isnan(variances[:, 0, 1])
+        result = estimate_contrasts(
+            coefficients, np.array(areas.area).T, variances, areas.units, areas.n_units
+        )
+        undefined = np.isnan(result.statistic) & ~np.isnan(variances.total[:, 0, 1])
         zero_variance[batch.groups] = undefined
-        statistic[batch.groups], df[batch.groups] = result
-    p_value = np.where(df == 0, 1.0, chdtrc(df, statistic))
+        statistic[batch.groups], df[batch.groups], nu[batch.groups] = result
+        n_contrasts[batch.groups] = np.nan_to_num(result.df)
+    df_denominator = np.full(n_groups, np.nan)
+    if method == "delong_f":
+        df_denominator = np.where(df > 0, nu - df + 1, np.nan)
+        usable = np.where(df_denominator > 0, df_denominator, np.nan)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            statistic = np.where(df == 0, 0.0, usable / (nu * df) * statistic)
+        p_value = fdtrc(df, usable, statistic)
+    else:
+        p_value = chdtrc(df, statistic)
+    p_value = np.where(df == 0, 1.0, p_value)
     values = {
         "n_models": n_models,
-        "n_paired": n_paired,
+        "n_paired": n_pos + n_neg,
+        "n_pos": n_pos,
+        "n_neg": n_neg,
         "statistic": statistic,
         "df": df,
+        "df_denominator": df_denominator,
         "p_value": p_value,
         "p_adjusted": adjust_p_values(p_value, np.zeros(n_groups, np.int64), adjust),
-        "test": "delong",
+        "test": method,
         "note": class_notes(
-            n_pos, n_neg, zero_variance=zero_variance, unmatched=unmatched
+            *units,
+            zero_variance=zero_variance,
+            few_rows=np.where(n_contrasts > 0, few_rows(*units, n_contrasts), 0),
+            unmatched=unmatched,
         ).tolist(),
     }
     return build_table(keys, values, CONTRAST.columns())
@@ -330,24 +372,35 @@ def _contrast_matrix(contrasts: Sequence[Coefficients], models: pl.Series) -> ND
     return matrix
 
 
-def chi_squared(
+class ContrastTest(NamedTuple):
+    """The chi-squared statistic of each group, its rank, and Krishnamoorthy and Yu's df."""
+
+    statistic: NDArray[np.float64]
+    df: NDArray[np.float64]
+    nu: NDArray[np.float64]
+
+
+def estimate_contrasts(
     contrasts: NDArray[np.float64],
     areas: NDArray[np.float64],
-    difference_variances: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the chi-squared statistic of each group, and its degrees of freedom.
+    variances: VarianceParts,
+    sizes: ClassSizes,
+    n: NDArray[np.int64],
+) -> ContrastTest:
+    """Return the test of each group that all contrasts are 0.
 
-    The null hypothesis is that all contrasts are 0. The result is NaN if a contrast is not 0 but
-    its variance is 0.
+    `variances` are those of differences of areas, `sizes` are the numbers of rows or clusters of
+    both classes, and `n` those of both classes together. The result is NaN if a contrast is not 0
+    but its variance is 0.
     """
     contrasts = contrasts / np.abs(contrasts).max(axis=1, keepdims=True)
     values = areas @ contrasts.T
     # The coefficients of a contrast add up to 0. The variance of a contrast can therefore be
     # computed from the variances of differences of areas alone.
-    covariance = contrasts @ difference_variances @ contrasts.T / -2
+    covariance, *parts = (contrasts @ variance @ contrasts.T / -2 for variance in variances)
     # The largest sum of absolute values of the terms of a covariance.
-    size = np.abs(contrasts) @ difference_variances @ np.abs(contrasts).T / 2
-    statistic, df = np.full((2, len(values)), np.nan)
+    size = np.abs(contrasts) @ variances.total @ np.abs(contrasts).T / 2
+    statistic, df, spread = np.full((3, len(values)), np.nan)
     for group in np.flatnonzero(np.isfinite(covariance).all(axis=(1, 2))):
         eigenvalues, axes = np.linalg.eigh(covariance[group])
         projected = axes.T @ values[group]
@@ -356,4 +409,13 @@ def chi_squared(
             continue
         statistic[group] = (projected[positive] ** 2 / eigenvalues[positive]).sum()
         df[group] = positive.sum()
-    return statistic, df
+        # With these axes, the covariance matrix is the identity matrix.
+        scaled = axes[:, positive] / np.sqrt(eigenvalues[positive])
+        spread[group] = sum(
+            ((share**2).sum() + np.trace(share) ** 2) / (of_class[group] - 1)
+            for part, of_class in zip(parts, sizes, strict=True)
+            for share in [scaled.T @ part[group] @ scaled]
+        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        nu = (df + df**2) / spread
+    return ContrastTest(statistic, df, limit_df(nu, sizes, n))

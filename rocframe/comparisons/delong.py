@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -22,12 +22,14 @@ from rocframe.areas.pairs import doubled_placements
 from rocframe.areas.partial import partial_placements
 from rocframe.areas.variance import (
     ZERO_VARIANCE,
+    VarianceParts,
     centered_cluster_sums,
     class_sizes,
+    class_variances,
+    limit_df,
     obuchowski_variance,
     placement_covariance,
     placement_variance,
-    sum_over_classes,
 )
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.instances import segment_sums
@@ -77,7 +79,16 @@ class PairedAreas:
     clusters: Clusters | None
     scales: tuple[Any, Any]
 
-    def variance(self, a: int, b: int | None = None) -> NDArray[np.float64]:
+    @property
+    def n_units(self) -> NDArray[np.int64]:
+        """Number of clusters of each group or, without clusters, of rows."""
+        return self.n_pos + self.n_neg if self.clusters is None else self.clusters.sizes[2]
+
+    def df(self, variance: VarianceParts) -> NDArray[np.float64]:
+        """Return Satterthwaite's degrees of freedom of a variance."""
+        return variance.df(self.units, self.n_units)
+
+    def variance(self, a: int, b: int | None = None) -> VarianceParts:
         """Return the variance of the area of model `a`, or of its difference from model `b`.
 
         The variance of a group is NaN if a class has fewer than two rows or clusters.
@@ -94,18 +105,19 @@ class PairedAreas:
             size if self.count is None else exact_product(size, self.count), size, self.segment
         )
         m, n = self.n_pos, self.n_neg
-        return placement_variance(m, n, squares[0::2], total) + placement_variance(
-            n, m, squares[1::2], total
-        )
+        of_pos = placement_variance(m, n, squares[0::2], total)
+        of_neg = placement_variance(n, m, squares[1::2], total)
+        return VarianceParts(of_pos + of_neg, of_pos, of_neg)
 
-    def _weighted_variance(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _weighted_variance(self, values: NDArray[np.float64]) -> VarianceParts:
         """Return the variance of each group for weighted rows or partial areas."""
         deviation = self._deviations(values)
         count = np.ones(len(values), np.int64) if self.count is None else self.count
         squares = segment_sums(count * deviation, deviation, self.segment)
-        variance = sum_over_classes((self.n_pos, self.n_neg), (squares[0::2], squares[1::2]))
-        variance[variance < ZERO_VARIANCE] = 0
-        return variance
+        rows = self.n_pos, self.n_neg
+        return VarianceParts.of_classes(
+            rows, *class_variances(rows, (squares[0::2], squares[1::2]))
+        )
 
     def _deviations(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return weight * deviation from the mean of the class / total weight of the class."""
@@ -120,15 +132,15 @@ class PairedAreas:
             deviation /= np.repeat(total * scale.ravel(), length)
         return deviation
 
-    def difference_variances(self) -> NDArray[np.float64]:
+    def difference_variances(self) -> VarianceParts:
         """Return a matrix per group: the variance of the difference of each two areas."""
         size = len(self.area)
-        result = np.zeros((len(self.n_pos), size, size))
+        result = np.zeros((len(VarianceParts._fields), len(self.n_pos), size, size))
         pairs = list(combinations(range(size), 2))
         variances = run_parallel(lambda pair: self.variance(*pair), pairs, arrays_only=True)
         for (a, b), variance in zip(pairs, variances, strict=True):
-            result[:, a, b] = result[:, b, a] = variance
-        return result
+            result[:, :, a, b] = result[:, :, b, a] = variance
+        return VarianceParts(*result)
 
     def covariances(self) -> NDArray[np.float64]:
         """Return the covariance matrix of the areas of each group.
@@ -140,7 +152,10 @@ class PairedAreas:
         elif self.total is None:
             deviations = [self._deviations(values) for values in self.placements]
             sums = sums_of_products(deviations, deviations, self.segment, self.count)
-            result = sum_over_classes((self.n_pos, self.n_neg), (sums[0::2], sums[1::2]))
+            rows = self.n_pos, self.n_neg
+            of_pos, of_neg = class_variances(rows, (sums[0::2], sums[1::2]))
+            result = of_pos + of_neg
+            result[(self.n_pos < 2) | (self.n_neg < 2)] = np.nan
         else:
             return self._exact_covariances(self.total)
         # If placement values are constant, their variances and covariances are 0 except for
@@ -292,18 +307,26 @@ def _area_from_placements(scan: Scan, total: NDArray[Any]) -> NDArray[np.float64
     return area
 
 
-def delong_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
-    """Return the columns of the test of each pair of models that scored the same rows."""
+def delong_paired(
+    comparison: PairedComparison, *, reference: Literal["normal", "t"] = "normal"
+) -> list[dict[str, Any]]:
+    """Return the columns of the test of each pair of models that scored the same rows.
+
+    The statistic is compared with the normal distribution, or with a t distribution that has
+    Satterthwaite's degrees of freedom.
+    """
     batch, hypothesis = comparison.batch, comparison.hypothesis
     areas = paired_areas(batch, hypothesis.quantity.rate_range)
 
     def compare_pair(pair: tuple[int, int]) -> dict[str, Any]:
         a, b = (batch.models.index(model) for model in pair)
         variance = areas.variance(a, b)
-        columns = difference_columns(hypothesis, (areas.area[a], areas.area[b]), variance)
-        n_paired = areas.n_pos + areas.n_neg
+        df = areas.df(variance) if reference == "t" else None
+        values = areas.area[a], areas.area[b]
+        columns = difference_columns(hypothesis, values, variance.total, df)
+        rows = areas.n_pos, areas.n_neg
         return comparison.record(
-            pair, columns, n_paired=n_paired, units=areas.units, variance=variance
+            pair, columns, rows=rows, units=areas.units, variance=variance.total
         )
 
     return run_parallel(compare_pair, comparison.pairs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -306,13 +306,15 @@ def gate(
 GateMethod = Literal[
     "newcombe",
     "newcombe_unpaired",
+    "delong_t",
     "delong",
+    "delong_t_unpaired",
     "delong_unpaired",
     "t_test",
     "t_test_unpaired",
     "bootstrap",
 ]
-NEWCOMBE_HINT = 'Newcombe\'s limits need independent rows without weights. Use method="delong".'
+NEWCOMBE_HINT = 'Newcombe\'s limits need independent rows without weights. Use method="delong_t".'
 GATE_TESTS: dict[str, ComparisonTest] = {
     "newcombe": ComparisonTest(
         name="newcombe",
@@ -324,14 +326,11 @@ GATE_TESTS: dict[str, ComparisonTest] = {
         estimator=area_estimates,
         compare_estimates=newcombe_unpaired,
         unsupported={
-            "weight": 'Use method="delong_unpaired".',
-            "cluster": 'Use method="delong" with id=; this method supports clusters.',
+            "weight": 'Use method="delong_t_unpaired".',
+            "cluster": 'Use method="delong_t" with id=; this method supports clusters.',
         },
     ),
-    **{
-        name: COMPARISON_TESTS[name]
-        for name in ("delong", "delong_unpaired", "t_test", "t_test_unpaired", "bootstrap")
-    },
+    **{name: COMPARISON_TESTS[name] for name in get_args(GateMethod)[2:]},
 }
 
 
@@ -445,7 +444,10 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
     limit[is_identical] = 0.0
     is_of_one_model = note.is_in(NOTES_OF_ONE_MODEL).fill_null(False).to_numpy()
     notes = first_notes(
-        {"few_rows": has_few_rows & ~is_of_one_model, "identical_scores": is_identical}
+        {
+            "few_rows": has_few_rows & ~is_of_one_model,
+            "identical_scores": is_identical & ~has_few_rows,
+        }
     )
     decision_note = pl.Series(notes.tolist(), dtype=pl.String)
     return build_table(
@@ -467,7 +469,7 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
             "se": table.get_column("se"),
             f"{quantity.name}_old": table.get_column(f"{quantity.name}_a"),
             f"{quantity.name}_new": table.get_column(f"{quantity.name}_b"),
-            "n_paired": table.get_column("n_paired"),
+            **{name: table.get_column(name) for name in ("n_paired", "n_pos", "n_neg")},
             "ci_level": level,
             "test": comparison.test.name,
             "note": decision_note.zip_with(decision_note.is_not_null(), note),

@@ -11,7 +11,7 @@ import numpy as np
 from rocframe.areas.partial import Range, RateRange
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import normal_quantile
-from rocframe.inference.notes import class_notes
+from rocframe.inference.notes import class_notes, few_rows
 from rocframe.inference.p_values import check_alternative, normal_p_value
 from rocframe.options import check_choice, check_supported, parse_number, to_float
 from rocframe.probabilities.losses import EPSILON
@@ -169,24 +169,28 @@ class PairedComparison:
         pair: tuple[int, int],
         columns: Mapping[str, NDArray[Any]],
         *,
-        n_paired: NDArray[np.int64],
+        rows: tuple[NDArray[np.int64], NDArray[np.int64]],
         units: tuple[NDArray[np.int64], NDArray[np.int64]],
         variance: NDArray[np.float64] | None = None,
         redrawn: NDArray[np.int64] | None = None,
     ) -> dict[str, Any]:
         """Return the columns of the test of a pair of models, with a note for each group.
 
-        `units` are the numbers of rows or clusters of each class. `variance` is the variance of the
-        difference, or None for a test without a variance.
+        `rows` are the numbers of rows of each class, and `units` are the numbers of rows or
+        clusters. `variance` is the variance of the difference, or None for a test without a
+        variance.
         """
+        is_exact = variance is None or self.hypothesis.quantity.is_loss
         note = class_notes(
             *units,
             zero_variance=None if variance is None else variance == 0,
+            few_rows=None if is_exact else few_rows(*units),
             redrawn=redrawn,
             unmatched=self.batch.unmatched,
         )
-        group = self.batch.groups
-        return {"models": pair, "group": group, "n_paired": n_paired, **columns, "note": note}
+        n_pos, n_neg = rows
+        sizes = {"n_paired": n_pos + n_neg, "n_pos": n_pos, "n_neg": n_neg}
+        return {"models": pair, "group": self.batch.groups, **sizes, **columns, "note": note}
 
 
 def difference_columns(

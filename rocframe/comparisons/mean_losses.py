@@ -60,7 +60,7 @@ def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:
         df = (rows.n_units - 1).astype(np.float64)
         columns = difference_columns(comparison.hypothesis, (means[a], means[b]), variance, df)
         return comparison.record(
-            pair, columns, n_paired=rows.n_rows, units=rows.class_units, variance=variance
+            pair, columns, rows=rows.class_rows, units=rows.class_units, variance=variance
         )
 
     return run_parallel(compare_pair, comparison.pairs)
@@ -81,7 +81,7 @@ class PairedRows:
     count: NDArray[np.float64]
     weight: NDArray[np.float64]
     clusters: Clusters | None
-    n_rows: NDArray[np.int64]
+    class_rows: tuple[NDArray[np.int64], NDArray[np.int64]]
     n_units: NDArray[np.int64]
     class_units: tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -89,8 +89,8 @@ class PairedRows:
     def from_batch(cls, batch: ModelBatch) -> PairedRows:
         """Return the rows of a batch."""
         count, weight, clusters = batch.count, batch.weight, batch.clusters
-        n_pos, n_neg = batch.class_sums(count)
-        n_rows = n_units = n_pos + n_neg
+        n_pos, n_neg = class_rows = tuple(batch.class_sums(count))
+        n_units = n_pos + n_neg
         if clusters is not None:
             n_pos, n_neg, n_units = clusters.sizes
         return cls(
@@ -99,7 +99,7 @@ class PairedRows:
             count=count.astype(np.float64),
             weight=np.ones(len(count)) if weight is None else weight,
             clusters=clusters,
-            n_rows=n_rows,
+            class_rows=class_rows,
             n_units=n_units,
             class_units=(n_pos, n_neg),
         )
@@ -137,7 +137,7 @@ class PairedRows:
 
 
 def loss_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64], ...]:
-    """Return the mean loss of a model in each group, and the variance of this mean.
+    """Return the mean loss of a model in each group, its variance, and Welch's variance²/(n - 1).
 
     The variance is NaN for groups with fewer than two rows.
     """
@@ -159,7 +159,8 @@ def loss_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64],
         variance = n / (n - 1) * squares / (totals.pos + totals.neg) ** 2
     variance[n < 2] = np.nan
     variance[n * variance < ZERO_VARIANCE] = 0
-    return mean, variance
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return mean, variance, variance**2 / (n - 1)
 
 
 def mean_loss(scan: Scannable, metric: str) -> NDArray[np.float64]:

@@ -22,8 +22,10 @@ import numpy as np
 
 from rocframe.comparisons.delong import paired_areas
 from rocframe.comparisons.hypothesis import difference_columns
-from rocframe.inference.confidence import newcombe, normal_quantile
+from rocframe.comparisons.unpaired import welch_variance
+from rocframe.inference.confidence import newcombe
 from rocframe.inference.p_values import normal_p_value
+from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,28 +44,41 @@ def newcombe_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Return the columns of the test of each pair of models that scored the same rows."""
     batch, hypothesis = comparison.batch, comparison.hypothesis
     areas = paired_areas(batch, None)
-    parts = []
-    for pair in comparison.pairs:
+    own = {model: areas.variance(batch.models.index(model)).total for model in batch.models}
+    sizes, pairs = (areas.n_pos, areas.n_neg), comparison.pairs
+
+    def compare_pair(pair: tuple[int, int]) -> tuple[NDArray[np.float64], ...]:
         a, b = (batch.models.index(model) for model in pair)
-        variance, of_a, of_b = areas.variance(a, b), areas.variance(a), areas.variance(b)
+        variance, (of_a, of_b) = areas.variance(a, b), (own[model] for model in pair)
         with np.errstate(divide="ignore", invalid="ignore"):
-            correlation = (of_a + of_b - variance) / (2 * np.sqrt(of_a * of_b))
-        sizes = areas.n_pos, areas.n_neg
-        difference = AreaDifference(
-            a=areas.area[a],
-            b=areas.area[b],
-            sizes_a=sizes,
-            sizes_b=sizes,
-            correlation=np.clip(np.nan_to_num(correlation), -1, 1),
+            correlation = (of_a + of_b - variance.total) / (2 * np.sqrt(of_a * of_b))
+        return areas.area[a], areas.area[b], variance.total, areas.df(variance), correlation
+
+    # The limits of all pairs are computed together, because each step of the search for them is
+    # slow for few groups.
+    a, b, variance, df, correlation = map(
+        np.concatenate, zip(*run_parallel(compare_pair, pairs), strict=True)
+    )
+    repeated = tuple(np.tile(size, len(pairs)) for size in sizes)
+    difference = AreaDifference(
+        a=a,
+        b=b,
+        sizes_a=repeated,
+        sizes_b=repeated,
+        correlation=np.clip(np.nan_to_num(correlation), -1, 1),
+    )
+    columns = difference.columns(hypothesis, variance, df)
+    return [
+        comparison.record(
+            pair,
+            {name: values[rows] for name, values in columns.items()},
+            rows=sizes,
+            units=areas.units,
+            variance=variance[rows],
         )
-        columns = difference.columns(hypothesis, variance)
-        n_paired = areas.n_pos + areas.n_neg
-        parts.append(
-            comparison.record(
-                pair, columns, n_paired=n_paired, units=areas.units, variance=variance
-            )
-        )
-    return parts
+        for i, pair in enumerate(pairs)
+        for rows in [slice(i * len(sizes[0]), (i + 1) * len(sizes[0]))]
+    ]
 
 
 def newcombe_unpaired(
@@ -77,7 +92,7 @@ def newcombe_unpaired(
         sizes_b=(b.n_pos, b.n_neg),
         correlation=np.zeros(len(a.groups)),
     )
-    return difference.columns(hypothesis, a.variance + b.variance)
+    return difference.columns(hypothesis, *welch_variance(a, b))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,26 +109,32 @@ class AreaDifference:
     correlation: NDArray[np.float64]
 
     def columns(
-        self, hypothesis: Hypothesis, variance: NDArray[np.float64]
+        self, hypothesis: Hypothesis, variance: NDArray[np.float64], df: NDArray[np.float64]
     ) -> dict[str, NDArray[np.float64]]:
         """Return the areas, their difference with limits, and the test of the null hypothesis.
 
-        `variance` is DeLong's variance of the difference. Limits and p-values are NaN if it is NaN.
+        `variance` is DeLong's variance of the difference, and `df` are its degrees of freedom.
+        Limits and p-values are NaN if the variance is NaN. If it is 0, `df` is that of the smallest
+        class.
         """
-        columns = difference_columns(hypothesis, (self.a, self.b), variance)
+        from scipy.special import stdtrit
+
+        columns = difference_columns(hypothesis, (self.a, self.b), variance, df)
         undefined = np.isnan(variance)
-        lower, upper = self.limits(normal_quantile(hypothesis.level))
+        smallest = np.minimum.reduce([*self.sizes_a, *self.sizes_b])
+        df = np.where(variance > 0, df, np.maximum(smallest - 1, 1))
+        lower, upper = self.limits(stdtrit(df, (1 + hypothesis.level) / 2))
         statistic = self._statistic(hypothesis.null)
         statistic[undefined] = np.nan
         return columns | {
             "lower": np.where(undefined, np.nan, lower),
             "upper": np.where(undefined, np.nan, upper),
             "statistic": statistic,
-            "p_value": normal_p_value(statistic, hypothesis.alternative),
+            "p_value": normal_p_value(statistic, hypothesis.alternative, df),
         }
 
     def limits(self, z: float | NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        """Return the limits of the difference a - b, for a standard normal quantile `z`."""
+        """Return the limits of the difference a - b, for a quantile `z` of the reference."""
         lower_a, upper_a = newcombe(self.a, *self.sizes_a, z)
         lower_b, upper_b = newcombe(self.b, *self.sizes_b, z)
         difference = self.a - self.b

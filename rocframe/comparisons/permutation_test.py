@@ -101,7 +101,7 @@ def exchange_test(
             "p_value": p_value,
             "test": np.array([f"{name}_exact" if is_exact else name for is_exact in exact], object),
         }
-        yield comparison.record((a, b), columns, n_paired=n_pos + n_neg, units=(n_pos, n_neg))
+        yield comparison.record((a, b), columns, rows=(n_pos, n_neg), units=(n_pos, n_neg))
 
 
 class _RankedGroup(NamedTuple):

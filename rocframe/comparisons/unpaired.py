@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.areas.pairs import count_pairs
-from rocframe.areas.variance import delong_variance
+from rocframe.areas.partial import partial_variance
+from rocframe.areas.variance import delong_variance_parts
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.frames import find_keys
-from rocframe.inference.notes import absent_classes, first_notes
+from rocframe.inference.notes import absent_classes, few_rows, first_notes
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from rocframe.inference.notes import Note
     from rocframe.inputs.cases import Cases
 
-    # Estimates a quantity and its variance in each group of a scan.
+    # Estimates a quantity, its variance and the `spread` of this variance in each group of a scan.
     Estimator = Callable[[Scan, Quantity], tuple[NDArray[np.float64], ...]]
     # Compares the estimates of two models in the same groups.
     UnpairedTest = Callable[
@@ -53,15 +54,20 @@ def unpaired_tests(
         )
         a, b = (estimates.select(own) for estimates, own in zip((a, b), positions, strict=True))
         absent_a, absent_b = (absent_classes(model.n_pos, model.n_neg) for model in (a, b))
+        n_pos, n_neg = np.minimum(a.n_pos, b.n_pos), np.minimum(a.n_neg, b.n_neg)
         applies: dict[Note, NDArray[Any]] = {
             **{note: absent_a[note] | absent_b[note] for note in absent_a},
             "one_positive": (a.n_pos == 1) | (b.n_pos == 1),
             "one_negative": (a.n_neg == 1) | (b.n_neg == 1),
             "zero_variance": a.variance + b.variance == 0,
         }
+        if not hypothesis.quantity.is_loss:
+            applies["few_rows"] = few_rows(n_pos, n_neg)
         yield {
             "models": pair,
             "group": groups,
+            "n_pos": n_pos,
+            "n_neg": n_neg,
             **compare_estimates(a, b, hypothesis),
             "note": first_notes(applies),
         }
@@ -74,19 +80,32 @@ def welch_columns(
 
     The test is a t test with Welch's degrees of freedom.
     """
+    variance, df = welch_variance(a, b)
+    return difference_columns(hypothesis, (a.value, b.value), variance, df)
+
+
+def welch_variance(
+    a: UnpairedEstimates, b: UnpairedEstimates
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the variance of the difference of two estimates, and its degrees of freedom."""
     variance = a.variance + b.variance
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = variance**2 / sum(own.variance**2 / (own.n_pos + own.n_neg - 1) for own in (a, b))
-    return difference_columns(hypothesis, (a.value, b.value), variance, df)
+        df: NDArray[np.float64] = variance**2 / (a.spread + b.spread)
+    return variance, df
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnpairedEstimates:
-    """The estimates of one model, their variances and the numbers of rows, for each group."""
+    """The estimates of one model, their variances and the numbers of rows, for each group.
+
+    `spread` is the sum of v²/(n - 1) over the independent parts v of the variance, where n is the
+    number of rows from which v is estimated. The degrees of freedom are variance² / spread.
+    """
 
     groups: NDArray[np.int64]
     value: NDArray[np.float64]
     variance: NDArray[np.float64]
+    spread: NDArray[np.float64]
     n_pos: NDArray[np.int64]
     n_neg: NDArray[np.int64]
 
@@ -97,11 +116,12 @@ class UnpairedEstimates:
         """Estimate the quantity; `keys` are the sorted keys of the groups of all models."""
         # The weights of each class can be scaled separately only for functions of FPR and TPR.
         scan = Scan.from_cases(scale_weights(cases, by_class=not quantity.depends_on_prevalence))
-        value, variance = estimator(scan, quantity)
+        value, variance, spread = estimator(scan, quantity)
         return cls(
             groups=find_keys(scan.rows.keys, keys).to_numpy(),
             value=value,
             variance=variance,
+            spread=spread,
             n_pos=scan.totals.pos_rows,
             n_neg=scan.totals.neg_rows,
         )
@@ -114,8 +134,24 @@ class UnpairedEstimates:
 
 
 def area_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64], ...]:
-    """Return the total or partial area of a model in each group, and DeLong's variance."""
+    """Return the total or partial area of a model in each group, DeLong's variance, and its spread.
+
+    The parts of the variance are those of positives and negatives.
+    """
     if quantity.rate_range is None:
         pairs = count_pairs(scan)
-        return pairs.areas[0], delong_variance(scan, pairs)
-    return quantity.rate_range.areas(scan)[0], quantity.rate_range.variance(scan)
+        area, variance = pairs.areas[0], delong_variance_parts(scan, pairs)
+    else:
+        area = quantity.rate_range.areas(scan)[0]
+        variance = partial_variance(scan, quantity.rate_range)
+    return area, variance.total, variance.spread((scan.totals.pos_rows, scan.totals.neg_rows))
+
+
+def area_estimates_of_all_rows(
+    scan: Scan, quantity: Quantity
+) -> tuple[NDArray[np.float64], ...]:
+    """Return the estimates of `area_estimates`; as in pROC, the variance has n - 1 df for n rows."""
+    area, variance, _ = area_estimates(scan, quantity)
+    n = scan.totals.pos_rows + scan.totals.neg_rows
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return area, variance, variance**2 / (n - 1)

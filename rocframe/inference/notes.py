@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Note = Literal[
     "not_in_old",
     "not_in_new",
-    "few_rows",
     "no_rows",
     "no_positives",
     "no_negatives",
@@ -33,6 +32,7 @@ Note = Literal[
     "no_solution",
     "negative_slope",
     "shared_rows",
+    "few_rows",
     "redrawn",
     "unmatched",
     "left_out",
@@ -40,6 +40,9 @@ Note = Literal[
     "fewer",
 ]
 SEPARATOR = "; "  # between two notes of the same row
+# Tests of areas reject a true null hypothesis too often if a class has fewer rows or clusters than
+# this number plus the number of contrasts; see docs/coverage.md.
+MIN_UNITS = 3
 MAX_NAMES_IN_NOTE = 10  # for further curves, a note contains only their number
 
 
@@ -77,6 +80,7 @@ def class_notes(
     *,
     zero_variance: NDArray[np.bool_] | None = None,
     no_solution: NDArray[np.bool_] | None = None,
+    few_rows: NDArray[np.int64] | None = None,
     redrawn: NDArray[np.int64] | None = None,
     unmatched: NDArray[np.int64] | None = None,
 ) -> NDArray[np.object_]:
@@ -94,10 +98,23 @@ def class_notes(
         "one_negative": n_neg == 1 if n_neg.dtype.kind != "f" else None,
         "zero_variance": zero_variance,
         "no_solution": no_solution,
+        "few_rows": few_rows,
         "redrawn": redrawn,
         "unmatched": unmatched,
     }
     return first_notes({note: values for note, values in applies.items() if values is not None})
+
+
+def few_rows(
+    n_pos: NDArray[np.int64], n_neg: NDArray[np.int64], n_contrasts: Any = 1
+) -> NDArray[np.int64]:
+    """Return the size of the smaller class if it is too small for tests of areas, and 0 otherwise.
+
+    The sizes are numbers of rows or clusters. `n_contrasts` is the number of differences that are
+    tested together.
+    """
+    smaller = np.minimum(n_pos, n_neg)
+    return np.where(smaller < MIN_UNITS + n_contrasts, smaller, 0)
 
 
 def counted_note(note: Note, count: object) -> str:

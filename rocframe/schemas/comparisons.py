@@ -71,7 +71,7 @@ def gate_columns(model: pl.DataType, metric: str) -> Schema:
         | strings("verdict")
         | floats("deterioration", "limit", "margin", "p_adjusted", "p_value", "se")
         | floats(f"{metric}_old", f"{metric}_new")
-        | integers("n_paired")
+        | integers("n_paired", "n_pos", "n_neg")
         | floats("ci_level")
         | strings("test", "note")
     )
@@ -98,7 +98,7 @@ def comparison_columns(model: pl.DataType, area: str) -> Schema:
         dict.fromkeys(("model_a", "model_b"), model)
         | floats("difference", "lower", "upper", "p_value", "p_adjusted", "se", "statistic", "df")
         | floats(f"{area}_a", f"{area}_b")
-        | integers("n_paired")
+        | integers("n_paired", "n_pos", "n_neg")
         | floats("ci_level")
         | strings("test", "note")
     )
@@ -265,8 +265,8 @@ CONTRAST = TableType(
     name="contrast",
     functions=("contrast",),
     columns=lambda: (
-        floats("p_value", "p_adjusted", "statistic", "df")
-        | integers("n_models", "n_paired")
+        floats("p_value", "p_adjusted", "statistic", "df", "df_denominator")
+        | integers("n_models", "n_paired", "n_pos", "n_neg")
         | strings("test", "note")
     ),
     recognize=has_columns("p_value", "p_adjusted", "statistic", "df", "n_models"),
