@@ -12,17 +12,17 @@ from rocframe.areas.partial import RateRange
 from rocframe.areas.top import TOP_INTERVALS, TopRange
 from rocframe.areas.variance import (
     Clusters,
-    auc_variance,
+    VarianceParts,
+    auc_variance_parts,
     class_sizes,
-    delong_class_variances,
     hanley_mcneil_exponential_variance,
     hanley_mcneil_variance,
-    sum_of_classes,
 )
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_interval, sample_acceleration
 from rocframe.inference.confidence import (
     FULL_AREA_METHODS,
+    SMALL_CLASS,
     Confidence,
     is_perfect,
     logit,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from rocframe.areas.pairs import Pairs
     from rocframe.areas.partial import Range
-    from rocframe.areas.variance import ClassSizes, ClassVariances
+    from rocframe.areas.variance import ClassSizes
     from rocframe.frames import FrameT
     from rocframe.inference.bootstrap import Statistic
     from rocframe.inference.confidence import AUCIntervalMethod
@@ -307,10 +307,10 @@ def _parse_range(
 
 def auc_table(
     cases: Cases, rate_range: RateRange | TopRange | None, confidence: Confidence
-) -> tuple[pl.DataFrame, ClassVariances | None]:
-    """Return the result of `auc` for the cases of one model, and the terms of DeLong's variances.
+) -> tuple[pl.DataFrame, VarianceParts | None]:
+    """Return the result of `auc` for the cases of one model, and the variance of each area.
 
-    The terms are None if `confidence.ci` does not need them, and for rows in clusters.
+    The variance is None if the method of the interval does not use it.
     """
     statistic = AUC_STATISTIC if rate_range is None else rate_range.statistic()
     # For a range of alert rates, the weights of both classes are scaled by the same factor, because
@@ -319,22 +319,18 @@ def auc_table(
     scan = Scan.from_cases(cases)
     pairs, names = None, PARTIAL_AUC_NAMES
     areas: tuple[NDArray[np.float64], ...]
-    class_variances_of: Callable[[], ClassVariances] | None = None
+    variance_of: Callable[..., VarianceParts] | None = None
     standardize: Callable[[Any], Any]
     standardize, slope = (lambda area: area), 1.0
     if rate_range is None:
         is_delong = confidence.ci is not None and confidence.ci not in BOOTSTRAPS
         squares = is_delong and cases.cluster is None and cases.weight is None
         pairs, names = count_pairs(scan, squares=squares), AUC_NAMES
-        areas = pairs.areas
-        class_variances_of = partial(delong_class_variances, scan, pairs)
-        cluster_variance_of = partial(auc_variance, scan, pairs)
+        areas, variance_of = pairs.areas, partial(auc_variance_parts, scan, pairs)
     elif isinstance(rate_range, TopRange):
         areas = rate_range.standardized_areas(scan)
     else:
-        areas = rate_range.areas(scan)
-        class_variances_of = partial(rate_range.class_variances, scan)
-        cluster_variance_of = partial(rate_range.variance, scan)
+        areas, variance_of = rate_range.areas(scan), partial(rate_range.variance, scan)
         standardize, slope = rate_range.standardize, rate_range.slope
     columns: dict[str, Any] = {
         "n_pos": scan.totals.pos_rows,
@@ -342,7 +338,7 @@ def auc_table(
         "n_missing": scan.rows.unscored.n_missing,
         **dict(zip(names, map(standardize, areas), strict=True)),
     }
-    clusters = variance = class_variances = n_redrawn = None
+    clusters = parts = variance = n_redrawn = None
     if confidence.ci is not None and cases.cluster is not None:
         clusters = Clusters.from_scan(scan, cases.cluster)
     sizes = class_sizes(scan, clusters)
@@ -360,15 +356,17 @@ def auc_table(
             )
         else:
             # The variance of areas over a range of alert rates is unknown; see `TOP_INTERVALS`.
-            variance = np.full(len(areas[0]), np.nan)
-            if class_variances_of is not None and clusters is None:
-                class_variances = class_variances_of()
-                is_rounded = rate_range is not None or cases.weight is not None
-                variance = sum_of_classes(class_variances, is_rounded)
-            elif class_variances_of is not None:
-                variance = cluster_variance_of(clusters, cases.weight)
+            parts = VarianceParts(*np.full((3, len(areas[0])), np.nan))
+            if variance_of is not None:
+                parts = variance_of(clusters, cases.weight)
             interval = _analytic_interval(
-                scan, areas[0], variance, confidence, pairs=pairs, maximum=statistic.bounds[1]
+                scan,
+                areas[0],
+                parts,
+                confidence,
+                pairs=pairs,
+                maximum=statistic.bounds[1],
+                clusters=clusters,
             )
         interval.replace_degenerate(areas[0], sizes, confidence.level, full_area=rate_range is None)
         variance, n_redrawn = interval.variance, interval.n_redrawn
@@ -382,7 +380,7 @@ def auc_table(
     zero_variance = None if variance is None else variance == 0
     note = class_notes(*sizes, zero_variance=zero_variance, redrawn=n_redrawn)
     columns["note"] = list(note)
-    return build_table(scan.rows.keys, columns, auc_columns(names)), class_variances
+    return build_table(scan.rows.keys, columns, auc_columns(names)), parts
 
 
 class AreaInterval(NamedTuple):
@@ -445,16 +443,18 @@ def _bootstrap_area_interval(
 def _analytic_interval(
     scan: Scan,
     area: NDArray[np.float64],
-    variance: NDArray[np.float64],
+    parts: VarianceParts,
     confidence: Confidence,
     *,
     pairs: Pairs | None,
     maximum: float,
+    clusters: Clusters | None,
 ) -> AreaInterval:
     """Return the interval of each group from the variance of its area, which is at most `maximum`.
 
     `pairs` is None for partial areas, and is used for methods of full areas only.
     """
+    variance, method = parts.total, np.full(len(area), confidence.ci, object)
     z, se_variance = normal_quantile(confidence.level), variance
     n_pos, n_neg = scan.totals.pos_rows, scan.totals.neg_rows
     if confidence.ci == "newcombe":
@@ -468,6 +468,20 @@ def _analytic_interval(
         lower, upper = newcombe(area, n_pos, n_neg, z)
     elif confidence.ci == "logit_delong":
         lower, upper = logit(area, se, z, maximum)
+        sizes = class_sizes(scan, clusters)
+        small = np.flatnonzero(np.minimum(*sizes) < SMALL_CLASS)
+        if len(small):
+            from scipy.special import stdtrit
+
+            n = n_pos + n_neg if clusters is None else clusters.sizes[2]
+            t = stdtrit(parts.df(sizes, n)[small], (1 + confidence.level) / 2)
+            ends = logit(area[small], se[small], t, maximum)
+            method[small] = "logit_delong_t"
+            if pairs is not None and clusters is None:
+                others = newcombe(area[small], n_pos[small], n_neg[small], z)
+                ends = np.minimum(ends[0], others[0]), np.maximum(ends[1], others[1])
+                method[small] = "logit_delong_newcombe"
+            lower[small], upper[small] = ends
     else:
         lower, upper = wald(area, se, z, maximum)
-    return AreaInterval(variance, se, lower, upper, np.full(len(area), confidence.ci, object))
+    return AreaInterval(variance, se, lower, upper, method)

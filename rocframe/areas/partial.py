@@ -128,11 +128,11 @@ class RateRange:
         scan: Scan,
         clusters: Clusters | None = None,
         weight: NDArray[np.float64] | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> VarianceParts:
         """Return DeLong's variance of each area, or Obuchowski's if rows are in clusters."""
         if clusters is None:
-            return partial_variance(scan, self).total
-        return obuchowski_variance(clusters, partial_placements(scan, self), weight).total
+            return partial_variance(scan, self)
+        return obuchowski_variance(clusters, partial_placements(scan, self), weight)
 
     def statistic(self) -> Statistic:
         """Return the area before standardization as a `Statistic` for the bootstrap."""

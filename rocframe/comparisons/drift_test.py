@@ -265,7 +265,7 @@ def drift_test_table(windows: TimeWindows, over: str, level: float) -> pl.DataFr
     exclusions = exclusion_notes(names, usable | ~has_time, starts)
     group = windows.group[usable]
     variance, df_error = pooled_variance(
-        [values[usable] for values in windows.class_variances],
+        [values[usable] for values in (windows.parts.of_pos, windows.parts.of_neg)],
         [rows[usable] for rows in class_rows],
         group,
         n_groups,
@@ -291,15 +291,15 @@ def drift_test_table(windows: TimeWindows, over: str, level: float) -> pl.DataFr
 
 
 def pooled_variance(
-    class_variances: Sequence[NDArray[np.float64]],
+    parts: Sequence[NDArray[np.float64]],
     rows: Sequence[NDArray[np.int64]],
     group: NDArray[np.int64],
     n_groups: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the variance of the area of each window, and its degrees of freedom in each group.
 
-    `class_variances` are the terms of DeLong's variance of each window, and `rows` the numbers of
-    rows: of positives, of negatives. A term is the variance of the placement values of a class,
+    `parts` are the parts of DeLong's variance of each window, and `rows` the numbers of rows: of
+    positives, of negatives. A part is the variance of the placement values of a class,
     divided by the number of rows of the class. These variances are pooled over the windows of a
     group, weighted by the number of rows minus 1. The degrees of freedom are Satterthwaite's.
     """
@@ -309,9 +309,9 @@ def pooled_variance(
 
     variance, summed, squares = np.zeros(len(group)), np.zeros(n_groups), np.zeros(n_groups)
     with np.errstate(divide="ignore", invalid="ignore"):
-        for term, n in zip(class_variances, rows, strict=True):
+        for part, n in zip(parts, rows, strict=True):
             df = total(n - 1)
-            pooled = (total((n - 1) * n * term) / df)[group] / n
+            pooled = (total((n - 1) * n * part) / df)[group] / n
             variance += pooled
             summed += total(pooled)
             squares += total(pooled) ** 2 / df

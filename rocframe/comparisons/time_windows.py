@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.areas.variance import ClassVariances
+    from rocframe.areas.variance import VarianceParts
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import BoundRoles, Roles
@@ -192,7 +192,7 @@ class TimeWindows:
     """The windows of all groups, sorted by group and time, with their areas.
 
     `areas` is the table of `auc`, with one row per window, and `window_keys` are its key columns.
-    `variance` is DeLong's variance of the area, and `class_variances` are its two terms: of
+    `variance` is DeLong's variance of the area, and `parts` has its two parts: of
     positives, of negatives. `group` is the number of the group of each window,
     and `keys` are the keys of the groups. `window` is the column of the windows. If the reference
     is a table, each of its groups is one row without a window, for which `is_reference` is True.
@@ -203,7 +203,7 @@ class TimeWindows:
     areas: pl.DataFrame
     window_keys: tuple[str, ...]
     variance: NDArray[np.float64]
-    class_variances: ClassVariances
+    parts: VarianceParts
     keys: pl.DataFrame
     group: NDArray[np.int64]
     window: pl.Series
@@ -222,8 +222,8 @@ class TimeWindows:
         names = cases.keys.columns
         flag = names.pop() if has_reference else None
         n_by = len(parse_names(roles.by))
-        areas, variances = auc_table(cases, None, Confidence.parse("logit_delong", level))
-        assert variances is not None
+        areas, parts = auc_table(cases, None, Confidence.parse("logit_delong", level))
+        assert parts is not None
         windows = areas.select(names)
         if n_by:
             # The windows are sorted by group, and nulls are equal to each other.
@@ -251,7 +251,7 @@ class TimeWindows:
             areas=areas,
             window_keys=tuple(names),
             variance=variance.to_series().fill_null(np.nan).to_numpy(),
-            class_variances=variances,
+            parts=parts,
             keys=keys,
             group=group,
             window=window,

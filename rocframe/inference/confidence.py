@@ -36,7 +36,11 @@ FULL_AREA_METHODS = ("newcombe", "hanley_mcneil", "hanley_mcneil_exponential")
 
 STANDARD_NORMAL = NormalDist()
 MAX_RESAMPLES = 10**8  # this many replicates of one statistic need 0.8 GB
+# The default interval of an AUC is wider if a class has fewer rows or clusters; see
+# docs/coverage.md.
+SMALL_CLASS = 50
 AREA_ROUNDING = 1e-12  # largest rounding error of the area of weighted rows
+LIMIT_ROUNDING = 4e-16  # largest step of Newton's method that is only a rounding error
 # After this many halvings, the interval [0, 1] is shorter than the precision of Float64.
 BISECTION_STEPS = 60
 
@@ -93,7 +97,12 @@ def wald(area: NDArray[np.float64], se: NDArray[np.float64], z: float, maximum: 
     return np.clip(area - z * se, 0, maximum), np.clip(area + z * se, 0, maximum)
 
 
-def logit(area: NDArray[np.float64], se: NDArray[np.float64], z: float, maximum: float) -> Limits:
+def logit(
+    area: NDArray[np.float64],
+    se: NDArray[np.float64],
+    z: float | NDArray[np.float64],
+    maximum: float,
+) -> Limits:
     """Return the Wald limits of logit(area / maximum), transformed back to the scale of the area.
 
     The limits are NaN if the area is 0 or `maximum`, because the logit is then infinite.
@@ -115,7 +124,7 @@ def newcombe(
     n_neg: NDArray[np.int64],
     z: float | NDArray[np.float64],
 ) -> Limits:
-    """Return Newcombe's (2006) limits of an AUC, by bisection.
+    """Return Newcombe's (2006) limits of an AUC, by Newton's method and bisection.
 
     A limit θ satisfies |area - θ| = z·se(θ), where se(θ) is the standard error if the true area is
     θ.
@@ -124,12 +133,20 @@ def newcombe(
         return area, area
     ends = np.array([[0.0], [1.0]])  # a row for the lower limits and a row for the upper limits
     near, far = np.array([area, area]), np.repeat(ends, len(area), axis=1)
+    limits = (near + far) / 2
     for _ in range(BISECTION_STEPS):
-        middle = (near + far) / 2
-        beyond = (area - middle) ** 2 > z**2 * newcombe_variance(middle, n_pos, n_neg)
-        far = np.where(beyond, middle, far)
-        near = np.where(beyond, near, middle)
-    limits = np.where(area == ends, ends, (near + far) / 2)
+        variance, slope = _newcombe_variance_and_slope(limits, n_pos, n_neg)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            excess = (area - limits) ** 2 - z**2 * variance
+            step = excess / (2 * (area - limits) + z**2 * slope)
+        following, moves = limits + step, np.abs(step) > LIMIT_ROUNDING
+        if not moves.any():
+            break
+        far, near = np.where(excess > 0, limits, far), np.where(excess > 0, near, limits)
+        # A step of Newton's method that leaves the interval is replaced by a bisection.
+        inside = (following > np.minimum(near, far)) & (following < np.maximum(near, far))
+        limits = np.where(moves & ~inside, (near + far) / 2, following)
+    limits = np.where(area == ends, ends, limits)
     limits[:, np.isnan(area)] = np.nan
     return limits[0], limits[1]
 
@@ -142,12 +159,20 @@ def newcombe_variance(
     This is Hanley and McNeil's formula for exponential scores, in which both class sizes in the
     numerator are replaced by their mean, (n_pos + n_neg) / 2.
     """
+    return _newcombe_variance_and_slope(area, n_pos, n_neg)[0]
+
+
+def _newcombe_variance_and_slope(
+    area: NDArray[np.float64], n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return `newcombe_variance` and its derivative with respect to the area."""
     pairs = n_pos.astype(np.float64) * n_neg
     extra = (n_pos + n_neg) / 2 - 1
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = 1 + extra * (1 - area) / (2 - area) + extra * area / (1 + area)
-        variance: NDArray[np.float64] = area * (1 - area) * factor / pairs
-    return variance
+        binomial = area * (1 - area)
+        slope = extra * (1 / (1 + area) ** 2 - 1 / (2 - area) ** 2)
+        return binomial * factor / pairs, ((1 - 2 * area) * factor + binomial * slope) / pairs
 
 
 def is_perfect(area: NDArray[np.float64]) -> NDArray[np.bool_]:
