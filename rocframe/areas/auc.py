@@ -119,7 +119,8 @@ def auc(
     ci : str or None, default "logit_delong"
         Method of the interval.
 
-        - `"logit_delong"`: interval of the logit of the AUC, with DeLong's variance.
+        - `"logit_delong"`: interval of the logit of the AUC, with DeLong's variance. If a class has
+          fewer than 50 rows or clusters, the interval is wider; see Notes.
         - `"delong"`: Wald interval with DeLong's variance, clipped to [0, 1].
         - `"newcombe"`: Newcombe's interval.
         - `"hanley_mcneil"`: Wald interval with Hanley and McNeil's variance.
@@ -184,6 +185,9 @@ def auc(
         `se` is null, but the limits are not null. They are computed by Newcombe's method, and
         `ci_method` (String) is `"newcombe"`.
 
+        `ci_method` is `"logit_delong_newcombe"` or `"logit_delong_t"` if `ci` is `"logit_delong"`
+        and a class has fewer than 50 rows or clusters; see Notes. In all other cases, it is `ci`.
+
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, redrawn`. `redrawn:12` means that
         12 resamples had no row of one class and were drawn again. This is possible with `cluster`
@@ -200,6 +204,12 @@ def auc(
 
     Notes
     -----
+    If a class has fewer than 50 rows, DeLong's variance is too uncertain for `"logit_delong"`. The
+    quantile of the normal distribution is then replaced by that of a t distribution with
+    Satterthwaite's degrees of freedom, and each limit is this limit or Newcombe's limit: the one
+    that is farther from the AUC. For partial areas and with `cluster`, only the quantile is
+    replaced, and the number of clusters is used instead of the number of rows.
+
     With `cluster`, Obuchowski's variance is used instead of DeLong's.
 
     With `alert_rate=(0, u)`, the partial area is Clémençon and Vayatis' local AUC: 1 - FPR is
@@ -477,11 +487,15 @@ def _analytic_interval(
             t = stdtrit(parts.df(sizes, n)[small], (1 + confidence.level) / 2)
             ends = logit(area[small], se[small], t, maximum)
             method[small] = "logit_delong_t"
-            if pairs is not None and clusters is None:
-                others = newcombe(area[small], n_pos[small], n_neg[small], z)
-                ends = np.minimum(ends[0], others[0]), np.maximum(ends[1], others[1])
-                method[small] = "logit_delong_newcombe"
             lower[small], upper[small] = ends
+            # Newcombe's method needs rows of a class that are independent.
+            independent = (sizes[0][small] == n_pos[small]) & (sizes[1][small] == n_neg[small])
+            if pairs is not None:
+                full = small[independent]
+                others = newcombe(area[full], n_pos[full], n_neg[full], z)
+                lower[full] = np.minimum(lower[full], others[0])
+                upper[full] = np.maximum(upper[full], others[1])
+                method[full] = "logit_delong_newcombe"
     else:
         lower, upper = wald(area, se, z, maximum)
     return AreaInterval(variance, se, lower, upper, method)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from scipy import stats
 
 import rocframe as rf
 from tests import oracles
@@ -61,9 +62,10 @@ def test_an_auc_table_has_counts_areas_interval_and_note(frame):
     actual = rf.auc(frame(PREDICTIONS), "label", "score")
     # V10 = 1, 1/4; V01 = 3/4, 1/2: variance (9/32)/2 + (1/32)/2 = 5/32, on the logit scale.
     se = math.sqrt(5 / 32)
-    half = 1.959963984540054 * se / (0.625 * 0.375)
+    # Satterthwaite: (9/64 + 1/64)² / ((9/64)² + (1/64)²) degrees of freedom.
+    half = stats.t.ppf(0.975, 100 / 82) * se / (0.625 * 0.375)
     lower, upper = (1 / (1 + math.exp(-math.log(0.625 / 0.375) + way * half)) for way in (1, -1))
-    row = [0.625, lower, upper, se, 0.5, 0.75, 2, 2, 0, 0.95, "logit_delong", None]
+    row = [0.625, lower, upper, se, 0.5, 0.75, 2, 2, 0, 0.95, "logit_delong_newcombe", None]
     expected = frame(pl.DataFrame([row], schema=SCHEMA, orient="row"))
     assert_frame_equal(actual, expected, rel_tol=1e-14, abs_tol=0)  # of exp and log
 
@@ -118,7 +120,7 @@ def test_a_note_gives_the_reason_for_null_results():
     assert_frame_equal(actual.select(expected.columns), expected)
     assert actual["se"].is_null().to_list() == [True] * 7 + [False]
     # Where the variance is 0 there are limits at AUC 0 or 1 only, and they are Newcombe's.
-    assert actual["ci_method"].to_list() == [None] * 6 + ["newcombe", "logit_delong"]
+    assert actual["ci_method"].to_list() == [None] * 6 + ["newcombe", "logit_delong_newcombe"]
     assert actual["lower"].is_null().to_list() == [True] * 6 + [False] * 2
     assert actual["ci_level"].to_list() == [0.95] * 8
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from scipy import special, stats
 
 import rocframe as rf
 from tests import oracles
@@ -100,6 +102,7 @@ def test_walds_limits_are_z_standard_errors_away_and_clipped(table, level):
 @given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}, min_size=4), level=levels)
 def test_logit_limits_are_walds_of_the_log_odds(table, level):
     z = NormalDist().inv_cdf((1 + level) / 2)
+    table = pl.concat([table] * 50)
     result = measured(table, weight="weight", level=level, missing="worst")
     for row in result.filter(pl.col("ci_method") == "logit_delong").iter_rows(named=True):
         auc, half = row["auc"], z * row["se"] / row["auc"] / (1 - row["auc"])
@@ -115,12 +118,62 @@ def test_a_small_example_has_the_hand_computed_limits_of_three_methods():
     found = {ci: rf.auc(PREDICTIONS, "label", "score", ci=ci).row(0, named=True) for ci in METHODS}
     assert found["delong"]["se"] == found["logit_delong"]["se"] == pytest.approx(se, rel=1e-15)
     assert (found["delong"]["lower"], found["delong"]["upper"]) == (0.0, 1.0)
+    # Satterthwaite: (9/64 + 1/64)² / ((9/64)² + (1/64)²) degrees of freedom.
+    t = stats.t.ppf(0.975, 100 / 82)
+    assert found["logit_delong"]["ci_method"] == "logit_delong_newcombe"
     assert found["logit_delong"]["lower"] == pytest.approx(
-        1 / (1 + 0.375 / 0.625 * math.exp(z * se / (0.625 * 0.375))), rel=1e-13
+        1 / (1 + 0.375 / 0.625 * math.exp(t * se / (0.625 * 0.375))), rel=1e-13
     )
     # N = (2 + 2)/2 - 1 = 1.
     variance = 0.625 * 0.375 * (1 + 0.375 / 1.375 + 0.625 / 1.625) / 4
     assert found["newcombe"]["se"] == pytest.approx(math.sqrt(variance), rel=1e-14)
+
+
+def classes(n_pos, n_neg, seed=0):
+    rng = np.random.default_rng(seed)
+    label = np.arange(n_pos + n_neg) < n_pos
+    return pl.DataFrame({"label": label, "score": rng.normal(size=len(label)) + 2 * label})
+
+
+@pytest.mark.parametrize(("n_pos", "n_neg"), [(5, 45), (49, 300), (300, 49), (30, 30)])
+def test_the_limits_of_small_classes_are_those_of_t_or_newcombe_farther_from_the_area(n_pos, n_neg):
+    table = classes(n_pos, n_neg)
+    row = rf.auc(table, "label", "score").row(0, named=True)
+    newcombe = rf.auc(table, "label", "score", ci="newcombe").row(0, named=True)
+    pos, neg = (table.filter(label=label)["score"].to_numpy() for label in (True, False))
+    wins = pos[:, None] > neg
+    parts = [wins.mean(axis=1).var(ddof=1) / n_pos, wins.mean(axis=0).var(ddof=1) / n_neg]
+    df = sum(parts) ** 2 / (parts[0] ** 2 / (n_pos - 1) + parts[1] ** 2 / (n_neg - 1))
+    auc = wins.mean()
+    half = stats.t.ppf(0.975, df) * sum(parts) ** 0.5 / (auc * (1 - auc))
+    lower, upper = special.expit(special.logit(auc) + np.array([-half, half]))
+    assert row["ci_method"] == "logit_delong_newcombe"
+    assert row["lower"] == pytest.approx(min(lower, newcombe["lower"]))
+    assert row["upper"] == pytest.approx(max(upper, newcombe["upper"]))
+    assert newcombe["lower"] < lower
+
+
+def test_classes_of_50_rows_have_the_limits_of_the_normal_distribution():
+    row = rf.auc(classes(50, 50), "label", "score").row(0, named=True)
+    half = 1.959963984540054 * row["se"] / (row["auc"] * (1 - row["auc"]))
+    limits = special.expit(special.logit(row["auc"]) + np.array([-half, half]))
+    assert (row["lower"], row["upper"]) == pytest.approx(tuple(limits))
+    assert row["ci_method"] == "logit_delong"
+
+
+def test_small_classes_of_partial_areas_and_of_clusters_use_the_t_distribution():
+    table = classes(20, 40).with_row_index()
+    clustered = table.with_columns(pl.col("index") // 2)
+    partial = rf.auc(table, "label", "score", fpr=(0, 0.5))
+    clusters = rf.auc(clustered, "label", "score", cluster="index")
+    for result in (partial, clusters):
+        assert result["ci_method"].item() == "logit_delong_t"
+    singles = rf.auc(table, "label", "score", cluster="index")
+    assert_frame_equal(singles, rf.auc(table, "label", "score"))
+    row = clusters.row(0, named=True)
+    logits = special.logit([row["auc"], row["upper"]])
+    t = (logits[1] - logits[0]) * row["auc"] * (1 - row["auc"]) / row["se"]
+    assert stats.t.ppf(0.975, 29) < t < stats.t.ppf(0.975, 9)
 
 
 @pytest.mark.parametrize("ci", [*METHODS, *BOOTSTRAPS])
@@ -171,8 +224,8 @@ def test_the_area_does_not_depend_on_the_interval(table):
 def test_the_level_is_in_the_table():
     result = rf.auc(PREDICTIONS, "label", "score", level=0.8)
     assert result["ci_level"].to_list() == [0.8]
-    z = NormalDist().inv_cdf(0.9)
-    expected = 1 / (1 + 0.375 / 0.625 * math.exp(z * math.sqrt(5 / 32) / (0.625 * 0.375)))
+    t = stats.t.ppf(0.9, 100 / 82)
+    expected = 1 / (1 + 0.375 / 0.625 * math.exp(t * math.sqrt(5 / 32) / (0.625 * 0.375)))
     assert result["lower"][0] == pytest.approx(expected, rel=1e-13)
 
 
