@@ -9,8 +9,14 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.area import area_of_mean
-from rocframe.areas.pairs import count_pairs
-from rocframe.areas.variance import delong_class_variances, delong_variance
+from rocframe.areas.pairs import count_pairs, doubled_placements
+from rocframe.areas.variance import (
+    ZERO_VARIANCE,
+    Clusters,
+    centered_cluster_sums,
+    delong_class_variances,
+    delong_variance,
+)
 from rocframe.averages.average import DEFAULTS, average_curves
 from rocframe.averages.curve_groups import format_keys, group_keys
 from rocframe.averages.means import CurveValues
@@ -23,7 +29,7 @@ from rocframe.inference.confidence import logit, normal_quantile, parse_level, w
 from rocframe.inference.notes import absent_classes, exclusion_notes, first_notes, join_notes
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import scale_weights
+from rocframe.kernel.groups import groups_of_rows, scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.kinds import KINDS
 from rocframe.options import NOT_GIVEN, check_choice, parse_names, public
@@ -51,6 +57,7 @@ def fold_auc(
     *,
     over: str | Sequence[str] = "fold",
     by: By = None,
+    id: Column | None = None,  # noqa: A002 - the name that comparisons use
     ci: FoldIntervalMethod | None = "logit_delong",
     level: float = 0.95,
     positive: object = None,
@@ -81,6 +88,10 @@ def fold_auc(
         Columns that identify the fold in which a row was tested.
     by : str or sequence of str, default None
         Group columns. Rows with a null in a group column are a separate group.
+    id : str or Expr, default None
+        Column or expression that identifies the case of a row, if a case has rows in several folds,
+        such as one for each reader. Rows with the same value are dependent. None: the rows of
+        different folds are assumed to be independent.
     ci : str or None, default "logit_delong"
         Method of the interval.
 
@@ -116,7 +127,8 @@ def fold_auc(
         - `sd` is the standard deviation of the areas of the folds, with the divisor `n_curves` - 1.
           It is null for one fold.
         - `se` and the limits are null if the variance is 0 or, for DeLong's methods, if a fold has
-          only one row of a class.
+          only one row of a class. With `id`, this also applies if all rows of a class are of one
+          case.
         - `auc_of_mean` is the area under the averaged curve. This curve is the mean TPR of the
           folds at 101 values of the FPR.
         - `pooled_auc` is the AUC of all rows of the group.
@@ -141,7 +153,7 @@ def fold_auc(
         If `over` is not a column.
     OptionValueError
         If `over` is not a name or a list of at least one name, or if `ci` is `"ledell"` and rows
-        have weights.
+        have weights or `id` is given.
 
     See Also
     --------
@@ -151,13 +163,18 @@ def fold_auc(
     Notes
     -----
     The intervals treat the fitted models as fixed and the test rows as random. The intervals do not
-    include the variation between models fitted on other training rows. The folds are assumed to
-    have no rows in common. If a row is in several folds, as in repeated cross-validation, the
-    limits are too narrow, so use `ci=None`. The limits are also too narrow if a row occurs once for
+    include the variation between models fitted on other training rows, or between readers. Without
+    `id`, the folds are assumed to have no cases in common. If a case is in several folds, as in
+    repeated cross-validation or if several readers score the same cases, the limits are then too
+    narrow. With `id`, the variance of the mean is that of the mean influence of each case
+    (Obuchowski's variance for clusters). The limits are also too narrow if a row occurs once for
     each class, as in the result of `one_vs_rest`. In this case, use `multiclass_auc`.
 
     References
     ----------
+    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
+    567-578. doi:10.2307/2533958
+
     E. LeDell, M. Petersen, M. van der Laan (2015), "Computationally efficient confidence intervals
     for cross-validated area under the ROC curve estimates", Electronic Journal of Statistics 9(1),
     1583-1607. doi:10.1214/15-EJS1035
@@ -188,6 +205,9 @@ def fold_auc(
     if weight is not None and ci == "ledell":
         problem = 'ci="ledell" is defined only for rows without weights'
         raise OptionValueError.compose("weight", weight, problem, 'Use ci="delong" with weights.')
+    if id is not None and ci == "ledell":
+        problem = 'ci="ledell" assumes that different rows are independent'
+        raise OptionValueError.compose("id", id, problem, 'Use ci="logit_delong" with id=.')
     roles = Roles(
         label=label,
         score=score,
@@ -196,6 +216,7 @@ def fold_auc(
         weight=weight,
         count=count,
         missing=missing,
+        cluster=id,
     )
     return fold_table(
         predictions,
@@ -346,7 +367,10 @@ def _fold_auc_columns(folds: Folds, ci: FoldIntervalMethod | None, level: float)
         "pooled_auc": count_pairs(Scan.from_cases(folds.pooled_cases)).areas[0],
     }
     if ci is not None:
-        variance = _ledell_mean_variance(folds) if ci == "ledell" else _delong_mean_variance(folds)
+        mean_variance = _ledell_mean_variance if ci == "ledell" else _delong_mean_variance
+        if folds.cases.cluster is not None:
+            mean_variance = _clustered_mean_variance
+        variance = mean_variance(folds)
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
         limits = logit if ci == "logit_delong" else wald
         lower, upper = limits(folds.areas.mean[:, 0], se, normal_quantile(level), 1.0)
@@ -372,6 +396,46 @@ def _delong_mean_variance(folds: Folds) -> NDArray[np.float64]:
     has_variance = np.add.reduceat(folds.usable & np.isnan(variance), folds.starts[:-1]) == 0
     count = values.count[:, 0]
     return np.where(has_variance & (count > 0), values.mean[:, 0] / np.maximum(count, 1), np.nan)
+
+
+def _clustered_mean_variance(folds: Folds) -> NDArray[np.float64]:
+    """Return the variance of each mean AUC from the influence of each case on all folds.
+
+    The variance of a single fold is Obuchowski's. If no case is in two folds, the variance of the
+    mean is the sum of the variances of the folds, divided by the squared number of folds.
+    """
+    scan, cases = folds.scan, scale_weights(folds.cases)
+    assert cases.cluster is not None
+    clusters = Clusters.from_scan(scan, cases.cluster)
+    scales = 2 * scan.totals.neg, 2 * scan.totals.pos
+    sums = centered_cluster_sums(clusters, doubled_placements(scan), cases.weight, scales)
+    # Number the cases of a group; the clusters are the cases of a fold.
+    case = np.zeros(len(clusters.group), np.int64)
+    for rows, cluster in zip(clusters.rows, clusters.cluster, strict=True):
+        case[cluster] = cases.cluster[rows]
+    group = groups_of_rows(folds.starts, np.arange(len(folds.area)))[clusters.group]
+    n_codes = int(case.max(initial=0)) + 1
+    codes, number = np.unique(group * n_codes + case, return_inverse=True)
+
+    def of_cases(values: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = np.where(folds.usable, np.sqrt(sizes / (sizes - 1)), 0)[clusters.group]
+            influence = np.where(factor > 0, factor * values, 0)
+        return np.bincount(number, influence, len(codes))
+
+    n_pos, n_neg, n = clusters.sizes
+    (pos, pos_of_both), (neg, neg_of_both) = (
+        (of_cases(values, own), of_cases(values, n))
+        for values, own in zip(sums, (n_pos, n_neg), strict=True)
+    )
+    squares = pos**2 + neg**2 + 2 * pos_of_both * neg_of_both
+    count = folds.areas.count[:, 0]
+    total = np.bincount(codes // n_codes, squares, len(count))
+    single = folds.usable & ((n_pos < 2) | (n_neg < 2))
+    has_variance = (np.add.reduceat(single, folds.starts[:-1]) == 0) & (count > 0)
+    variance = np.where(has_variance, total / np.maximum(count, 1) ** 2, np.nan)
+    variance[variance < ZERO_VARIANCE] = 0
+    return variance
 
 
 def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:

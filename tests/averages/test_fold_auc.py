@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from scipy import stats
 
 import rocframe as rf
 from tests.averages import axis_oracle
@@ -403,3 +404,97 @@ def test_a_fold_with_one_positive_precedes_a_fold_with_one_negative_in_the_note(
         )
         found = rf.fold_auc(predictions, "label", "score", over="fold")
         assert found.get_column("note").to_list() == ["one_positive"]
+
+
+@pytest.mark.parametrize("ci", ["logit_delong", "delong"])
+def test_readers_that_give_the_same_scores_have_the_limits_of_one_reader(ci):
+    rng = np.random.default_rng(0)
+    case = pl.DataFrame({"case": range(40), "label": [True] * 15 + [False] * 25})
+    case = case.with_columns(score=pl.col("label") + pl.Series(rng.normal(size=40).round(1)))
+    readers = pl.concat([case.with_columns(reader=pl.lit(k)) for k in range(3)])
+    mean = rf.fold_auc(readers, "label", "score", over="reader", id="case", ci=ci)
+    one = rf.fold_auc(case.with_columns(reader=0), "label", "score", over="reader", ci=ci)
+    columns = ["mean_auc", "lower", "upper", "se", "ci_method", "note"]
+    assert_frame_equal(mean.select(columns), one.select(columns))
+    area = rf.auc(case, "label", "score", ci="delong")
+    assert mean["se"].item() == pytest.approx(area["se"].item())
+
+
+def test_folds_without_common_cases_have_the_same_limits_with_id_as_without():
+    rng = np.random.default_rng(1)
+    table = pl.DataFrame(
+        {
+            "group": np.repeat([0, 1], 60),
+            "fold": np.tile(np.repeat([1, 2, 3], 20), 2),
+            "label": rng.random(120) < 0.4,
+            "weight": rng.integers(1, 4, 120) / 2,
+        }
+    ).with_columns(
+        score=pl.col("label") + pl.Series(rng.normal(size=120)), case=np.arange(120) % 60
+    )
+    for weight in (None, "weight"):
+        options = {"by": "group", "over": "fold", "weight": weight}
+        expected = rf.fold_auc(table, "label", "score", **options)
+        assert_frame_equal(rf.fold_auc(table, "label", "score", id="case", **options), expected)
+
+
+def test_the_variance_of_one_fold_with_several_rows_of_a_case_is_that_of_clusters():
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame({"fold": 1, "label": rng.random(60) < 0.5, "case": np.arange(60) // 3})
+    table = table.with_columns(score=pl.col("label") + pl.Series(rng.normal(size=60)))
+    mean = rf.fold_auc(table, "label", "score", id="case", ci="delong")
+    area = rf.auc(table, "label", "score", cluster="case", ci="delong")
+    assert mean["se"].item() == pytest.approx(area["se"].item())
+
+
+def test_the_variance_of_readers_is_that_of_delongs_covariance_matrix():
+    rng = np.random.default_rng(3)
+    label = np.arange(50) < 20
+    scores = {f"r{k}": rng.normal(size=50) + label for k in range(4)}
+    wide = pl.DataFrame({"case": range(50), "label": label, **scores})
+    covariance = rf.auc_covariance(wide, "label", list(scores))
+    long = wide.unpivot(list(scores), index=["case", "label"], variable_name="reader")
+    mean = rf.fold_auc(long, "label", "value", over="reader", id="case")
+    assert mean["se"].item() ** 2 == pytest.approx(covariance["covariance"].sum() / 16)
+    alone = rf.fold_auc(long, "label", "value", over="reader")
+    assert alone["se"].item() ** 2 == pytest.approx(
+        covariance.filter(pl.col("model_a") == pl.col("model_b"))["covariance"].sum() / 16
+    )
+
+
+def test_the_interval_of_ledell_does_not_support_cases_in_several_folds():
+    with pytest.raises(rf.OptionValueError) as error:
+        rf.fold_auc(pl.DataFrame(), "label", "score", id="case", ci="ledell")
+    assert str(error.value) == (
+        "id='case': ci=\"ledell\" assumes that different rows are independent.\n"
+        'Use ci="logit_delong" with id=.'
+    )
+
+
+@pytest.mark.slow
+def test_the_intervals_of_readers_of_the_same_cases_cover_95_percent():
+    rng = np.random.default_rng(4)
+    n, readers, cases = 2000, 5, 100
+    label = np.tile(np.arange(cases) < 50, n)
+    common = rng.normal(size=n * cases) + 1.19 * np.sqrt(2) * label
+    tables = [
+        pl.DataFrame(
+            {
+                "sample": np.repeat(np.arange(n), cases),
+                "case": np.tile(np.arange(cases), n),
+                "reader": k,
+                "label": label,
+                "score": common + rng.normal(size=n * cases),
+            }
+        )
+        for k in range(readers)
+    ]
+    # The difference of two scores has the standard deviation 2.
+    area = float(stats.norm.cdf(1.19 * np.sqrt(2) / 2))
+    coverage = {}
+    for case in (None, "case"):
+        options = {"over": "reader", "by": "sample", "id": case}
+        result = rf.fold_auc(pl.concat(tables), "label", "score", **options)
+        coverage[case] = ((result["lower"] <= area) & (result["upper"] >= area)).mean()
+    assert coverage[None] < 0.8
+    assert 0.935 < coverage["case"] < 0.965
