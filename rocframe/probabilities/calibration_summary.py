@@ -159,8 +159,11 @@ def calibration_summary(
         `calibration_in_the_large` is the estimate of a with b = 1.
 
         Tests of calibration: `spiegelhalter_z` has a standard normal distribution for calibrated
-        scores, and `hosmer_lemeshow` has a chi-squared distribution with `hosmer_lemeshow_df`
-        degrees of freedom. `spiegelhalter_p` (two-sided) and `hosmer_lemeshow_p` are the p-values.
+        scores. `hosmer_lemeshow` has about a chi-squared distribution with `hosmer_lemeshow_df`
+        degrees of freedom, the number of bins minus `n_fitted`. Bins whose scores are all 0 or all
+        1 are not counted if their labels agree. If `n_fitted` is 0, `hosmer_lemeshow_p` is that of
+        a multiple of a chi-squared distribution that has the mean and the variance of the statistic
+        for calibrated scores. `spiegelhalter_p` is two-sided.
 
         `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and of
         rows with a missing value. A row counts `count` times; `weight` has no effect on these

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from rocframe.probabilities.score_points import Points
 
 
+CONSTANT_STATISTIC = 1e-12  # a variance that is only a rounding error, divided by the squared mean
+
+
 class CurveErrors(NamedTuple):
     """Summary of |score - c(score)| over the rows of each group, where c is a calibration curve.
 
@@ -149,25 +152,40 @@ def hosmer_lemeshow(scan: Scan, bins: Bins, *, n_fitted: int = 0) -> HosmerLemes
     of row weights, and the sum of the squared weights replaces n. A bin in which all scores are 0
     or all scores are 1 is left out if O = E, and otherwise makes the statistic infinite.
 
-    The statistic has about a chi-squared distribution if the scores are calibrated. Its degrees of
-    freedom are the number of bins minus `n_fitted`. `n_fitted` is 0 for scores of rows that were
-    not used to fit the model, and 2 for scores of a logistic regression that was fitted to the same
-    rows. The p-value is NaN without degrees of freedom.
+    The degrees of freedom are the number of bins that are not left out, minus `n_fitted`.
+    `n_fitted` is 0 for scores of rows that were not used to fit the model, and 2 for scores of a
+    logistic regression that was fitted to the same rows. In the second case, the statistic has
+    about a chi-squared distribution if the scores are calibrated. If `n_fitted` is 0, the p-value
+    is that of a multiple of a chi-squared distribution that has the mean and the variance of the
+    statistic for calibrated scores. The p-value is NaN without degrees of freedom.
     """
     mean = bins.score_mean
-    variance = _bin_squares(scan, bins) * mean * (1 - mean)
+    squares, exact, excess = _bin_moments(scan, bins)
+    variance = squares * mean * (1 - mean)
     difference = np.where((mean == 0) & (bins.pos == 0) | (mean == 1) & (bins.neg == 0), 0.0, 1.0)
     difference *= bins.pos - bins.total * mean
     # The quotient overflows if an outcome contradicts scores that are nearly 0.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         terms = difference**2 / variance
+        # Of calibrated scores, a squared difference has the mean `exact` and this variance.
+        moments = exact / variance, (2 * exact**2 + excess) / variance**2
     is_used = ~np.isnan(terms)
     n_groups = len(scan.totals.pos)
     statistic = bins.group_sums(np.where(is_used, terms, 0), n_groups)
     n_bins = bins.group_sums(is_used, n_groups).astype(np.int64)
     statistic[bins.group_sums(np.ones(len(terms)), n_groups) == 0] = np.nan
     df = np.maximum(n_bins - n_fitted, 0)
-    p_value = np.where(df > 0, chdtrc(np.maximum(df, 1), statistic), np.nan)
+    if n_fitted:
+        p_value = chdtrc(np.maximum(df, 1), statistic)
+    else:
+        finite = is_used & (variance > 0)
+        total, spread = (bins.group_sums(np.where(finite, each, 0), n_groups) for each in moments)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p_value = chdtrc(2 * total**2 / spread, 2 * total / spread * statistic)
+        # The statistic of bins of one row with the score 1/2 is constant.
+        p_value[spread <= CONSTANT_STATISTIC * total**2] = 1
+        p_value[np.isinf(statistic)] = 0
+    p_value = np.where(df > 0, p_value, np.nan)
     return HosmerLemeshow(statistic=statistic, df=df, p_value=p_value)
 
 
@@ -178,21 +196,31 @@ def _squares(block: Block) -> NDArray[Any]:
     return squares
 
 
-def _bin_squares(scan: Scan, bins: Bins) -> NDArray[Any]:
-    """Return the sum of count times squared weight in each bin."""
-    if scan.rows.weights is None or scan.rows.weights.weight is None or not len(bins.group):
-        return bins.total
+def _bin_moments(scan: Scan, bins: Bins) -> NDArray[np.float64]:
+    """Return three sums for each bin.
+
+    The first is the sum of count times squared weight. The others are, if the scores are
+    calibrated, the variance and the fourth cumulant of the weighted number of positives. For the
+    fourth cumulant, rows with the same score are assumed to have the same weight.
+    """
+    result = np.zeros((3, len(bins.group)))
+    if not len(bins.group):
+        return result
     starts = group_starts(bins.group, len(scan.totals.pos))
 
-    def add(block: Block) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    def add(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         group = np.repeat(block.groups, np.diff(block.starts))
         score = scan.codec.decode(block.codes)
         first, last = starts[group], starts[group + 1] - 1
         position = grouped_bisect(lambda i: bins.score_max[i] < score, first, last)
         # A score above the last bin has the weight 0.
-        return np.minimum(position, len(bins.group) - 1), _squares(block)
+        squares, weight = _squares(block), block.pos + block.neg
+        binomial = score * (1 - score)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fourth = np.where(weight > 0, squares * (squares / weight) ** 2, 0)
+        values = squares, squares * binomial, fourth * binomial * (1 - 6 * binomial)
+        return np.minimum(position, len(bins.group) - 1), np.array(values, np.float64)
 
-    squares = np.zeros(len(bins.group))
     for position, values in scan.map(add, squares=True):
-        squares += np.bincount(position, values, len(bins.group))
-    return squares
+        result += [np.bincount(position, each, len(bins.group)) for each in values]
+    return result

@@ -134,13 +134,37 @@ def test_hosmer_lemeshow_sums_the_squared_pearson_residuals_of_deciles(n_fitted)
     positive = rng.random(500) < score**1.2
     scan = scan_of([0] * 500, score, positive)
     test = measures.hosmer_lemeshow(scan, probability_bins(scan, "quantile", 10), n_fitted=n_fitted)
-    statistic = 0.0
+    statistic, mean_of_statistic, variance = 0.0, 0.0, 0.0
     for part in np.array_split(np.argsort(score), 10):
         n, mean = len(part), score[part].mean()
-        statistic += (positive[part].sum() - n * mean) ** 2 / (n * mean * (1 - mean))
+        divisor = n * mean * (1 - mean)
+        statistic += (positive[part].sum() - n * mean) ** 2 / divisor
+        # Moments of (O - E)², from the moments of the sum of the centered labels.
+        p = score[part]
+        second = (p * (1 - p)).sum()
+        fourth = 3 * second**2 + (p * (1 - p) * (1 - 6 * p * (1 - p))).sum()
+        mean_of_statistic += second / divisor
+        variance += (fourth - second**2) / divisor**2
     assert test.statistic == pytest.approx([statistic])
     assert test.df.tolist() == [10 - n_fitted]
-    assert test.p_value == pytest.approx([stats.chi2.sf(statistic, 10 - n_fitted)])
+    df, scale = 10 - n_fitted, 1
+    if not n_fitted:
+        df, scale = 2 * mean_of_statistic**2 / variance, variance / (2 * mean_of_statistic)
+    assert test.p_value == pytest.approx([stats.chi2.sf(statistic / scale, df)])
+
+
+@pytest.mark.parametrize("weights", [None, [0.5, 4.0]])
+@pytest.mark.parametrize(
+    ("n", "shape"), [(30, (1, 1)), (30, (1, 9)), (100, (1, 9)), (100, (1, 49))]
+)
+def test_the_hosmer_lemeshow_test_of_few_calibrated_scores_keeps_its_level(n, shape, weights):
+    rng = np.random.default_rng(10)
+    group = np.repeat(np.arange(2000), n)
+    score = rng.beta(*shape, len(group))
+    weight = () if weights is None else (rng.choice(weights, len(group)),)
+    scan = scan_of(group, score, rng.random(len(group)) < score, *weight)
+    test = measures.hosmer_lemeshow(scan, probability_bins(scan, "quantile", 10))
+    assert 0.02 < np.mean(test.p_value < 0.05) < 0.065
 
 
 def test_calibrated_scores_are_rejected_with_the_probability_of_the_level():
