@@ -19,7 +19,7 @@ import polars as pl
 import rocframe as rf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,8 +60,14 @@ CALIBRATION_METHODS = (
 )
 EXPONENTS = (1, 2)  # the event rate is the score to the power of one of these exponents
 GATE_GROUPS = (1, 5, 20)
-GATE_METHODS = ("newcombe", "delong")
+GATE_METHODS = ("newcombe", "delong_t", "delong")
 # The old AUC, the margin, the correlation of the two scores within a class, and the class sizes.
+FEW_ROWS_GATE_CASES = tuple(
+    (area, margin, correlation, sizes)
+    for area, margin in ((0.7, 0.05), (0.9, 0.05))
+    for correlation in (0.5, 0.95)
+    for sizes in ((3, 27), (5, 45), (10, 90), (20, 180))
+)
 GATE_CASES = (
     *(
         (0.8, 0.05, correlation, sizes)
@@ -77,6 +83,15 @@ GATE_CASES = (
 # Other metrics of the gate, with their default methods. The bootstrap is slow: it runs only for
 # classes of equal sizes, with fewer groups and half of the resamples.
 GATE_METRICS = {"brier": "t_test", "log_loss": "t_test", "average_precision": "bootstrap"}
+# The numbers of positives and of negatives, and the areas of the models, for tests of areas.
+TEST_SIZES = (
+    *((3, 27), (5, 45), (10, 90), (20, 180)),
+    *((3, 180), (5, 180), (10, 180), (50, 180), (50, 50)),
+)
+EQUAL_AREAS = (0.7, 0.9)
+DIFFERENT_AREAS = ((0.7, 0.9), (0.9, 0.99))
+CONTRAST_MODELS = (2, 3, 4, 6, 8)
+FEW_POSITIVES = (0, 1, 2, 3, 5)  # positives in addition to the number of models
 GRID = 101
 RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
@@ -610,7 +625,7 @@ def false_passes(samples: int, resampled: int, n_boot: int, seed: int) -> Iterat
     numbers = " | ".join(f"{n} group{'s' * (n > 1)}" for n in GATE_GROUPS)
     yield f"| `method` | old AUC | margin | correlation | positives, negatives | {numbers} |"
     yield "| --- " * (5 + len(GATE_GROUPS)) + "|"
-    for area, margin, correlation, (n_pos, n_neg) in GATE_CASES:
+    for area, margin, correlation, (n_pos, n_neg) in (*FEW_ROWS_GATE_CASES, *GATE_CASES):
         rng = np.random.default_rng([seed, n_pos, n_neg, round(1000 * area)])
         n_groups = max(GATE_GROUPS) * samples // 4
         is_positive = np.tile(np.arange(n_pos + n_neg) < n_pos, n_groups)
@@ -689,6 +704,76 @@ def _false_pass_cells(
     return [f"{100 * (p <= (1 - LEVEL) / n).mean():.1f}" for n, p in smallest.items()]
 
 
+def few_positives(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield three tables: rejections of equal models, of different models, and of many models.
+
+    A cell has the percentages of the tests with the normal or chi-squared distribution, and of the
+    default tests.
+    """
+    del resampled, n_boot
+    names = ("`compare`", "3 models", "4 models", "`drift`")
+    for all_areas in ([(area, area) for area in EQUAL_AREAS], DIFFERENT_AREAS):
+        yield f"| AUC | positives, negatives | {' | '.join(names)} |"
+        yield "| --- " * (2 + len(names)) + "|"
+        for areas in all_areas:
+            for n_pos, n_neg in TEST_SIZES:
+                every = [areas[0], *areas[1:], areas[0], areas[0]]
+                table = _correlated_models(samples, n_pos, n_neg, every, 0.5, seed)
+                unpaired = _correlated_models(samples, n_pos, n_neg, areas, 0.0, seed)
+                cells = [
+                    _rejection_cell(rf.compare, table, 2, ("delong", "delong_t")),
+                    _rejection_cell(rf.contrast, table, 3, ("delong", "delong_f")),
+                    _rejection_cell(rf.contrast, table, 4, ("delong", "delong_f")),
+                    _rejection_cell(
+                        rf.compare, unpaired, 2, ("delong_unpaired", "delong_t_unpaired")
+                    ),
+                ]
+                both = ", ".join(f"{area:g}" for area in dict.fromkeys(areas))
+                yield f"| {both} | {n_pos}, {n_neg} | {' | '.join(cells)} |"
+        yield ""
+    more = " | ".join(f"models + {more}" if more else "as many as models" for more in FEW_POSITIVES)
+    yield f"| models | {more} |"
+    yield "| --- " * (1 + len(FEW_POSITIVES)) + "|"
+    for n_models in CONTRAST_MODELS:
+        cells = []
+        for more in FEW_POSITIVES:
+            n_pos, areas = n_models + more, [0.7] * n_models
+            table = _correlated_models(samples, n_pos, 180, areas, 0.5, seed)
+            cells.append(_rejection_cell(rf.contrast, table, n_models, ("delong", "delong_f")))
+        yield f"| {n_models} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _correlated_models(
+    groups: int, n_pos: int, n_neg: int, areas: Sequence[float], correlation: float, seed: int
+) -> pl.DataFrame:
+    """Return the scores of models: normal with variance 1, correlated within each class."""
+    rng = np.random.default_rng([seed, n_pos, n_neg, *(round(1000 * area) for area in areas)])
+    is_positive = np.tile(np.arange(n_pos + n_neg) < n_pos, groups)
+    common = np.sqrt(correlation) * rng.standard_normal(len(is_positive))
+    own = np.sqrt(1 - correlation)
+    scores = {
+        f"model {i}": normal(area).means[0] * is_positive
+        + common
+        + own * rng.standard_normal(len(is_positive))
+        for i, area in enumerate(areas)
+    }
+    group = np.repeat(np.arange(groups), n_pos + n_neg)
+    return pl.DataFrame({"group": group, "label": is_positive, **scores})
+
+
+def _rejection_cell(
+    test: Callable[..., pl.DataFrame], table: pl.DataFrame, n_models: int, methods: tuple[str, ...]
+) -> str:
+    """Return the percentages of groups in which the methods reject that the areas are equal."""
+    models, shares = table.columns[2 : 2 + n_models], []
+    for method in methods:
+        result = test(table, "label", models, by="group", method=method, adjust=None)
+        rejected = result["p_value"].fill_null(1) < 1 - LEVEL
+        shares.append(f"{100 * rejected.mean():.1f}")
+    return " → ".join(shares)
+
+
 def _probability(score: NDArray[np.float64], area: float, prevalence: float) -> NDArray[np.float64]:
     """Return the probability of the positive class for scores of a normal model with this AUC."""
     from scipy.special import expit, logit
@@ -744,6 +829,10 @@ def main(arguments: list[str] | None = None) -> None:
         "Means over folds, fitted models: coverage in percent (mean width)": (
             means_of_trained_models,
             2,
+        ),
+        "Tests of areas: rejections of models with equal or different areas, in percent": (
+            few_positives,
+            1,
         ),
         "Release gate: passes of models that are worse by the margin, in percent": (
             false_passes,

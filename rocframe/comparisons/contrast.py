@@ -15,7 +15,7 @@ from rocframe.comparisons.instances import model_batches, read_instances
 from rocframe.comparisons.pairing import PairingOptions, model_position, plan_comparison
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
-from rocframe.inference.notes import class_notes, few_rows
+from rocframe.inference.notes import MIN_DIFFERENCE_UNITS, class_notes, few_rows
 from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, check_choice, public, to_float
@@ -301,7 +301,7 @@ def contrast_table(
     keys = instances.keys
     n_groups = keys.height
     n_models, n_pos, n_neg, unmatched = np.zeros((4, n_groups), np.int64)
-    units, n_contrasts = np.zeros((2, n_groups), np.int64), np.zeros(n_groups, np.int64)
+    units, minimum = np.zeros((2, n_groups), np.int64), np.zeros(n_groups, np.int64)
     statistic, df, nu = np.full((3, n_groups), np.nan)
     zero_variance = np.zeros(n_groups, bool)
     matrix = None if contrasts is None else _contrast_matrix(contrasts, instances.models)
@@ -328,7 +328,8 @@ def contrast_table(
         undefined = np.isnan(result.statistic) & ~np.isnan(variances.total[:, 0, 1])
         zero_variance[batch.groups] = undefined
         statistic[batch.groups], df[batch.groups], nu[batch.groups] = result
-        n_contrasts[batch.groups] = np.nan_to_num(result.df)
+        has_test = result.df > 0
+        minimum[batch.groups[has_test]] = MIN_DIFFERENCE_UNITS - 1 + result.df[has_test]
     df_denominator = np.full(n_groups, np.nan)
     if method == "delong_f":
         df_denominator = np.where(df > 0, nu - df + 1, np.nan)
@@ -353,7 +354,7 @@ def contrast_table(
         "note": class_notes(
             *units,
             zero_variance=zero_variance,
-            few_rows=np.where(n_contrasts > 0, few_rows(*units, n_contrasts), 0),
+            few_rows=few_rows(*units, minimum),
             unmatched=unmatched,
         ).tolist(),
     }
