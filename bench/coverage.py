@@ -716,10 +716,10 @@ def few_positives(samples: int, resampled: int, n_boot: int, seed: int) -> Itera
         yield f"| AUC | positives, negatives | {' | '.join(names)} |"
         yield "| --- " * (2 + len(names)) + "|"
         for areas in all_areas:
-            for n_pos, n_neg in TEST_SIZES:
+            for sizes in TEST_SIZES:
                 every = [areas[0], *areas[1:], areas[0], areas[0]]
-                table = _correlated_models(samples, n_pos, n_neg, every, 0.5, seed)
-                unpaired = _correlated_models(samples, n_pos, n_neg, areas, 0.0, seed)
+                table = _correlated_models(samples, sizes, every, 0.5, seed)
+                unpaired = _correlated_models(samples, sizes, areas, 0.0, seed)
                 cells = [
                     _rejection_cell(rf.compare, table, 2, ("delong", "delong_t")),
                     _rejection_cell(rf.contrast, table, 3, ("delong", "delong_f")),
@@ -729,7 +729,7 @@ def few_positives(samples: int, resampled: int, n_boot: int, seed: int) -> Itera
                     ),
                 ]
                 both = ", ".join(f"{area:g}" for area in dict.fromkeys(areas))
-                yield f"| {both} | {n_pos}, {n_neg} | {' | '.join(cells)} |"
+                yield f"| {both} | {sizes[0]}, {sizes[1]} | {' | '.join(cells)} |"
         yield ""
     more = " | ".join(f"models + {more}" if more else "as many as models" for more in FEW_POSITIVES)
     yield f"| models | {more} |"
@@ -737,17 +737,18 @@ def few_positives(samples: int, resampled: int, n_boot: int, seed: int) -> Itera
     for n_models in CONTRAST_MODELS:
         cells = []
         for more in FEW_POSITIVES:
-            n_pos, areas = n_models + more, [0.7] * n_models
-            table = _correlated_models(samples, n_pos, 180, areas, 0.5, seed)
+            sizes, areas = (n_models + more, 180), [0.7] * n_models
+            table = _correlated_models(samples, sizes, areas, 0.5, seed)
             cells.append(_rejection_cell(rf.contrast, table, n_models, ("delong", "delong_f")))
         yield f"| {n_models} | {' | '.join(cells)} |"
     yield ""
 
 
 def _correlated_models(
-    groups: int, n_pos: int, n_neg: int, areas: Sequence[float], correlation: float, seed: int
+    groups: int, sizes: tuple[int, int], areas: Sequence[float], correlation: float, seed: int
 ) -> pl.DataFrame:
     """Return the scores of models: normal with variance 1, correlated within each class."""
+    n_pos, n_neg = sizes
     rng = np.random.default_rng([seed, n_pos, n_neg, *(round(1000 * area) for area in areas)])
     is_positive = np.tile(np.arange(n_pos + n_neg) < n_pos, groups)
     common = np.sqrt(correlation) * rng.standard_normal(len(is_positive))

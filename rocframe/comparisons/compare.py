@@ -228,9 +228,10 @@ def compare(
         no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`, `redrawn:3` or
         `unmatched:3`. `few_rows:3` means that the smaller class has only 3 rows or clusters. With
         fewer than 4, all tests of areas except `"permutation"` and `"venkatraman"` can reject a
-        true null hypothesis too often. `redrawn:3` means that 3 resamples were drawn again or left out. A resample that lacks a
-        class is drawn again. A resample in which a rate is undefined is left out. `unmatched:3`
-        means that 3 rows without a matching row of another model were left out.
+        true null hypothesis too often. `redrawn:3` means that 3 resamples were drawn again or left
+        out. A resample that lacks a class is drawn again. A resample in which a rate is undefined
+        is left out. `unmatched:3` means that 3 rows without a matching row of another model were
+        left out.
 
     Raises
     ------

@@ -71,8 +71,8 @@ def contrast(
     """Test in each group whether a contrast of the models' areas is 0.
 
     The areas are the AUCs of the models, or partial areas. A contrast is a weighted sum of areas
-    with weights that add up to 0. The null hypothesis is that all given contrasts are 0. By default,
-    the null hypothesis is that all models of the group have the same area.
+    with weights that add up to 0. The null hypothesis is that all given contrasts are 0. By
+    default, the null hypothesis is that all models of the group have the same area.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def contrast(
         roles,
         pairing,
         lambda frame, columns: contrast_table(
-            frame, columns, rate_range, contrasts, method, adjust
+            frame, columns, rate_range, contrasts, method=method, adjust=adjust
         ),
         schema=lambda _: CONTRAST.columns(),
         anchor="n_models",
@@ -291,6 +291,7 @@ def contrast_table(
     columns: PairingColumns,
     rate_range: RateRange | None,
     contrasts: Sequence[Coefficients] | None,
+    *,
     method: ContrastMethod,
     adjust: Adjust | None,
 ) -> pl.DataFrame:

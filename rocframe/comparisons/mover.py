@@ -2,8 +2,9 @@
 
 The limits of the difference are those of MOVER, the "method of variance estimates recovery" of Zou
 and Donner (2008), with quantiles of the t distribution instead of the normal distribution. Near an
-area of 1, the limits of an area are asymmetric, and so are the limits of the difference. The test rejects a true null hypothesis less often than DeLong's test if there are
-few rows or the areas are near 1.
+area of 1, the limits of an area are asymmetric, and so are the limits of the difference. The test
+rejects a true null hypothesis less often than DeLong's test if there are few rows or the areas are
+near 1.
 
 References
 ----------

@@ -40,9 +40,9 @@ Note = Literal[
     "fewer",
 ]
 SEPARATOR = "; "  # between two notes of the same row
-# Tests reject a true null hypothesis too often if a class has fewer rows or clusters than this: tests
-# of a difference of two areas, of k independent differences (k - 1 more), and of one area. See
-# docs/coverage.md.
+# Tests reject a true null hypothesis too often if a class has fewer rows or clusters than this:
+# tests of a difference of two areas, of k independent differences (k - 1 more), and of one area.
+# See docs/coverage.md.
 MIN_DIFFERENCE_UNITS = 4
 MIN_AREA_UNITS = 10
 MAX_NAMES_IN_NOTE = 10  # for further curves, a note contains only their number

@@ -174,8 +174,8 @@ def auc_test(
 
         If the variance is 0, `se` and `df` are null. The other values then depend on the null
         hypothesis. If `auc` equals the area of the null hypothesis, `statistic` is 0 and the
-        p-value is 1. An example is constant scores with `null=0.5`. If the two areas differ, `statistic` and the
-        p-values are null. An example is an AUC of 1 with `"delong_t"`.
+        p-value is 1. An example is constant scores with `null=0.5`. If the two areas differ,
+        `statistic` and the p-values are null. An example is an AUC of 1 with `"delong_t"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, few_rows:3`. `few_rows:3` means
