@@ -402,22 +402,27 @@ def estimate_contrasts(
     covariance, *parts = (contrasts @ variance @ contrasts.T / -2 for variance in variances)
     # The largest sum of absolute values of the terms of a covariance.
     size = np.abs(contrasts) @ variances.total @ np.abs(contrasts).T / 2
-    statistic, df, spread = np.full((3, len(values)), np.nan)
-    for group in np.flatnonzero(np.isfinite(covariance).all(axis=(1, 2))):
-        eigenvalues, axes = np.linalg.eigh(covariance[group])
-        projected = axes.T @ values[group]
-        positive = eigenvalues > EIGENVALUE_ROUNDING * max(size[group].max(), eigenvalues.max())
-        if (np.abs(projected[~positive]) > EIGENVALUE_ROUNDING * np.abs(contrasts).sum()).any():
-            continue
-        statistic[group] = (projected[positive] ** 2 / eigenvalues[positive]).sum()
-        df[group] = positive.sum()
-        # With these axes, the covariance matrix is the identity matrix.
-        scaled = axes[:, positive] / np.sqrt(eigenvalues[positive])
-        spread[group] = sum(
-            ((share**2).sum() + np.trace(share) ** 2) / (of_class[group] - 1)
-            for part, of_class in zip(parts, sizes, strict=True)
-            for share in [scaled.T @ part[group] @ scaled]
-        )
+    defined = np.flatnonzero(np.isfinite(covariance).all(axis=(1, 2)))
+    eigenvalues, axes = np.linalg.eigh(covariance[defined])
+    projected = (axes.transpose(0, 2, 1) @ values[defined, :, None])[..., 0]
+    largest = np.maximum(size[defined].max(axis=(1, 2)), eigenvalues.max(axis=1))
+    positive = eigenvalues > EIGENVALUE_ROUNDING * largest[:, None]
+    limit = EIGENVALUE_ROUNDING * np.abs(contrasts).sum()
+    is_consistent = positive | (np.abs(projected) <= limit)
+    has_test = is_consistent.all(axis=1)
+    inverse = np.divide(1, eigenvalues, out=np.zeros_like(eigenvalues), where=positive)
+    terms = np.divide(projected**2, eigenvalues, out=np.zeros_like(projected), where=positive)
+    # With these axes, the covariance matrix is the identity matrix.
+    scaled = axes * np.sqrt(inverse)[:, None, :]
+    spread = np.zeros(len(defined))
+    for part, n_class in zip(parts, sizes, strict=True):
+        share = scaled.transpose(0, 2, 1) @ part[defined] @ scaled
+        trace = np.trace(share, axis1=1, axis2=2)
+        spread += ((share**2).sum(axis=(1, 2)) + trace**2) / (n_class[defined] - 1)
+    rank = positive.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        nu = (df + df**2) / spread
-    return ContrastTest(statistic, df, limit_df(nu, sizes, n))
+        nu = limit_df((rank + rank**2) / spread, (sizes[0][defined], sizes[1][defined]), n[defined])
+    result = ContrastTest(*np.full((3, len(values)), np.nan))
+    for every, of_defined in zip(result, (terms.sum(axis=1), rank, nu), strict=True):
+        every[defined[has_test]] = of_defined[has_test]
+    return result
