@@ -355,7 +355,7 @@ def contrast_table(
         "note": class_notes(
             *units,
             zero_variance=zero_variance,
-            few_rows=few_rows(*units, minimum),
+            few_rows=few_rows(units[0], units[1], minimum),
             unmatched=unmatched,
         ).tolist(),
     }

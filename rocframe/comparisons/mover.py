@@ -60,7 +60,7 @@ def newcombe_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
     a, b, variance, df, correlation = map(
         np.concatenate, zip(*run_parallel(compare_pair, pairs), strict=True)
     )
-    repeated = tuple(np.tile(size, len(pairs)) for size in sizes)
+    repeated = np.tile(sizes[0], len(pairs)), np.tile(sizes[1], len(pairs))
     difference = AreaDifference(
         a=a,
         b=b,

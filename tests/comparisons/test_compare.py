@@ -120,7 +120,7 @@ def test_a_single_model_cannot_be_compared():
     ids=["expression", "series", "array"],
 )
 def test_the_baseline_is_the_name_of_a_model(model, kind):
-    for method in ("delong", "delong_unpaired"):
+    for method in METHODS[:4]:
         with pytest.raises(rf.OptionValueError) as error:
             rf.compare(simulated(14), "label", ["a", "b"], baseline=model, method=method)
         assert str(error.value) == (
@@ -135,7 +135,7 @@ def test_the_baseline_is_the_name_of_a_model(model, kind):
 # Groups
 
 
-@pytest.mark.parametrize("method", ["delong", "delong_unpaired"])
+@pytest.mark.parametrize("method", METHODS[:4:2])
 def test_a_hundred_undefined_groups_do_not_change_ten_thousand_others(method):
     good = simulated(15, rows=12, groups=9_900).with_columns(
         pl.Series("label", np.arange(12 * 9_900) % 3 == 0)

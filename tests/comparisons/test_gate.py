@@ -243,7 +243,7 @@ PERFECT = pl.DataFrame(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("method", ["delong", "delong_unpaired", "bootstrap"])
+@pytest.mark.parametrize("method", METHODS[:5])
 def test_two_perfect_models_are_undecided_if_the_variance_is_0(method):
     gate = decide(PERFECT, method=method, seed=1)
     assert gate.select("passed", "verdict", "note", "p_value").row(0) == (
@@ -368,7 +368,8 @@ def test_several_new_models_are_one_family():
             {"method": "permutation"},
             (
                 "method='permutation': unknown value.\n"
-                "Choose one of: 'newcombe', 'newcombe_unpaired', 'delong', 'delong_unpaired', "
+                "Choose one of: 'newcombe', 'newcombe_unpaired', 'delong_t', 'delong', "
+                "'delong_t_unpaired', 'delong_unpaired', "
                 "'t_test', 't_test_unpaired', 'bootstrap'."
             ),
         ),
@@ -377,7 +378,7 @@ def test_several_new_models_are_one_family():
             (
                 "weight='new': this option cannot be used with method='newcombe'.\n"
                 "Newcombe's limits need independent rows without weights. "
-                'Use method="delong".'
+                'Use method="delong_t".'
             ),
         ),
         (
