@@ -239,14 +239,14 @@ def drift(
     >>> weeks = rf.drift(predictions, "label", "score", over="week")
     >>> weeks.select("week", "auc", "difference", "p_adjusted", "reference", "note")
     shape: (2, 6)
-    ┌──────┬──────────┬────────────┬────────────┬───────────┬──────┐
-    │ week ┆ auc      ┆ difference ┆ p_adjusted ┆ reference ┆ note │
-    │ ---  ┆ ---      ┆ ---        ┆ ---        ┆ ---       ┆ ---  │
-    │ i64  ┆ f64      ┆ f64        ┆ f64        ┆ i64       ┆ str  │
-    ╞══════╪══════════╪════════════╪════════════╪═══════════╪══════╡
-    │ 1    ┆ 0.916667 ┆ null       ┆ null       ┆ 1         ┆ null │
-    │ 2    ┆ 0.583333 ┆ -0.333333  ┆ 0.486482   ┆ 1         ┆ null │
-    └──────┴──────────┴────────────┴────────────┴───────────┴──────┘
+    ┌──────┬──────────┬────────────┬────────────┬───────────┬────────────┐
+    │ week ┆ auc      ┆ difference ┆ p_adjusted ┆ reference ┆ note       │
+    │ ---  ┆ ---      ┆ ---        ┆ ---        ┆ ---       ┆ ---        │
+    │ i64  ┆ f64      ┆ f64        ┆ f64        ┆ i64       ┆ str        │
+    ╞══════╪══════════╪════════════╪════════════╪═══════════╪════════════╡
+    │ 1    ┆ 0.916667 ┆ null       ┆ null       ┆ 1         ┆ null       │
+    │ 2    ┆ 0.583333 ┆ -0.333333  ┆ 0.566209   ┆ 1         ┆ few_rows:2 │
+    └──────┴──────────┴────────────┴────────────┴───────────┴────────────┘
     """
     options = DriftOptions.parse(reference, alternative, level, adjust, family)
     roles = Roles(
