@@ -19,7 +19,7 @@ import polars as pl
 import rocframe as rf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,7 +61,14 @@ CALIBRATION_METHODS = (
 EXPONENTS = (1, 2)  # the event rate is the score to the power of one of these exponents
 GATE_GROUPS = (1, 5, 20)
 GATE_METHODS = ("newcombe", "delong")
+FEW_ROWS_GATE_METHODS = ("newcombe", "delong_t", "delong")
 # The old AUC, the margin, the correlation of the two scores within a class, and the class sizes.
+FEW_ROWS_GATE_CASES = tuple(
+    (area, margin, correlation, sizes)
+    for area, margin in ((0.7, 0.05), (0.9, 0.05))
+    for correlation in (0.5, 0.95)
+    for sizes in ((3, 27), (5, 45), (10, 90))
+)
 GATE_CASES = (
     *(
         (0.8, 0.05, correlation, sizes)
@@ -77,6 +84,25 @@ GATE_CASES = (
 # Other metrics of the gate, with their default methods. The bootstrap is slow: it runs only for
 # classes of equal sizes, with fewer groups and half of the resamples.
 GATE_METRICS = {"brier": "t_test", "log_loss": "t_test", "average_precision": "bootstrap"}
+# The numbers of positives and of negatives, and the areas of the models, for tests of areas.
+TEST_SIZES = (
+    *((3, 27), (5, 45), (10, 90), (20, 180)),
+    *((3, 180), (5, 180), (10, 180), (50, 180), (50, 50)),
+)
+EQUAL_AREAS = (0.7, 0.9)
+DIFFERENT_AREAS = ((0.7, 0.9), (0.9, 0.99))
+CONTRAST_MODELS = (2, 3, 4, 6, 8)
+FEW_POSITIVES = (0, 1, 2, 3, 5)  # positives in addition to the number of models
+# Positives, and negatives for each positive.
+CLASS_SIZES = ((3, 1), (10, 1), (20, 1), (3, 9), (5, 9), (10, 9), (20, 9), (50, 9))
+CLASS_AREAS = (0.6, 0.75, 0.9, 0.97)
+DRIFT_SIZES = ((3, 9), (10, 9), (20, 9), (20, 1))
+DRIFT_AREAS = (0.75, 0.9)
+WINDOWS = (6, 26)
+READERS = 5
+READER_CASES = ((20, 20), (50, 50))
+CALIBRATED_ROWS = (30, 100, 1000)
+BETA_SHAPES = ((1, 1), (2, 8), (1, 9), (1, 49))
 GRID = 101
 RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
@@ -194,6 +220,135 @@ def intervals(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[
                 cells.append(_interval_cell(result, area))
             yield f"| `{ci}` | " + " | ".join(cells) + " |"
         yield ""
+
+
+def unbalanced_intervals(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield the coverage and mean width of intervals by class sizes, standard deviation and AUC.
+
+    The first row of a case is the default, the second is the default for large classes.
+    """
+    del resampled, n_boot
+    yield "| positives, negatives | SD | `ci` | " + " | ".join(map(str, CLASS_AREAS)) + " |"
+    yield "| --- " * (3 + len(CLASS_AREAS)) + "|"
+    for n, negatives in CLASS_SIZES:
+        for sd in (1, 2):
+            cells: dict[str, list[str]] = {"`logit_delong`": [], "with z": [], "`newcombe`": []}
+            for area in CLASS_AREAS:
+                table = normal(area).samples(samples, n, seed, negatives)
+                # The positives have this standard deviation, and the same area.
+                mean = normal(area).means[0]
+                spread = sd * (pl.col("score") - mean) + np.sqrt((1 + sd**2) / 2) * mean
+                table = table.with_columns(pl.when("label").then(spread).otherwise("score"))
+                options = {"by": "sample", "level": LEVEL}
+                default = rf.auc(table, "label", "score", **options)
+                half = 1.959964 * pl.col("se") / (pl.col("auc") * (1 - pl.col("auc")))
+                middle = (pl.col("auc") / (1 - pl.col("auc"))).log()
+                limits = default.with_columns(
+                    lower=pl.coalesce(1 / (1 + (half - middle).exp()), "lower"),
+                    upper=pl.coalesce(1 / (1 + (-half - middle).exp()), "upper"),
+                )
+                newcombe = rf.auc(table, "label", "score", ci="newcombe", **options)
+                for name, result in zip(cells, (default, limits, newcombe), strict=True):
+                    cells[name].append(_interval_cell(result, area))
+            for name, values in cells.items():
+                yield f"| {n}, {n * negatives} | {sd} | {name} | {' | '.join(values)} |"
+    yield ""
+
+
+def drift_tests(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield how often tests of drift reject without drift, in percent."""
+    from scipy.special import chdtrc
+
+    del resampled, n_boot
+    tests = ("`homogeneity_p`", "`trend_p`", "separate variances")
+    yield (
+        "| positives, negatives | AUC | "
+        + " | ".join(f"{test}, {k} windows" for test in tests for k in WINDOWS)
+        + " |"
+    )
+    yield "| --- " * (2 + len(tests) * len(WINDOWS)) + "|"
+    for n, negatives in DRIFT_SIZES:
+        for area in DRIFT_AREAS:
+            shares = []
+            for k in WINDOWS:
+                parts = []
+                batch = max(1, 2_000_000 // (k * n * (1 + negatives)))
+                for start in range(0, samples, batch):
+                    size = min(batch, samples - start)
+                    table = normal(area).samples(size * k, n, seed + start, negatives)
+                    table = table.with_columns(pl.col("sample") // k, window=pl.col("sample") % k)
+                    tests_ = rf.drift_test(table, "label", "score", by="sample", adjust=None)
+                    areas = rf.auc(table, "label", "score", by=["sample", "window"], ci="delong")
+                    logit = (pl.col("auc") / (1 - pl.col("auc"))).log()
+                    weight = (pl.col("auc") * (1 - pl.col("auc")) / pl.col("se")) ** 2
+                    own = areas.drop_nulls("se").with_columns(y=logit, w=weight)
+                    mean = (pl.col("w") * pl.col("y")).sum() / pl.col("w").sum()
+                    own = own.group_by("sample").agg(
+                        q=(pl.col("w") * (pl.col("y") - mean) ** 2).sum(), df=pl.len() - 1
+                    )
+                    p = pl.Series("own_p", chdtrc(own["df"].clip(1), own["q"]))
+                    columns = tests_.select("sample", "homogeneity_p", "trend_p")
+                    parts.append(columns.join(own.with_columns(p), on="sample", how="left"))
+                result = pl.concat(parts)
+                names = ("homogeneity_p", "trend_p", "own_p")
+                shares.append([(result[x].fill_null(1) < 1 - LEVEL).mean() for x in names])
+            cells = [f"{100 * share:.1f}" for test in zip(*shares, strict=True) for share in test]
+            yield f"| {n}, {n * negatives} | {area:g} | {' | '.join(cells)} |"
+    yield ""
+
+
+def reader_intervals(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield the coverage of the mean AUC of readers of the same cases, with and without `id`."""
+    del resampled, n_boot
+    yield "| positives, negatives | AUC of a reader | with `id` | without `id` |"
+    yield "| --- | --- | --- | --- |"
+    for n_pos, n_neg in READER_CASES:
+        for area in (0.8, 0.9):
+            rng = np.random.default_rng([seed, n_pos, round(100 * area)])
+            n_rows, mean = n_pos + n_neg, normal(area).means[0]
+            label = np.tile(np.arange(n_rows) < n_pos, samples)
+            common = rng.normal(size=len(label)) * np.sqrt(0.5) + mean * label
+            table = pl.concat(
+                pl.DataFrame(
+                    {
+                        "sample": np.repeat(np.arange(samples), n_rows),
+                        "case": np.tile(np.arange(n_rows), samples),
+                        "reader": reader,
+                        "label": label,
+                        "score": common + rng.normal(size=len(label)) * np.sqrt(0.5),
+                    }
+                )
+                for reader in range(READERS)
+            )
+            options = {"over": "reader", "by": "sample", "level": LEVEL}
+            cells = [
+                _interval_cell(rf.fold_auc(table, "label", "score", id=case, **options), area)
+                for case in ("case", None)
+            ]
+            yield f"| {n_pos}, {n_neg} | {area:g} | {' | '.join(cells)} |"
+    yield ""
+
+
+def hosmer_lemeshow_tests(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield how often the Hosmer-Lemeshow test rejects calibrated scores, in percent."""
+    from scipy.special import chdtrc
+
+    del resampled, n_boot
+    yield "| rows | distribution of scores | `hosmer_lemeshow_p` | chi-squared |"
+    yield "| --- | --- | --- | --- |"
+    for n in CALIBRATED_ROWS:
+        for shape in BETA_SHAPES:
+            rng = np.random.default_rng([seed, n, *shape])
+            groups = samples if n < 1000 else samples // 4
+            score = rng.beta(*shape, groups * n)
+            columns = {"label": rng.random(len(score)) < score, "score": score}
+            table = pl.DataFrame({"sample": np.repeat(np.arange(groups), n), **columns})
+            result = rf.calibration_summary(table, "label", "score", by="sample")
+            df, statistic = (result[f"hosmer_lemeshow{x}"].to_numpy() for x in ("_df", ""))
+            both = result["hosmer_lemeshow_p"].to_numpy(), chdtrc(df, statistic)
+            cells = [f"{100 * np.mean(p < 1 - LEVEL):.1f}" for p in both]
+            yield f"| {n} | beta{shape} | {' | '.join(cells)} |"
+    yield ""
 
 
 def partial_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
@@ -603,24 +758,26 @@ def _coverage(result: pl.DataFrame, table: pl.DataFrame, truth: Truth) -> str:
 
 
 def false_passes(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
-    """Yield two tables: how often a gate passes a group whose new model is worse by the margin.
+    """Yield three tables: how often a gate passes a group whose new model is worse by the margin.
 
-    The first table is for the AUC, the second for other metrics.
+    The first two tables are for the AUC, with few positives and with more, the third for other
+    metrics.
     """
     numbers = " | ".join(f"{n} group{'s' * (n > 1)}" for n in GATE_GROUPS)
-    yield f"| `method` | old AUC | margin | correlation | positives, negatives | {numbers} |"
-    yield "| --- " * (5 + len(GATE_GROUPS)) + "|"
-    for area, margin, correlation, (n_pos, n_neg) in GATE_CASES:
-        rng = np.random.default_rng([seed, n_pos, n_neg, round(1000 * area)])
-        n_groups = max(GATE_GROUPS) * samples // 4
-        is_positive = np.tile(np.arange(n_pos + n_neg) < n_pos, n_groups)
-        scores = _two_models(rng, is_positive, (area, area - margin), correlation)
-        for method in GATE_METHODS:
-            cells = _false_pass_cells(scores, is_positive, n_groups, margin, method=method)
-            sizes = f"{n_pos}, {n_neg}"
-            values = [f"`{method}`", f"{area:g}", f"{margin:g}", f"{correlation:g}", sizes, *cells]
-            yield f"| {' | '.join(values)} |"
-    yield ""
+    parts = (FEW_ROWS_GATE_CASES, FEW_ROWS_GATE_METHODS), (GATE_CASES, GATE_METHODS)
+    for cases, methods in parts:
+        yield f"| `method` | old AUC | margin | correlation | positives, negatives | {numbers} |"
+        yield "| --- " * (5 + len(GATE_GROUPS)) + "|"
+        for area, margin, correlation, (n_pos, n_neg) in cases:
+            rng = np.random.default_rng([seed, n_pos, n_neg, round(1000 * area)])
+            n_groups = max(GATE_GROUPS) * samples // 4
+            is_positive = np.tile(np.arange(n_pos + n_neg) < n_pos, n_groups)
+            scores = _two_models(rng, is_positive, (area, area - margin), correlation)
+            for method in methods:
+                cells = _false_pass_cells(scores, is_positive, n_groups, margin, method=method)
+                case = f"{area:g} | {margin:g} | {correlation:g} | {n_pos}, {n_neg}"
+                yield f"| `{method}` | {case} | {' | '.join(cells)} |"
+        yield ""
     yield f"| `metric` | old AUC, new AUC | margin | correlation | positives, rows | {numbers} |"
     yield "| --- " * (5 + len(GATE_GROUPS)) + "|"
     for metric, method in GATE_METRICS.items():
@@ -689,6 +846,77 @@ def _false_pass_cells(
     return [f"{100 * (p <= (1 - LEVEL) / n).mean():.1f}" for n, p in smallest.items()]
 
 
+def few_positives(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield three tables: rejections of equal models, of different models, and of many models.
+
+    A cell has the percentages of the tests with the normal or chi-squared distribution, and of the
+    default tests.
+    """
+    del resampled, n_boot
+    names = ("`compare`", "3 models", "4 models", "`drift`")
+    for all_areas in ([(area, area) for area in EQUAL_AREAS], DIFFERENT_AREAS):
+        yield f"| AUC | positives, negatives | {' | '.join(names)} |"
+        yield "| --- " * (2 + len(names)) + "|"
+        for areas in all_areas:
+            for sizes in TEST_SIZES:
+                every = [areas[0], *areas[1:], areas[0], areas[0]]
+                table = _correlated_models(samples, sizes, every, 0.5, seed)
+                unpaired = _correlated_models(samples, sizes, areas, 0.0, seed)
+                cells = [
+                    _rejection_cell(rf.compare, table, 2, ("delong", "delong_t")),
+                    _rejection_cell(rf.contrast, table, 3, ("delong", "delong_f")),
+                    _rejection_cell(rf.contrast, table, 4, ("delong", "delong_f")),
+                    _rejection_cell(
+                        rf.compare, unpaired, 2, ("delong_unpaired", "delong_t_unpaired")
+                    ),
+                ]
+                both = ", ".join(f"{area:g}" for area in dict.fromkeys(areas))
+                yield f"| {both} | {sizes[0]}, {sizes[1]} | {' | '.join(cells)} |"
+        yield ""
+    more = " | ".join(f"models + {more}" if more else "as many as models" for more in FEW_POSITIVES)
+    yield f"| models | {more} |"
+    yield "| --- " * (1 + len(FEW_POSITIVES)) + "|"
+    for n_models in CONTRAST_MODELS:
+        cells = []
+        for more in FEW_POSITIVES:
+            sizes, areas = (n_models + more, 180), [0.7] * n_models
+            table = _correlated_models(samples, sizes, areas, 0.5, seed)
+            cells.append(_rejection_cell(rf.contrast, table, n_models, ("delong", "delong_f")))
+        yield f"| {n_models} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _correlated_models(
+    groups: int, sizes: tuple[int, int], areas: Sequence[float], correlation: float, seed: int
+) -> pl.DataFrame:
+    """Return the scores of models: normal with variance 1, correlated within each class."""
+    n_pos, n_neg = sizes
+    rng = np.random.default_rng([seed, n_pos, n_neg, *(round(1000 * area) for area in areas)])
+    is_positive = np.tile(np.arange(n_pos + n_neg) < n_pos, groups)
+    common = np.sqrt(correlation) * rng.standard_normal(len(is_positive))
+    own = np.sqrt(1 - correlation)
+    scores = {
+        f"model {i}": normal(area).means[0] * is_positive
+        + common
+        + own * rng.standard_normal(len(is_positive))
+        for i, area in enumerate(areas)
+    }
+    group = np.repeat(np.arange(groups), n_pos + n_neg)
+    return pl.DataFrame({"group": group, "label": is_positive, **scores})
+
+
+def _rejection_cell(
+    test: Callable[..., pl.DataFrame], table: pl.DataFrame, n_models: int, methods: tuple[str, ...]
+) -> str:
+    """Return the percentages of groups in which the methods reject that the areas are equal."""
+    models, shares = table.columns[2 : 2 + n_models], []
+    for method in methods:
+        result = test(table, "label", models, by="group", method=method, adjust=None)
+        rejected = result["p_value"].fill_null(1) < 1 - LEVEL
+        shares.append(f"{100 * rejected.mean():.1f}")
+    return " → ".join(shares)
+
+
 def _probability(score: NDArray[np.float64], area: float, prevalence: float) -> NDArray[np.float64]:
     """Return the probability of the positive class for scores of a normal model with this AUC."""
     from scipy.special import expit, logit
@@ -734,6 +962,16 @@ def main(arguments: list[str] | None = None) -> None:
     # A part, and the divisor of its numbers of samples: 2 for slow parts.
     parts: dict[str, tuple[Callable[..., Iterator[str]], int]] = {
         "Intervals of an AUC: coverage in percent (mean width)": (intervals, 1),
+        "Intervals of unbalanced classes: coverage in percent (mean width)": (
+            unbalanced_intervals,
+            1,
+        ),
+        "Tests of drift: rejections without drift, in percent": (drift_tests, 1),
+        "Means over readers: coverage in percent (mean width)": (reader_intervals, 1),
+        "Hosmer-Lemeshow test: rejections of calibrated scores, in percent": (
+            hosmer_lemeshow_tests,
+            1,
+        ),
         "Intervals of a partial area: coverage in percent (mean width)": (partial_areas, 2),
         "Intervals of other metrics: coverage in percent (mean width)": (metric_intervals, 1),
         "Intervals of KS: coverage in percent (mean width)": (ks_intervals, 1),
@@ -743,6 +981,10 @@ def main(arguments: list[str] | None = None) -> None:
         "Means over folds, one model: coverage in percent (mean width)": (means_of_one_model, 2),
         "Means over folds, fitted models: coverage in percent (mean width)": (
             means_of_trained_models,
+            2,
+        ),
+        "Tests of areas: rejections of models with equal or different areas, in percent": (
+            few_positives,
             2,
         ),
         "Release gate: passes of models that are worse by the margin, in percent": (

@@ -805,7 +805,8 @@ RESERVED = {
         VERBS["compare models"],
         [
             *("model_a", "model_b", "difference", "lower", "upper", "p_value", "p_adjusted"),
-            *("se", "statistic", "df", "auc_a", "auc_b", "n_paired", "ci_level", "test", "note"),
+            *("se", "statistic", "df", "auc_a", "auc_b", "n_paired", "n_pos", "n_neg"),
+            *("ci_level", "test", "note"),
         ],
     ),
     "auc covariance": (
@@ -818,14 +819,14 @@ RESERVED = {
     "contrast": (
         VERBS["contrast of models"],
         [
-            *("p_value", "p_adjusted", "statistic", "df", "n_models", "n_paired", "test"),
-            "note",
+            *("p_value", "p_adjusted", "statistic", "df", "df_denominator"),
+            *("n_models", "n_paired", "n_pos", "n_neg", "test", "note"),
         ],
     ),
     "auc test": (
         VERBS["auc test"],
         [
-            *("auc", "p_value", "p_adjusted", "null", "se", "statistic"),
+            *("auc", "p_value", "p_adjusted", "null", "se", "statistic", "df"),
             *("n_pos", "n_neg", "n_missing", "test", "note"),
         ],
     ),

@@ -345,7 +345,16 @@ SLOW_FOR_MANY_GROUPS = {"average", "fold auc", "pooling gap", "smooth", "volume 
 OF_INFERENCE = cs.matches(
     "^((difference_|reference_|consistency_)?(lower|upper)|n(_pos|_neg|_paired)?|.+_p|p_value)$"
 ) | cs.by_name(
-    *("se", "statistic", "df", "covariance", "correlation", "share_on_hull", "between_sd"),
+    *(
+        "se",
+        "statistic",
+        "df",
+        "df_denominator",
+        "covariance",
+        "correlation",
+        "share_on_hull",
+        "between_sd",
+    ),
     *("cochran_q", "hosmer_lemeshow", "spiegelhalter_z", "p_adjusted", "homogeneity_p_adjusted"),
     require_all=False,
 )

@@ -76,8 +76,8 @@ KINDS = (
 TABLE = "Columns of the result: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
 
 COMPARED = (
-    "Choose one of: 'delong', 'delong_unpaired', 't_test', 't_test_unpaired', 'bootstrap', "
-    "'permutation', 'venkatraman'."
+    "Choose one of: 'delong_t', 'delong', 'delong_t_unpaired', 'delong_unpaired', 't_test', "
+    "'t_test_unpaired', 'bootstrap', 'permutation', 'venkatraman'."
 )
 AREAS = (
     "method='{}' compares areas, not rates.\n"
@@ -90,7 +90,7 @@ RATE = (
 MARGIN = "expected a number of at least 0 and below 1.\nUse, for example, margin=0.02."
 SINGLE = (
     "this option cannot be used with method='permutation'.\n"
-    'Use method="delong" or method="bootstrap".'
+    'Use method="delong_t" or method="bootstrap".'
 )
 COEFFICIENTS = (
     "expected a mapping from models to finite numbers that are not all 0.\n"
@@ -306,8 +306,8 @@ WRONG = [
     ),
     (lambda: compare(method=None), f"method=None: unknown value.\n{COMPARED}"),
     (lambda: compare(level=95), f"level=95: {SHARE}"),
-    (lambda: compare(fpr=0.1), f"fpr=0.1: {AREAS.format('delong', 'fpr=(0, 0.1)')}"),
-    (lambda: compare(tpr=1), f"tpr=1.0: {AREAS.format('delong', 'tpr=(0.9, 1)')}"),
+    (lambda: compare(fpr=0.1), f"fpr=0.1: {AREAS.format('delong_t', 'fpr=(0, 0.1)')}"),
+    (lambda: compare(tpr=1), f"tpr=1.0: {AREAS.format('delong_t', 'tpr=(0.9, 1)')}"),
     (lambda: exchanged(fpr=0.1), f"fpr=0.1: {NO_RATES}"),
     (lambda: compare(fpr=1.5), f"fpr=1.5: {RATE.format('fpr')}"),
     (lambda: compare(tpr=nan), f"tpr=nan: {RATE.format('tpr')}"),
@@ -363,14 +363,14 @@ WRONG = [
         lambda: exchanged(fpr=(0, 0.1)),
         (
             "fpr=(0.0, 0.1): this option cannot be used with method='permutation'.\n"
-            'Use method="delong" or method="bootstrap".'
+            'Use method="delong_t" or method="bootstrap".'
         ),
     ),
     (
         lambda: exchanged(margin=0.1),
         (
             "margin=0.1: this option cannot be used with method='permutation'.\n"
-            'Use method="delong" or method="bootstrap".'
+            'Use method="delong_t" or method="bootstrap".'
         ),
     ),
     (
@@ -384,7 +384,7 @@ WRONG = [
         lambda: compare(method="delong_unpaired", cluster="g"),
         (
             "cluster='g': this option cannot be used with method='delong_unpaired'.\n"
-            'Use method="delong" with id=; this method supports clusters.'
+            'Use method="delong_t" with id=; this method supports clusters.'
         ),
     ),
     (

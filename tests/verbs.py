@@ -27,7 +27,7 @@ CLASS_PROBABILITIES = {
 CLASS_COSTS = {"prior": {"x": 0.2, "y": 0.8}, "costs": {("x", "y"): 5}}
 SEED = {"n_boot": 5, "seed": 1}
 # Weighted rows are tested by DeLong's method instead of the Mann-Whitney test.
-WEIGHTED_TEST = ("test", "se", "statistic", "p_value", "p_adjusted")
+WEIGHTED_TEST = ("test", "se", "statistic", "df", "p_value", "p_adjusted", "note")
 
 
 @dataclass(frozen=True, slots=True)

@@ -355,7 +355,7 @@ class ReleaseOptions(LogOptions):
                 raise _invalid_value("--method", self.method, problem, hint)
             if not is_paired and not self.method.endswith("_unpaired"):
                 problem = "this method is for paired rows, and no column identifies the rows"
-                hint = "Pass --id, or use newcombe_unpaired, delong_unpaired or t_test_unpaired."
+                hint = "Pass --id, or use newcombe_unpaired, delong_t_unpaired or t_test_unpaired."
                 raise _invalid_value("--method", self.method, problem, hint)
             return self.method
         if is_paired:

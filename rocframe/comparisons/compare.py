@@ -103,13 +103,18 @@ def compare(
         the metric is the FPR at this TPR. `"average_precision"`: the average precision. `"brier"`
         and `"log_loss"`: the mean of a loss, for which scores must be probabilities.
     method : str, optional
-        Test of the difference. By default `"delong"` for areas, `"t_test"` for losses and
+        Test of the difference. By default `"delong_t"` for areas, `"t_test"` for losses and
         `"bootstrap"` for average precision.
 
-        - `"delong"`, for areas of models that scored the same rows: a z test with DeLong's variance
-          of the difference.
-        - `"delong_unpaired"`, for areas of models that scored different rows: a t test with Welch's
-          degrees of freedom.
+        - `"delong_t"`, for areas of models that scored the same rows: a t test with DeLong's
+          variance of the difference. The degrees of freedom are Satterthwaite's, from the variances
+          within the positives and within the negatives.
+        - `"delong"`: a z test with the same variance. With fewer than about 50 rows of a class, it
+          rejects a true null hypothesis too often.
+        - `"delong_t_unpaired"`, for areas of models that scored different rows: a t test with
+          DeLong's variances. The degrees of freedom are computed as for `"delong_t"`.
+        - `"delong_unpaired"`: the same test with Welch's degrees of freedom, computed from the
+          numbers of all rows.
         - `"t_test"`, for losses: a paired t test of the losses of the rows.
         - `"t_test_unpaired"`, for losses of models that scored different rows: Welch's t test.
         - `"bootstrap"`, for all metrics: a z test with the variance over resamples. Both models
@@ -185,8 +190,8 @@ def compare(
     -------
     DataFrame or LazyFrame
         `*by`, `model_a, model_b, difference, lower, upper, p_value, p_adjusted, se, statistic, df,
-        auc_a, auc_b, n_paired, ci_level, test, note`; one row per group and pair of models that
-        both have rows in the group, sorted by group, `model_a` and `model_b`.
+        auc_a, auc_b, n_paired, n_pos, n_neg, ci_level, test, note`; one row per group and pair of
+        models that both have rows in the group, sorted by group, `model_a` and `model_b`.
 
         - `difference` is the value of `model_a` minus the value of `model_b`, such as `auc_a -
           auc_b`. It is between -1 and 1 except for `"log_loss"`.
@@ -214,14 +219,19 @@ def compare(
 
         - `n_paired` (Int64) is the number of instances that both models scored. It is null for
           unpaired tests.
+        - `n_pos` and `n_neg` (Int64) are the numbers of positives and of negatives among these
+          instances. For unpaired tests, each is the number of the model that has fewer of them.
         - `ci_level` (Float64) is `level`, and null for tests without limits.
         - `test` (String) is `method`, with `_exact` appended if all permutations were used.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance`, `redrawn:3` or `unmatched:3`.
-        `redrawn:3` means that 3 resamples were drawn again or left out. A resample that lacks a
-        class is drawn again. A resample in which a rate is undefined is left out. `unmatched:3`
-        means that 3 rows without a matching row of another model were left out.
+        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`, `redrawn:3` or
+        `unmatched:3`. `few_rows:3` means that the smaller class has only 3 rows or clusters. With
+        fewer than 4, all tests of areas except `"permutation"` and `"venkatraman"` can reject a
+        true null hypothesis too often. `redrawn:3` means that 3 resamples were drawn again or left
+        out. A resample that lacks a class is drawn again. A resample in which a rate is undefined
+        is left out. `unmatched:3` means that 3 rows without a matching row of another model were
+        left out.
 
     Raises
     ------
@@ -254,6 +264,10 @@ def compare(
 
     References
     ----------
+    E. Brunner, U. Munzel (2000), "The nonparametric Behrens-Fisher problem: asymptotic theory and a
+    small-sample approximation", Biometrical Journal 42(1), 17-25.
+    doi:10.1002/(SICI)1521-4036(200001)42:1<17::AID-BIMJ17>3.0.CO;2-U
+
     E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
     correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
     doi:10.2307/2531595
@@ -289,7 +303,7 @@ def compare(
     │ ---     ┆ ---     ┆ ---      ┆ ---      ┆ ---      ┆ ---      ┆ ---      │
     │ str     ┆ str     ┆ f64      ┆ f64      ┆ f64      ┆ f64      ┆ i64      │
     ╞═════════╪═════════╪══════════╪══════════╪══════════╪══════════╪══════════╡
-    │ a       ┆ b       ┆ 0.331975 ┆ 0.343592 ┆ 0.916667 ┆ 0.583333 ┆ 5        │
+    │ a       ┆ b       ┆ 0.494642 ┆ 0.343592 ┆ 0.916667 ┆ 0.583333 ┆ 5        │
     └─────────┴─────────┴──────────┴──────────┴──────────┴──────────┴──────────┘
     >>> probabilities = {"a": "a", "b": pl.col("b") / 4}
     >>> pairs = rf.compare(predictions, "label", probabilities, metric="brier")

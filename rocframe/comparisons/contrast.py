@@ -15,7 +15,7 @@ from rocframe.comparisons.instances import model_batches, read_instances
 from rocframe.comparisons.pairing import PairingOptions, model_position, plan_comparison
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
-from rocframe.inference.notes import class_notes, few_rows
+from rocframe.inference.notes import MIN_DIFFERENCE_UNITS, class_notes, few_rows
 from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, check_choice, public, to_float
@@ -71,8 +71,8 @@ def contrast(
     """Test in each group whether a contrast of the models' areas is 0.
 
     The areas are the AUCs of the models, or partial areas. A contrast is a weighted sum of areas
-    with weights that add up to 0. The null hypothesis is that all given contrasts are 0. By default,
-    the null hypothesis is that all models of the group have the same area.
+    with weights that add up to 0. The null hypothesis is that all given contrasts are 0. By
+    default, the null hypothesis is that all models of the group have the same area.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def contrast(
     │ ---      ┆ ---       ┆ --- ┆ ---      ┆ ---      │
     │ f64      ┆ f64       ┆ f64 ┆ i64      ┆ i64      │
     ╞══════════╪═══════════╪═════╪══════════╪══════════╡
-    │ 0.001503 ┆ 13.0      ┆ 2.0 ┆ 3        ┆ 4        │
+    │ 0.567128 ┆ 2.166667  ┆ 2.0 ┆ 3        ┆ 4        │
     └──────────┴───────────┴─────┴──────────┴──────────┘
     """
     check_adjust(adjust)
@@ -239,7 +239,7 @@ def contrast(
         roles,
         pairing,
         lambda frame, columns: contrast_table(
-            frame, columns, rate_range, contrasts, method, adjust
+            frame, columns, rate_range, contrasts, method=method, adjust=adjust
         ),
         schema=lambda _: CONTRAST.columns(),
         anchor="n_models",
@@ -291,6 +291,7 @@ def contrast_table(
     columns: PairingColumns,
     rate_range: RateRange | None,
     contrasts: Sequence[Coefficients] | None,
+    *,
     method: ContrastMethod,
     adjust: Adjust | None,
 ) -> pl.DataFrame:
@@ -301,7 +302,7 @@ def contrast_table(
     keys = instances.keys
     n_groups = keys.height
     n_models, n_pos, n_neg, unmatched = np.zeros((4, n_groups), np.int64)
-    units, n_contrasts = np.zeros((2, n_groups), np.int64), np.zeros(n_groups, np.int64)
+    units, minimum = np.zeros((2, n_groups), np.int64), np.zeros(n_groups, np.int64)
     statistic, df, nu = np.full((3, n_groups), np.nan)
     zero_variance = np.zeros(n_groups, bool)
     matrix = None if contrasts is None else _contrast_matrix(contrasts, instances.models)
@@ -328,7 +329,8 @@ def contrast_table(
         undefined = np.isnan(result.statistic) & ~np.isnan(variances.total[:, 0, 1])
         zero_variance[batch.groups] = undefined
         statistic[batch.groups], df[batch.groups], nu[batch.groups] = result
-        n_contrasts[batch.groups] = np.nan_to_num(result.df)
+        has_test = result.df > 0
+        minimum[batch.groups[has_test]] = MIN_DIFFERENCE_UNITS - 1 + result.df[has_test]
     df_denominator = np.full(n_groups, np.nan)
     if method == "delong_f":
         df_denominator = np.where(df > 0, nu - df + 1, np.nan)
@@ -353,7 +355,7 @@ def contrast_table(
         "note": class_notes(
             *units,
             zero_variance=zero_variance,
-            few_rows=np.where(n_contrasts > 0, few_rows(*units, n_contrasts), 0),
+            few_rows=few_rows(units[0], units[1], minimum),
             unmatched=unmatched,
         ).tolist(),
     }
@@ -400,22 +402,27 @@ def estimate_contrasts(
     covariance, *parts = (contrasts @ variance @ contrasts.T / -2 for variance in variances)
     # The largest sum of absolute values of the terms of a covariance.
     size = np.abs(contrasts) @ variances.total @ np.abs(contrasts).T / 2
-    statistic, df, spread = np.full((3, len(values)), np.nan)
-    for group in np.flatnonzero(np.isfinite(covariance).all(axis=(1, 2))):
-        eigenvalues, axes = np.linalg.eigh(covariance[group])
-        projected = axes.T @ values[group]
-        positive = eigenvalues > EIGENVALUE_ROUNDING * max(size[group].max(), eigenvalues.max())
-        if (np.abs(projected[~positive]) > EIGENVALUE_ROUNDING * np.abs(contrasts).sum()).any():
-            continue
-        statistic[group] = (projected[positive] ** 2 / eigenvalues[positive]).sum()
-        df[group] = positive.sum()
-        # With these axes, the covariance matrix is the identity matrix.
-        scaled = axes[:, positive] / np.sqrt(eigenvalues[positive])
-        spread[group] = sum(
-            ((share**2).sum() + np.trace(share) ** 2) / (of_class[group] - 1)
-            for part, of_class in zip(parts, sizes, strict=True)
-            for share in [scaled.T @ part[group] @ scaled]
-        )
+    defined = np.flatnonzero(np.isfinite(covariance).all(axis=(1, 2)))
+    eigenvalues, axes = np.linalg.eigh(covariance[defined])
+    projected = (axes.transpose(0, 2, 1) @ values[defined, :, None])[..., 0]
+    largest = np.maximum(size[defined].max(axis=(1, 2)), eigenvalues.max(axis=1))
+    positive = eigenvalues > EIGENVALUE_ROUNDING * largest[:, None]
+    limit = EIGENVALUE_ROUNDING * np.abs(contrasts).sum()
+    is_consistent = positive | (np.abs(projected) <= limit)
+    has_test = is_consistent.all(axis=1)
+    inverse = np.divide(1, eigenvalues, out=np.zeros_like(eigenvalues), where=positive)
+    terms = np.divide(projected**2, eigenvalues, out=np.zeros_like(projected), where=positive)
+    # With these axes, the covariance matrix is the identity matrix.
+    scaled = axes * np.sqrt(inverse)[:, None, :]
+    spread = np.zeros(len(defined))
+    for part, n_class in zip(parts, sizes, strict=True):
+        share = scaled.transpose(0, 2, 1) @ part[defined] @ scaled
+        trace = np.trace(share, axis1=1, axis2=2)
+        spread += ((share**2).sum(axis=(1, 2)) + trace**2) / (n_class[defined] - 1)
+    rank = positive.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        nu = (df + df**2) / spread
-    return ContrastTest(statistic, df, limit_df(nu, sizes, n))
+        nu = limit_df((rank + rank**2) / spread, (sizes[0][defined], sizes[1][defined]), n[defined])
+    result = ContrastTest(*np.full((3, len(values)), np.nan))
+    for every, of_defined in zip(result, (terms.sum(axis=1), rank, nu), strict=True):
+        every[defined[has_test]] = of_defined[has_test]
+    return result

@@ -26,7 +26,6 @@ from rocframe.areas.variance import (
     centered_cluster_sums,
     class_sizes,
     class_variances,
-    limit_df,
     obuchowski_variance,
     placement_covariance,
     placement_variance,

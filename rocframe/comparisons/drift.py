@@ -20,12 +20,15 @@ import polars as pl
 from rocframe.comparisons.comparison_tests import Family
 from rocframe.comparisons.hypothesis import Hypothesis, Quantity
 from rocframe.comparisons.time_windows import TimeWindows, plan_windows
-from rocframe.comparisons.unpaired import welch_columns
+from rocframe.comparisons.unpaired import area_estimates, welch_columns
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
 from rocframe.inference.confidence import parse_level
+from rocframe.inference.notes import few_rows, first_notes
 from rocframe.inference.p_values import adjust_p_values, adjust_table, check_adjust
 from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import scale_weights
+from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, public
 from rocframe.schemas.columns import ROW_COUNTS, WINDOW
 from rocframe.schemas.comparisons import drift_columns
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust, Alternative
+    from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
@@ -60,7 +64,7 @@ def drift(
 ) -> FrameT:
     """Compute the AUC of each time window, and compare it with a reference window.
 
-    The difference of two windows is tested by DeLong's test for unpaired samples. `windows` assigns
+    The difference of two windows is tested by a t test with DeLong's variances. `windows` assigns
     predictions to windows, such as weeks, in a new column `window`. Any other column, such as the
     day, can be used instead: rows with equal values are one window.
 
@@ -156,10 +160,12 @@ def drift(
 
         `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and of
         rows with a missing value in the window. `ci_level` (Float64) is `level`. `ci_method`
-        (String) is the method of `lower` and `upper`, and `test` (String) is `"delong_unpaired"`.
-        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, shared_rows`. `shared_rows` means
-        that the window overlaps the reference.
+        (String) is the method of `lower` and `upper`, and `test` (String) is `"delong_t_unpaired"`,
+        the method of `compare`. `note` (String) is null, or the first of these values that applies:
+        `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance,
+        shared_rows, few_rows:3`. `shared_rows` means that the window overlaps the reference.
+        `few_rows:3` means that the smallest class of the two windows has only 3 rows. With fewer
+        than 4 rows, the test can reject a true null hypothesis too often.
 
     Raises
     ------
@@ -233,14 +239,14 @@ def drift(
     >>> weeks = rf.drift(predictions, "label", "score", over="week")
     >>> weeks.select("week", "auc", "difference", "p_adjusted", "reference", "note")
     shape: (2, 6)
-    ┌──────┬──────────┬────────────┬────────────┬───────────┬──────┐
-    │ week ┆ auc      ┆ difference ┆ p_adjusted ┆ reference ┆ note │
-    │ ---  ┆ ---      ┆ ---        ┆ ---        ┆ ---       ┆ ---  │
-    │ i64  ┆ f64      ┆ f64        ┆ f64        ┆ i64       ┆ str  │
-    ╞══════╪══════════╪════════════╪════════════╪═══════════╪══════╡
-    │ 1    ┆ 0.916667 ┆ null       ┆ null       ┆ 1         ┆ null │
-    │ 2    ┆ 0.583333 ┆ -0.333333  ┆ 0.486482   ┆ 1         ┆ null │
-    └──────┴──────────┴────────────┴────────────┴───────────┴──────┘
+    ┌──────┬──────────┬────────────┬────────────┬───────────┬────────────┐
+    │ week ┆ auc      ┆ difference ┆ p_adjusted ┆ reference ┆ note       │
+    │ ---  ┆ ---      ┆ ---        ┆ ---        ┆ ---       ┆ ---        │
+    │ i64  ┆ f64      ┆ f64        ┆ f64        ┆ i64       ┆ str        │
+    ╞══════╪══════════╪════════════╪════════════╪═══════════╪════════════╡
+    │ 1    ┆ 0.916667 ┆ null       ┆ null       ┆ 1         ┆ null       │
+    │ 2    ┆ 0.583333 ┆ -0.333333  ┆ 0.566209   ┆ 1         ┆ few_rows:2 │
+    └──────┴──────────┴────────────┴────────────┴───────────┴────────────┘
     """
     options = DriftOptions.parse(reference, alternative, level, adjust, family)
     roles = Roles(
@@ -260,6 +266,7 @@ def drift(
             TimeWindows.from_cases(
                 cases, roles, level, has_reference=options.reference_table is not None
             ),
+            area_spread(cases),
             options,
         ),
         drift_columns,
@@ -310,14 +317,21 @@ class DriftOptions:
         )
 
 
-def drift_table(windows: TimeWindows, options: DriftOptions) -> pl.DataFrame:
+def area_spread(cases: Cases) -> NDArray[np.float64]:
+    """Return the `spread` of the variance of the AUC of each window; see `UnpairedEstimates`."""
+    return area_estimates(Scan.from_cases(scale_weights(cases, by_class=True)), Quantity())[2]
+
+
+def drift_table(
+    windows: TimeWindows, spread: NDArray[np.float64], options: DriftOptions
+) -> pl.DataFrame:
     """Return the result of `drift` for the windows of one model."""
     n_windows = windows.areas.height
     reference = windows.references(options.reference)
     all_rows = np.arange(n_windows)
     known = np.flatnonzero(reference >= 0)
     others = known[reference[known] != known]
-    a, b = windows.estimates(others), windows.estimates(reference[others])
+    a, b = (windows.estimates(rows, spread) for rows in (others, reference[others]))
     tests = welch_columns(a, b, options.hypothesis)
     overlap = windows.overlap(others, reference[others])
     columns: dict[str, Any] = {}
@@ -325,7 +339,14 @@ def drift_table(windows: TimeWindows, options: DriftOptions) -> pl.DataFrame:
         values = tests[name] if name == "difference" else np.where(overlap, np.nan, tests[name])
         columns[result_name] = scatter(values, others, n_windows)
     p_adjusted = adjust_p_values(columns["p_value"], windows.group, options.adjust)
-    shared = np.isin(all_rows, others[overlap])
+    sizes = np.zeros(n_windows, np.int64)
+    sizes[others] = few_rows(np.minimum(a.n_pos, b.n_pos), np.minimum(a.n_neg, b.n_neg))
+    test_note = pl.Series(
+        first_notes(
+            {"shared_rows": np.isin(all_rows, others[overlap]), "few_rows": sizes}
+        ).tolist(),
+        dtype=pl.String,
+    )
     note = windows.areas.get_column("note")
     position = pl.Series(reference).replace(-1, None)
     areas = {name: windows.areas.get_column(name) for name in AREA_COLUMNS}
@@ -336,8 +357,8 @@ def drift_table(windows: TimeWindows, options: DriftOptions) -> pl.DataFrame:
             name: windows.areas.get_column(source).gather(position)
             for name, source in REFERENCE_AREA.items()
         },
-        "test": "delong_unpaired",
-        "note": note.zip_with(note.is_not_null() | ~pl.Series(shared), SHARED_ROWS_NOTE),
+        "test": "delong_t_unpaired",
+        "note": note.zip_with(note.is_not_null(), test_note),
     }
     keys = windows.areas.select(windows.window_keys)
     table = build_table(keys, columns, drift_columns(windows.window.dtype))
@@ -360,7 +381,6 @@ REFERENCE_AREA = {
     "reference_upper": "upper",
 }
 AREA_COLUMNS = ("auc", "lower", "upper", *ROW_COUNTS, "ci_level", "ci_method")
-SHARED_ROWS_NOTE = pl.Series(["shared_rows"])
 
 
 def scatter(values: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:

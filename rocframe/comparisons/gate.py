@@ -108,9 +108,10 @@ def gate(
     method : str, optional
         The default for the AUC is `"newcombe"`. This test combines Newcombe's limits of both areas,
         and is for models that scored the same rows. `"newcombe_unpaired"`: for models that scored
-        different rows. The other methods are those of `compare`: `"delong"`, `"delong_unpaired"`,
-        `"t_test"` (the default for losses), `"t_test_unpaired"`, and `"bootstrap"` (the default for
-        average precision). Newcombe's limits do not support weights and clusters; use `"delong"`.
+        different rows. The other methods are those of `compare`: `"delong_t"`, `"delong"`,
+        `"delong_t_unpaired"`, `"delong_unpaired"`, `"t_test"` (the default for losses),
+        `"t_test_unpaired"`, and `"bootstrap"` (the default for average precision). Newcombe's
+        limits do not support weights and clusters; use `"delong_t"`.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"
@@ -155,9 +156,9 @@ def gate(
     -------
     DataFrame or LazyFrame
         `*by`, `model_old, model_new, passed, verdict, deterioration, limit, margin, p_adjusted,
-        p_value, se, auc_old, auc_new, n_paired, ci_level, test, note`; one row per group and new
-        model, sorted by group and `model_new`. The result also contains groups in which only one of
-        the two models has rows.
+        p_value, se, auc_old, auc_new, n_paired, n_pos, n_neg, ci_level, test, note`; one row per
+        group and new model, sorted by group and `model_new`. The result also contains groups in
+        which only one of the two models has rows.
 
         `passed` (Boolean) is true if `p_adjusted <= 1 - level`, and null if the group does not
         count because of `min_rows`. `verdict` (String) is one of these values:
@@ -183,7 +184,9 @@ def gate(
           are named `average_precision_old` and `average_precision_new`, and so on.
 
         `n_paired` (Int64) is the number of instances that both models scored. It is null for
-        unpaired tests. `ci_level` (Float64) is `level`, and `test` (String) is `method`.
+        unpaired tests. `n_pos` and `n_neg` (Int64) are the numbers of positives and of negatives
+        among these instances. For unpaired tests, each is the number of the model that has fewer of
+        them. `ci_level` (Float64) is `level`, and `test` (String) is `method`.
 
         `note` (String) is null, or the first of these values that applies:
 
@@ -194,6 +197,8 @@ def gate(
         - `identical_scores`: both models have the same score in each row. The group then passes if
           `margin` is above 0.
         - `zero_variance`: the variance of the deterioration is 0.
+        - `few_rows:3`: the smaller class has only 3 rows or clusters. With fewer than 4, a model
+          that is worse by `margin` can pass too often.
         - `redrawn:3`: 3 resamples lacked a class and were drawn again.
         - `unmatched:3`: 3 rows without a matching row of the other model were left out.
 
@@ -220,11 +225,12 @@ def gate(
     `level` must be above 0.5. With a lower level, a group could pass without evidence of
     non-inferiority. The test assumes that the rows or the clusters are independent, and that the
     models were fitted on other data. The limits of `"newcombe"` and `"newcombe_unpaired"` depend on
-    a normal quantile z. For the p-value, z is varied until a limit is equal to `margin`. If the
-    deterioration is at most `margin`, z is the smallest value for which the upper limit is equal to
-    `margin`, and the p-value is Φ(-z). Otherwise, z is the smallest value for which the lower limit
-    is equal to `margin`, and the p-value is Φ(z). Φ is the distribution function of the standard
-    normal distribution.
+    a quantile t of the t distribution. Its degrees of freedom are those of `"delong_t"` or
+    `"delong_t_unpaired"` in `compare` or, if DeLong's variance is 0, the size of the smaller class
+    minus 1. For the p-value, t is varied until a limit is equal to `margin`. If the deterioration
+    is at most `margin`, t is the smallest value for which the upper limit is equal to `margin`, and
+    the p-value is F(-t). Otherwise, t is the smallest value for which the lower limit is equal to
+    `margin`, and the p-value is F(t). F is the distribution function of the t distribution.
 
     Consider the groups in which the new model is worse by `margin` or more. For losses and average
     precision, the probability that at least one of these groups passes can be higher than 1 -
@@ -264,7 +270,7 @@ def gate(
     │ ---    ┆ ---          ┆ ---           ┆ ---      ┆ ---    ┆ ---        │
     │ bool   ┆ str          ┆ f64           ┆ f64      ┆ f64    ┆ f64        │
     ╞════════╪══════════════╪═══════════════╪══════════╪════════╪════════════╡
-    │ true   ┆ non_inferior ┆ 0.000106      ┆ 0.002779 ┆ 0.01   ┆ 0.00062    │
+    │ true   ┆ non_inferior ┆ 0.000106      ┆ 0.002785 ┆ 0.01   ┆ 0.000643   │
     └────────┴──────────────┴───────────────┴──────────┴────────┴────────────┘
     >>> decision["passed"].all()
     True

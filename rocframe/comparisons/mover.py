@@ -1,9 +1,10 @@
 """Test of the difference of two areas, with limits that combine Newcombe's limits of each area.
 
 The limits of the difference are those of MOVER, the "method of variance estimates recovery" of Zou
-and Donner (2008). Near an area of 1, the limits of an area are asymmetric, and so are the limits of
-the difference. The test rejects a true null hypothesis less often than DeLong's test if there are
-few rows or the areas are near 1.
+and Donner (2008), with quantiles of the t distribution instead of the normal distribution. Near an
+area of 1, the limits of an area are asymmetric, and so are the limits of the difference. The test
+rejects a true null hypothesis less often than DeLong's test if there are few rows or the areas are
+near 1.
 
 References
 ----------
@@ -59,7 +60,7 @@ def newcombe_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
     a, b, variance, df, correlation = map(
         np.concatenate, zip(*run_parallel(compare_pair, pairs), strict=True)
     )
-    repeated = tuple(np.tile(size, len(pairs)) for size in sizes)
+    repeated = np.tile(sizes[0], len(pairs)), np.tile(sizes[1], len(pairs))
     difference = AreaDifference(
         a=a,
         b=b,

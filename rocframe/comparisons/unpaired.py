@@ -148,7 +148,7 @@ def area_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64],
 
 
 def area_estimates_of_all_rows(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64], ...]:
-    """Return the estimates of `area_estimates`; as in pROC, the variance has n - 1 df for n rows."""
+    """Return the estimates of `area_estimates`, where the variance has n - 1 df as in pROC."""
     area, variance, _ = area_estimates(scan, quantity)
     n = scan.totals.pos_rows + scan.totals.neg_rows
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -40,9 +40,11 @@ Note = Literal[
     "fewer",
 ]
 SEPARATOR = "; "  # between two notes of the same row
-# Tests of areas reject a true null hypothesis too often if a class has fewer rows or clusters than
-# this number plus the number of contrasts; see docs/coverage.md.
-MIN_UNITS = 3
+# Tests reject a true null hypothesis too often if a class has fewer rows or clusters than this:
+# tests of a difference of two areas, of k independent differences (k - 1 more), and of one area.
+# See docs/coverage.md.
+MIN_DIFFERENCE_UNITS = 4
+MIN_AREA_UNITS = 10
 MAX_NAMES_IN_NOTE = 10  # for further curves, a note contains only their number
 
 
@@ -106,15 +108,14 @@ def class_notes(
 
 
 def few_rows(
-    n_pos: NDArray[np.int64], n_neg: NDArray[np.int64], n_contrasts: Any = 1
+    n_pos: NDArray[np.int64], n_neg: NDArray[np.int64], minimum: Any = MIN_DIFFERENCE_UNITS
 ) -> NDArray[np.int64]:
-    """Return the size of the smaller class if it is too small for tests of areas, and 0 otherwise.
+    """Return the size of the smaller class if it is below the minimum, and 0 otherwise.
 
-    The sizes are numbers of rows or clusters. `n_contrasts` is the number of differences that are
-    tested together.
+    The sizes are numbers of rows or clusters.
     """
     smaller = np.minimum(n_pos, n_neg)
-    return np.where(smaller < MIN_UNITS + n_contrasts, smaller, 0)
+    return np.where(smaller < minimum, smaller, 0)
 
 
 def counted_note(note: Note, count: object) -> str:

@@ -223,6 +223,7 @@ NOTE_TEXTS: dict[Note, str] = {
     "one_negative": "no interval: only one negative",
     "zero_variance": "no interval: the estimated variance is 0",
     "no_solution": "undefined",
+    "few_rows": "too few rows of a class for a reliable test: {}",
     "redrawn": "resamples drawn again because they lacked a class: {}",
     "unmatched": "rows left out because one of the two models lacks them: {}",
     "left_out": "curves left out because they lack a class: {}",

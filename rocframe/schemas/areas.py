@@ -106,7 +106,7 @@ AUC_TEST = TableType(
     columns=lambda best_of: (
         floats("auc", "p_value", "p_adjusted")
         | ({} if best_of is None else floats("p_best", "auc_by_chance") | integers("best_of"))
-        | floats("null", "se", "statistic")
+        | floats("null", "se", "statistic", "df")
         | ROW_COUNTS
         | strings("test", "note")
     ),

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from rocframe.areas.pairs import count_pairs
-from rocframe.areas.variance import Clusters, auc_variance, class_sizes
+from rocframe.areas.variance import Clusters, auc_variance_parts, class_sizes
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.confidence import AREA_ROUNDING
-from rocframe.inference.notes import absent_classes, class_notes, first_notes
+from rocframe.inference.notes import (
+    MIN_AREA_UNITS,
+    absent_classes,
+    class_notes,
+    few_rows,
+    first_notes,
+)
 from rocframe.inference.p_values import (
     adjust_table,
     check_adjust,
@@ -95,10 +101,12 @@ def auc_test(
         - `"mann_whitney"`: the Mann-Whitney test, which is the normal approximation of the
           permutation test.
         - `"permutation"`: a test that permutes the labels of a group.
-        - `"delong"`: a z test. The statistic is the area minus `null`, divided by DeLong's standard
-          error.
+        - `"delong_t"`: the test of Brunner and Munzel. The statistic is the area minus `null`,
+          divided by DeLong's standard error. It is compared with a t distribution.
+        - `"delong"`: a z test with the same statistic. With few rows of a class, it rejects a true
+          null hypothesis too often.
         - None: `"mann_whitney"`. If `null` is not 0.5, or if `weight`, `cluster` or
-          `missing="worst"` is given, None means `"delong"`.
+          `missing="worst"` is given, None means `"delong_t"`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
         (`"greater"`) or is smaller (`"less"`).
@@ -140,13 +148,15 @@ def auc_test(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `auc, p_value, p_adjusted, null, se, statistic, n_pos, n_neg, n_missing,
-        test, note`; one row per group, sorted by group.
+        `*by`, (`model`,) `auc, p_value, p_adjusted, null, se, statistic, df, n_pos, n_neg,
+        n_missing, test, note`; one row per group, sorted by group.
 
         - `p_adjusted` (Float64) is the p-value adjusted over all rows of the result.
         - `statistic` (Float64) is `auc - null` divided by `se`.
-        - `se` (Float64) is DeLong's standard error for `"delong"`. For the other methods, `se` is
-          the standard deviation of the AUC over all permutations of the labels.
+        - `se` (Float64) is DeLong's standard error for `"delong_t"` and `"delong"`. For the other
+          methods, `se` is the standard deviation of the AUC over all permutations of the labels.
+        - `df` (Float64) is the number of degrees of freedom for `"delong_t"`, and null for the
+          other methods.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
           of rows with a missing value. A row counts `count` times; `weight` has no effect on these
           numbers.
@@ -158,17 +168,19 @@ def auc_test(
         `best_of` models with independent random scores is at least `auc`. `auc_by_chance` is the
         expected value of this largest AUC. Both are null if `p_value` is null.
 
-        `auc`, `se`, `statistic` and the p-values are null if a class has no rows. With the method
-        `"delong"`, all of these except `auc` are also null if a class has only one row or only one
-        cluster.
+        `auc`, `se`, `statistic` and the p-values are null if a class has no rows. With the methods
+        `"delong_t"` and `"delong"`, all of these except `auc` are also null if a class has only one
+        row or only one cluster.
 
-        If the variance is 0, `se` is null. The other values then depend on the null hypothesis. If
-        `auc` equals the area of the null hypothesis, `statistic` is 0 and the p-value is 1. An
-        example is constant scores with `null=0.5`. If the two areas differ, `statistic` and the
-        p-values are null. An example is an AUC of 1 with `"delong"`.
+        If the variance is 0, `se` and `df` are null. The other values then depend on the null
+        hypothesis. If `auc` equals the area of the null hypothesis, `statistic` is 0 and the
+        p-value is 1. An example is constant scores with `null=0.5`. If the two areas differ,
+        `statistic` and the p-values are null. An example is an AUC of 1 with `"delong_t"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance`.
+        no_negatives, one_positive, one_negative, zero_variance, few_rows:3`. `few_rows:3` means
+        that the smaller class has only 3 rows or clusters. With fewer than 10, the tests
+        `"delong_t"` and `"delong"` reject a true null hypothesis too often.
 
     Raises
     ------
@@ -205,6 +217,10 @@ def auc_test(
 
     References
     ----------
+    E. Brunner, U. Munzel (2000), "The nonparametric Behrens-Fisher problem: asymptotic theory and a
+    small-sample approximation", Biometrical Journal 42(1), 17-25.
+    doi:10.1002/(SICI)1521-4036(200001)42:1<17::AID-BIMJ17>3.0.CO;2-U
+
     E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or
     more correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
     doi:10.2307/2531595
@@ -287,7 +303,8 @@ def auc_test(
     return as_input_frame(predictions, table)
 
 
-AucTestMethod = Literal["delong", "permutation", "mann_whitney"]
+AucTestMethod = Literal["delong_t", "delong", "permutation", "mann_whitney"]
+DELONG_METHODS: tuple[AucTestMethod, ...] = ("delong_t", "delong")
 MAX_MODELS = 10**9
 
 
@@ -332,21 +349,21 @@ class AucTestOptions:
         delong_options = {"weight": weight, "cluster": cluster, **values}
         if method is None:
             is_plain = all(value is None for value in delong_options.values())
-            method = "mann_whitney" if is_plain else "delong"
+            method = "mann_whitney" if is_plain else "delong_t"
         for name, value in delong_options.items():
             check_supported(
                 name,
                 value,
                 f"method={method!r}",
-                supported=method == "delong",
+                supported=method in DELONG_METHODS,
                 noun="value" if name in values else "option",
-                hint=f'Omit {name}=, or use method="delong".',
+                hint=f'Omit {name}=, or use method="delong_t".',
             )
         check_supported(
             "best_of",
             best_of,
             f"method={method!r}",
-            supported=method != "delong",
+            supported=method not in DELONG_METHODS,
             hint='Use method="mann_whitney" or method="permutation". These methods do not support '
             'null=, weight=, cluster= or missing="worst".',
         )
@@ -378,14 +395,18 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     clusters = None if cases.cluster is None else Clusters.from_scan(scan, cases.cluster)
     pairs = count_pairs(scan)
     auc = pairs.areas[0]
-    ranks = None if options.method == "delong" else CenteredRanks.from_scan(scan)
+    sizes, df = class_sizes(scan, clusters), None
+    ranks = None if options.method in DELONG_METHODS else CenteredRanks.from_scan(scan)
     if ranks is not None:
         variance = ranks.null_variance(n_pos, n_neg)
     else:
-        variance = auc_variance(scan, pairs, clusters, cases.weight)
+        parts = auc_variance_parts(scan, pairs, clusters, cases.weight)
+        variance = parts.total
+        if options.method == "delong_t":
+            df = parts.df(sizes, n_pos + n_neg if clusters is None else clusters.sizes[2])
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
     statistic = (auc - options.null) / se
-    p_value = normal_p_value(statistic, options.alternative)
+    p_value = normal_p_value(statistic, options.alternative, df)
     test = np.full(len(auc), options.method, object)
     best_auc = np.full(len(auc), np.nan)
     if options.best_of is not None:
@@ -409,9 +430,10 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     # hypothesis.
     equal = (variance == 0) & (np.abs(auc - options.null) < AREA_ROUNDING)
     statistic[equal], p_value[equal] = 0, 1
-    sizes, zero_variance = class_sizes(scan, clusters), variance == 0
+    zero_variance = variance == 0
     if ranks is None:
-        note = class_notes(*sizes, zero_variance=zero_variance)
+        too_few = few_rows(*sizes, MIN_AREA_UNITS)
+        note = class_notes(*sizes, zero_variance=zero_variance, few_rows=too_few)
     else:  # the permutation and Mann-Whitney tests need only one row of each class
         note = first_notes(absent_classes(*sizes) | {"zero_variance": zero_variance})
     columns: dict[str, Any] = {
@@ -422,6 +444,7 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
         "null": options.null,
         "se": se,
         "statistic": statistic,
+        "df": np.full(len(auc), np.nan) if df is None else df,
         "p_value": p_value,
         "p_adjusted": p_value,
         "p_best": best_p_value(p_value, options.best_of),

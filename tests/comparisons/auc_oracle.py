@@ -118,6 +118,25 @@ class Exact:
         """Return the variance of the difference of two areas."""
         return self.covariance(a, a) + self.covariance(b, b) - 2 * self.covariance(a, b)
 
+    def df(self, a: str, b: str) -> float:
+        """Return Satterthwaite's degrees of freedom of the difference, with limits for clusters."""
+        spread, sizes = Fraction(0), []
+        names = range(len(self.rows)) if self.cluster is None else self.cluster
+        for side in SIDES:
+            sums, counts = defaultdict(Fraction), {}
+            for i, (name, row) in enumerate(zip(names, self.rows, strict=True)):
+                if row.positive is side:
+                    sums[name] += self.off[a, side][i] - self.off[b, side][i]
+                    counts[name] = row.count if self.cluster is None else 1
+            n = sum(counts.values())
+            part = Fraction(n, n - 1) * sum(counts[name] * sums[name] ** 2 for name in counts)
+            spread += part**2 / (n - 1)
+            sizes.append(n)
+        n_all = sum(sizes) if self.cluster is None else len(set(self.cluster))
+        if not spread:
+            return n_all - 1
+        return float(min(max(self.variance(a, b) ** 2 / spread, min(sizes) - 1), n_all - 1))
+
     def se(self, a: str, b: str) -> float:
         return sqrt(self.variance(a, b))
 

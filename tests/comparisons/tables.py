@@ -20,7 +20,8 @@ VERBS = {
     "contrast": rf.contrast,
     "auc_covariance": rf.auc_covariance,
 }
-METHODS = ["delong", "delong_unpaired", "bootstrap", "permutation", "venkatraman"]
+UNPAIRED = ["delong_t_unpaired", "delong_unpaired"]
+METHODS = ["delong_t", "delong", *UNPAIRED, "bootstrap", "permutation", "venkatraman"]
 
 # How a formula is asked for, and what of a table it then reads.
 PARTS = {

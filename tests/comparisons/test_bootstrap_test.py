@@ -268,7 +268,7 @@ def test_a_group_without_both_classes_is_null_and_does_not_change_others():
 
 def test_rates_are_compared_by_bootstrap_only():
     with pytest.raises(
-        rf.OptionValueError, match=r"^fpr=0\.1: method='delong' compares areas, not rates\.\nUse "
+        rf.OptionValueError, match=r"^fpr=0\.1: method='delong_t' compares areas, not rates\.\nUse "
     ):
         rf.compare(frame(), "label", ["a", "b"], fpr=0.1)
     with pytest.raises(rf.OptionValueError, match=r"^tpr=1\.5: expected a rate between 0 and 1\."):

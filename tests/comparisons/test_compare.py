@@ -14,6 +14,7 @@ from tests.comparisons.tables import (
     CLASSES,
     METHODS,
     PERFECT,
+    UNPAIRED,
     VERBS,
     long,
     row,
@@ -23,7 +24,8 @@ from tests.kernel.test_scan import cut
 
 COLUMNS = [
     *("model_a", "model_b", "difference", "lower", "upper", "p_value", "p_adjusted", "se"),
-    *("statistic", "df", "auc_a", "auc_b", "n_paired", "ci_level", "test", "note"),
+    *("statistic", "df", "auc_a", "auc_b", "n_paired", "n_pos", "n_neg"),
+    *("ci_level", "test", "note"),
 ]
 
 
@@ -34,7 +36,7 @@ def test_columns_and_dtypes_match_the_documentation(frame, method):
     )
     kinds = dict.fromkeys(COLUMNS, pl.Float64)
     kinds |= dict.fromkeys(["model_a", "model_b", "test", "note"], pl.String)
-    kinds["n_paired"] = pl.Int64
+    kinds |= dict.fromkeys(["n_paired", "n_pos", "n_neg"], pl.Int64)
     assert dict(table.lazy().collect_schema()) == kinds
     found = table.lazy().collect()
     assert found.columns == COLUMNS
@@ -55,8 +57,8 @@ def test_a_group_with_too_few_rows_of_a_class_is_null_with_a_note(frame, method,
     table = rf.compare(frame(columns), "label", ["a", "b"], method=method, seed=1)
     found = row(table.lazy().collect())
     assert found["note"] == note
-    if method != "delong_unpaired":
-        assert found["n_paired"] == len(label)
+    assert found["n_paired"] == (None if method in UNPAIRED else len(label))
+    assert (found["n_pos"], found["n_neg"]) == (sum(label), len(label) - sum(label))
     both = "one" in note
     assert (found["auc_a"] is not None) == both
     assert (found["difference"] is not None) == both
@@ -118,7 +120,7 @@ def test_a_single_model_cannot_be_compared():
     ids=["expression", "series", "array"],
 )
 def test_the_baseline_is_the_name_of_a_model(model, kind):
-    for method in ("delong", "delong_unpaired"):
+    for method in METHODS[:4]:
         with pytest.raises(rf.OptionValueError) as error:
             rf.compare(simulated(14), "label", ["a", "b"], baseline=model, method=method)
         assert str(error.value) == (
@@ -133,7 +135,7 @@ def test_the_baseline_is_the_name_of_a_model(model, kind):
 # Groups
 
 
-@pytest.mark.parametrize("method", ["delong", "delong_unpaired"])
+@pytest.mark.parametrize("method", METHODS[:4:2])
 def test_a_hundred_undefined_groups_do_not_change_ten_thousand_others(method):
     good = simulated(15, rows=12, groups=9_900).with_columns(
         pl.Series("label", np.arange(12 * 9_900) % 3 == 0)

@@ -318,7 +318,7 @@ def test_the_default_method_depends_on_the_metric():
         metric: row(compare(table, metric, n_boot=10, seed=1))["test"]
         for metric in ("auc", "average_precision", *LOSSES)
     }
-    assert [*found.values()] == ["delong", "bootstrap", "t_test", "t_test"]
+    assert [*found.values()] == ["delong_t", "bootstrap", "t_test", "t_test"]
 
 
 @every_loss
@@ -439,8 +439,9 @@ BOOTSTRAP = 'method="bootstrap"'
             {"method": "t_test"},
             (
                 "method='t_test': this method does not compare the metric 'auc'.\n"
-                'Use method="delong", method="delong_unpaired", method="bootstrap", '
-                'method="permutation" or method="venkatraman".'
+                'Use method="delong_t", method="delong", method="delong_t_unpaired", '
+                'method="delong_unpaired", method="bootstrap", method="permutation" or '
+                'method="venkatraman".'
             ),
         ),
         (

@@ -27,7 +27,10 @@ from tests.comparisons.tables import (
 )
 from tests.strategies import examples
 
-COLUMNS = ["p_value", "p_adjusted", "statistic", "df", "n_models", "n_paired", "test", "note"]
+COLUMNS = [
+    *("p_value", "p_adjusted", "statistic", "df", "df_denominator"),
+    *("n_models", "n_paired", "n_pos", "n_neg", "test", "note"),
+]
 
 
 def test_three_models_of_four_rows_by_hand(frame):
@@ -48,13 +51,16 @@ def test_three_models_of_four_rows_by_hand(frame):
             "p_adjusted": [stats.chi2.sf(statistic, 2)],
             "statistic": [statistic],
             "df": [2.0],
+            "df_denominator": pl.Series([None], dtype=pl.Float64),
             "n_models": [3],
             "n_paired": [4],
+            "n_pos": [2],
+            "n_neg": [2],
             "test": ["delong"],
-            "note": pl.Series([None], dtype=pl.String),
+            "note": ["few_rows:2"],
         }
     )
-    found = rf.contrast(predictions, "label", ["a", "b", "c"])
+    found = rf.contrast(predictions, "label", ["a", "b", "c"], method="delong")
     assert statistic == near(13.0)
     assert_frame_equal(found, frame(expected), rel_tol=1e-12, abs_tol=0)
     assert list(found.lazy().collect_schema()) == COLUMNS
@@ -80,7 +86,7 @@ WAYS = {
 def test_delong_1988_three_markers_do_not_differ_significantly(shape, coefficients):
     rows = pl.DataFrame(DELONG["rows"], orient="row", schema=DELONG["columns"])
     if shape == "side by side":
-        table = rf.contrast(rows, "popind", MARKERS, coefficients=coefficients)
+        table = rf.contrast(rows, "popind", MARKERS, coefficients=coefficients, method="delong")
     else:
         melted = rows.with_row_index("patient").unpivot(
             MARKERS, index=["patient", "popind"], variable_name="marker", value_name="value"
@@ -92,6 +98,7 @@ def test_delong_1988_three_markers_do_not_differ_significantly(shape, coefficien
             between="marker",
             id="patient",
             coefficients=coefficients,
+            method="delong",
         )
     found, published = row(table), DELONG["contrast"]
     assert (found["n_models"], found["n_paired"], found["df"]) == (3, 43, published["df"])
@@ -106,7 +113,8 @@ def test_delong_1988_a_single_difference_is_its_square(marker):
     rows = pl.DataFrame(DELONG["rows"], orient="row", schema=DELONG["columns"])
     for factor in (1, -2.5, np.float32(1e-3), 10**6):
         coefficients = {marker: factor, "totscore": -factor}
-        found = row(rf.contrast(rows, "popind", MARKERS, coefficients=coefficients))
+        options = {"coefficients": coefficients, "method": "delong"}
+        found = row(rf.contrast(rows, "popind", MARKERS, **options))
         published = DELONG["minus_totscore"][marker]
         assert found["df"] == 1
         assert found["statistic"] == near(published["chi_squared"], 1e-10)
@@ -122,7 +130,8 @@ def test_statistics_are_those_of_the_formula(part, options):
     @given(logs(*options.values(), models="abc", min_size=6, max_size=10))
     def check(table: pl.DataFrame) -> None:
         exact = Exact(table, "abc", where, options.get("cluster"))
-        found = row(rf.contrast(table, "label", ["a", "b", "c"], **area_options, **options))
+        options_of_test = {"method": "delong", **area_options, **options}
+        found = row(rf.contrast(table, "label", ["a", "b", "c"], **options_of_test))
         if found["note"] in {"one_positive", "one_negative"}:  # as many clusters
             assert found["statistic"] is None
             return
@@ -142,6 +151,41 @@ def test_statistics_are_those_of_the_formula(part, options):
             )
 
     check()
+
+
+def test_the_f_test_is_that_of_krishnamoorthy_and_yu():
+    table = simulated(3, rows=30)
+    found = row(rf.contrast(table, "label", ["a", "b", "c"]))
+    contrast = np.array([[1, -1, 0], [1, 0, -1]])
+    matrices = []
+    pos, neg = (table.filter(label=side).select("a", "b", "c").to_numpy() for side in (True, False))
+    wins = (pos[:, None] > neg) + (pos[:, None] == neg) / 2
+    sizes = len(pos), len(neg)
+    for axis, n in ((1, sizes[0]), (0, sizes[1])):
+        matrices.append(np.cov((wins.mean(axis=axis) @ contrast.T).T) / n)
+    values = contrast @ wins.mean(axis=(0, 1))
+    inverse = np.linalg.inv(matrices[0] + matrices[1])
+    t_squared, q, terms = values @ inverse @ values, 2, 0.0
+    for matrix, n in zip(matrices, sizes, strict=True):
+        share = matrix @ inverse
+        terms += (np.trace(share @ share) + np.trace(share) ** 2) / (n - 1)
+    nu = (q + q**2) / terms
+    f = (nu - q + 1) / (nu * q) * t_squared
+    assert found["statistic"] == near(f, 1e-11)
+    assert (found["df"], found["df_denominator"]) == (q, near(nu - q + 1, 1e-11))
+    assert found["p_value"] == near(stats.f.sf(f, q, nu - q + 1), 1e-11)
+    assert (found["n_pos"], found["n_neg"], found["test"]) == (*sizes, "delong_f")
+
+
+def test_the_note_states_that_a_class_is_too_small_for_the_number_of_models():
+    label = [True] * 5 + [False] * 20
+    scores = np.random.default_rng(1).normal(size=(4, 25)) + label
+    table = pl.DataFrame({"label": label, **dict(zip("abcd", scores, strict=True))})
+    notes = [rf.contrast(table, "label", [*models])["note"].item() for models in ("abc", "abcd")]
+    assert notes == [None, "few_rows:5"]
+    assert rf.contrast(table[1:], "label", [*"abc"])["note"].item() == "few_rows:4"
+    assert rf.compare(table[1:], "label", [*"ab"])["note"].item() is None
+    assert rf.compare(table[2:], "label", [*"ab"])["note"].item() == "few_rows:3"
 
 
 def test_the_statistic_of_two_models_is_the_square_of_that_of_compare():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -33,7 +34,7 @@ def test_two_models_of_five_rows_by_hand(frame):
     predictions = frame(
         {"label": [1, 1, 1, 0, 0], "a": [0.9, 0.8, 0.3, 0.3, 0.1], "b": [2, 2, 3, 3, 0]}
     )
-    table = rf.compare(predictions, "label", ["a", "b"])
+    table = rf.compare(predictions, "label", ["a", "b"], method="delong")
     difference, se = 1 / 3, sqrt(1 / 12 / 3 + 2 / 9 / 2)
     expected = pl.DataFrame(
         {
@@ -50,27 +51,40 @@ def test_two_models_of_five_rows_by_hand(frame):
             "auc_a": [11 / 12],
             "auc_b": [7 / 12],
             "n_paired": [5],
+            "n_pos": [3],
+            "n_neg": [2],
             "ci_level": [0.95],
             "test": ["delong"],
-            "note": pl.Series([None], dtype=pl.String),
+            "note": ["few_rows:2"],
         }
     )
     assert_frame_equal(table, frame(expected), rel_tol=1e-14, abs_tol=0)
+    # By default, the same statistic has a t distribution, with 2 and 1 df for the two variances.
+    df = se**4 / ((1 / 12 / 3) ** 2 / 2 + (2 / 9 / 2) ** 2 / 1)
+    p_value = 2 * stats.t.sf(difference / se, df)
+    expected = expected.with_columns(
+        lower=difference - stats.t.ppf(0.975, df) * se,
+        p_value=p_value,
+        p_adjusted=p_value,
+        df=df,
+        test=pl.lit("delong_t"),
+    ).with_columns(pl.col("lower").clip(-1))
+    table = rf.compare(predictions, "label", ["a", "b"])
+    assert_frame_equal(table, frame(expected), rel_tol=1e-13, abs_tol=0)
 
 
 @pytest.mark.parametrize("way", ["side by side", "one below the other"])
 def test_delong_1988_the_differences_from_the_krebs_goldberg_score(way):
     rows = pl.DataFrame(DELONG["rows"], orient="row", schema=DELONG["columns"])
     if way == "side by side":
-        table = rf.compare(rows, "popind", MARKERS, baseline="totscore")
+        table = rf.compare(rows, "popind", MARKERS, baseline="totscore", method="delong")
     else:
         melted = rows.with_row_index("patient").unpivot(
             MARKERS, index=["patient", "popind"], variable_name="marker", value_name="value"
         )
         mixed = melted.sample(fraction=1, shuffle=True, seed=1)
-        table = rf.compare(
-            mixed, "popind", "value", between="marker", id="patient", baseline="totscore"
-        )
+        options = {"between": "marker", "id": "patient", "method": "delong"}
+        table = rf.compare(mixed, "popind", "value", baseline="totscore", **options)
     assert table["model_a"].to_list() == ["totscore", "totscore"]
     for marker in ("alb", "tp"):
         found, published = row(table, model_b=marker), DELONG["minus_totscore"][marker]
@@ -88,7 +102,10 @@ def test_delong_1988_the_differences_from_the_krebs_goldberg_score(way):
 @given(table=logs(models="abc"))
 def test_differences_are_those_over_all_pairs_of_rows(table):
     exact = Exact(table, "abc")
-    found = rf.compare(table, "label", ["b", "c", "a"])
+    found = rf.compare(table, "label", ["b", "c", "a"], method="delong")
+    n_pos = table["label"].sum()
+    n_smaller = min(n_pos, table.height - n_pos)
+    assert found.select("n_pos", "n_neg").unique().row(0) == (n_pos, table.height - n_pos)
     assert found.select("model_a", "model_b").rows() == [("a", "b"), ("a", "c"), ("b", "c")]
     for line in found.iter_rows(named=True):
         a, b = line["model_a"], line["model_b"]
@@ -108,12 +125,12 @@ def test_differences_are_those_over_all_pairs_of_rows(table):
         assert line["p_value"] == near(2 * stats.norm.sf(abs(float(difference)) / se), 1e-11)
         assert line["lower"] == near(max(float(difference) - Z * se, -1))
         assert line["upper"] == near(min(float(difference) + Z * se, 1))
-        assert line["note"] is None
+        assert line["note"] == (f"few_rows:{n_smaller}" if n_smaller < 4 else None)
 
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 @pytest.mark.parametrize("options", MASSES.values(), ids=MASSES)
-def test_standard_errors_are_those_of_the_formula(part, options):
+def test_standard_errors_and_degrees_of_freedom_are_those_of_the_formula(part, options):
     where, area_options = part
     name = "partial_auc" if area_options else "auc"
 
@@ -132,8 +149,76 @@ def test_standard_errors_are_those_of_the_formula(part, options):
         # Squares of numbers that are rounded at 1e-16 of the area are sure to 1e-28 only.
         variance = (found["se"] or 0) ** 2
         assert variance == pytest.approx(float(exact.variance("a", "b")), rel=1e-11, abs=1e-27)
+        if variance > 1e-20:
+            df, t = exact.df("a", "b"), found["statistic"]
+            assert found["df"] == near(df, 1e-7)
+            assert found["p_value"] == near(2 * stats.t.sf(abs(t), df), 1e-7)
 
     check()
+
+
+def placement_variances(rows: pl.DataFrame, score: str) -> list[tuple[float, int]]:
+    """Return the variance of the mean placement value of each class, and the size of the class."""
+    pos, neg = (rows.filter(label=side)[score].to_numpy() for side in (True, False))
+    wins = (pos[:, None] > neg) + (pos[:, None] == neg) / 2
+    means = wins.mean(axis=1), wins.mean(axis=0)
+    return [(values.var(ddof=1) / len(values), len(values)) for values in means]
+
+
+def test_unpaired_degrees_of_freedom_are_from_the_four_classes_of_both_models():
+    table = pl.concat(
+        [
+            simulated(4, 40).select("label", score="a", model=pl.lit("a")),
+            simulated(5, 90).select("label", score="b", model=pl.lit("b")),
+        ]
+    )
+    found = row(rf.compare(table, "label", "score", method="delong_t_unpaired"))
+    parts = [
+        part for model in "ab" for part in placement_variances(table.filter(model=model), "score")
+    ]
+    variance = sum(v for v, _ in parts)
+    df = variance**2 / sum(v**2 / (n - 1) for v, n in parts)
+    difference = found["auc_a"] - found["auc_b"]
+    assert found["se"] == near(sqrt(variance))
+    assert found["df"] == near(df)
+    assert found["p_value"] == near(2 * stats.t.sf(abs(difference) / sqrt(variance), df), 1e-11)
+    # Of each class, the number of the model with fewer rows.
+    n_pos = [n for _, n in parts[::2]]
+    n_neg = [n for _, n in parts[1::2]]
+    assert (found["n_pos"], found["n_neg"]) == (min(n_pos), min(n_neg))
+
+
+def equal_models(n_pos: int, n_neg: int, models: int, groups: int) -> pl.DataFrame:
+    """Return models with a true AUC of 0.7, whose scores have a correlation of 1/2 in a class."""
+    rng = np.random.default_rng([n_pos, n_neg, models])
+    label = np.tile(np.arange(n_pos + n_neg) < n_pos, groups)
+    common, own = rng.normal(size=len(label)), rng.normal(size=(models, len(label)))
+    mean = 2 * stats.norm.ppf(0.7)  # the standard deviation of a difference of two rows is 2
+    scores = {f"m{i}": mean * label + common + own[i] for i in range(models)}
+    group = np.repeat(np.arange(groups), n_pos + n_neg)
+    return pl.DataFrame({"g": group, "label": label, **scores})
+
+
+def rejections(tests: pl.DataFrame) -> float:
+    """Return the percentage of p-values below 0.05."""
+    return 100 * (tests["p_value"].fill_null(1) < 0.05).mean()
+
+
+@pytest.mark.parametrize(("n_pos", "n_neg"), [(3, 27), (5, 95), (10, 90)])
+def test_equal_models_are_rejected_at_the_nominal_rate_with_few_positives(n_pos, n_neg):
+    table = equal_models(n_pos, n_neg, 4, 1500)
+    options = {"by": "g", "adjust": None}
+    pairs = rf.compare(table, "label", ["m0", "m1"], **options)
+    assert 2.5 < rejections(pairs) < 6.5
+    unpaired = rf.compare(table, "label", ["m0", "m1"], method="delong_t_unpaired", **options)
+    assert rejections(unpaired) < 6.5
+    together = rf.contrast(table, "label", ["m0", "m1", "m2", "m3"], **options)
+    assert 1.5 < rejections(together) < 8
+    # The normal and the chi-squared distributions reject too often.
+    normal = rf.compare(table, "label", ["m0", "m1"], method="delong", **options)
+    assert rejections(normal) > rejections(pairs) + 1
+    chi_squared = rf.contrast(table, "label", ["m0", "m1", "m2", "m3"], method="delong", **options)
+    assert rejections(chi_squared) > 9
 
 
 @pytest.mark.parametrize("part", [{"fpr": (0, 0.3)}, {"tpr": (0.8, 1)}], ids=str)

@@ -38,28 +38,29 @@ LOG = log()
 
 
 def brute_force(rows):
-    """The AUC, DeLong's variance and the number of rows, from all pairs."""
+    """The AUC, and the two parts of DeLong's variance with class sizes, from all pairs."""
     x = rows.filter("label")["score"].to_list()
     y = rows.filter(~pl.col("label"))["score"].to_list()
     if not x or not y:
-        return None, None, len(rows)
+        return None, None
     wins = np.array([[(a > b) + (a == b) / 2 for b in y] for a in x])
     if len(x) < 2 or len(y) < 2:
-        return wins.mean(), None, len(rows)
-    variance = np.var(wins.mean(1), ddof=1) / len(x) + np.var(wins.mean(0), ddof=1) / len(y)
-    return wins.mean(), variance, len(rows)
+        return wins.mean(), None
+    means = wins.mean(1), wins.mean(0)
+    return wins.mean(), [(np.var(values, ddof=1) / len(values), len(values)) for values in means]
 
 
 def welch(window, reference, level):
     """Return the columns TEST for the results of `brute_force`, by scipy."""
-    (auc, v, n), (auc_0, v_0, n_0) = window, reference
+    (auc, own), (auc_0, other) = window, reference
     difference = auc - auc_0
-    if v is None or v_0 is None:
+    if own is None or other is None:
         return [difference, *[None] * 6]
-    if v + v_0 == 0:
+    variance = sum(v for v, _ in own + other)
+    if variance == 0:
         return [difference, None, None, 1.0 if difference == 0 else None, None, None, None]
-    df = (v + v_0) ** 2 / (v**2 / (n - 1) + v_0**2 / (n_0 - 1))
-    se = (v + v_0) ** 0.5
+    df = variance**2 / sum(v**2 / (n - 1) for v, n in own + other)
+    se = variance**0.5
     low, high = np.clip(stats.t.interval(level, df, difference, se), -1, 1)
     p = 2 * stats.t.sf(abs(difference / se), df)
     return [difference, low, high, p, se, difference / se, df]
@@ -131,7 +132,7 @@ def test_the_areas_are_those_of_auc_and_the_tests_those_of_compare():
         by="segment",
         between="window",
         baseline=MONDAY,
-        method="delong_unpaired",
+        method="delong_t_unpaired",
         adjust="bh",
         **options,
     )

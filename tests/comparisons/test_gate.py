@@ -7,6 +7,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.comparisons.mover import AreaDifference
+from tests.comparisons.tables import METHODS
 
 
 def simulate(n_groups, n_pos, n_neg, *, area, margin, correlation, seed=0):
@@ -46,7 +47,7 @@ def decide(table=WIDE, **options):
     return rf.gate(table, "label", score, **{"by": "g", **OPTIONS, **options})
 
 
-@pytest.mark.parametrize("method", ["delong", "delong_unpaired"])
+@pytest.mark.parametrize("method", ["delong_t", "delong", "delong_t_unpaired", "delong_unpaired"])
 def test_other_methods_have_the_p_values_of_compare(method):
     gate = decide(method=method)
     pairs = rf.compare(WIDE, "label", ["old", "new"], by="g", **OPTIONS, method=method,
@@ -84,7 +85,7 @@ def placements(rows, model):
 
 @pytest.mark.parametrize("paired", [True, False])
 def test_limits_and_p_values_are_those_of_the_definition(paired):
-    from scipy.special import ndtr, ndtri
+    from scipy.stats import t
 
     method, margin = ("newcombe", 0.02) if paired else ("newcombe_unpaired", 0.2)
     gate = decide(by=None, margin=margin, method=method)
@@ -99,10 +100,29 @@ def test_limits_and_p_values_are_those_of_the_definition(paired):
         y = new - newcombe_limit(new, n_pos, n_neg, z, 0)
         return old - new + (x * x - 2 * correlation * x * y + y * y) ** 0.5
 
-    assert gate["limit"].item() == pytest.approx(upper(ndtri(0.95)), rel=1e-9)
-    p_value = ndtr(-root(lambda z: upper(z) - margin, 0, 30))
+    # The variances of the mean placement values of both classes, with paired or separate models.
+    contrasts = [values["old"][i] - values["new"][i] for i in (0, 1)]
+    sides = contrasts if paired else [*values["old"], *values["new"]]
+    parts = [(side.var(ddof=1) / len(side), len(side)) for side in sides]
+    df = sum(v for v, _ in parts) ** 2 / sum(v**2 / (n - 1) for v, n in parts)
+    assert gate["limit"].item() == pytest.approx(upper(t.ppf(0.95, df)), rel=1e-9)
+    p_value = t.sf(root(lambda z: upper(z) - margin, 0, 30), df)
     assert gate["p_value"].item() == pytest.approx(p_value, rel=1e-6)
-    assert gate.select("margin", "test").row(0) == (margin, method)
+    assert gate.select("margin", "n_pos", "n_neg", "test").row(0) == (margin, 480, 600, method)
+
+
+def test_a_decision_with_few_positives_has_a_note_and_still_counts():
+    scores = simulate(1, 3, 40, area=0.9, margin=0.0, correlation=0.5)
+    gate = decide(scores)
+    assert gate.select("passed", "n_pos", "n_neg", "note").row(0) == (False, 3, 40, "few_rows:3")
+
+
+def test_many_pairs_of_models_have_the_results_of_single_pairs():
+    table = WIDE.with_columns(third=pl.col("old") + (pl.col("id") % 7 - 3) / 5)
+    both = rf.gate(table, "label", ["old", "new", "third"], by="g", adjust=None, **OPTIONS)
+    for model in ("new", "third"):
+        alone = rf.gate(table, "label", ["old", model], by="g", adjust=None, **OPTIONS)
+        assert_frame_equal(both.filter(model_new=model), alone, check_exact=True)
 
 
 def test_the_limit_agrees_with_the_p_value():
@@ -148,8 +168,7 @@ def test_keys_can_be_null_or_nan():
     assert one["verdict"].to_list() == ["non_inferior"]
 
 
-@pytest.mark.parametrize("method", ["newcombe", "newcombe_unpaired", "delong", "delong_unpaired",
-                                    "bootstrap"])  # fmt: skip
+@pytest.mark.parametrize("method", [*METHODS[:5], "newcombe", "newcombe_unpaired"])
 def test_identical_models_do_not_pass_with_a_margin_of_0(method):
     gate = decide(WIDE.with_columns(new="old"), margin=0, method=method, n_boot=20, seed=0)
     assert gate["verdict"].to_list() == ["not_shown"] * 4
@@ -224,7 +243,7 @@ PERFECT = pl.DataFrame(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("method", ["delong", "delong_unpaired", "bootstrap"])
+@pytest.mark.parametrize("method", METHODS[:5])
 def test_two_perfect_models_are_undecided_if_the_variance_is_0(method):
     gate = decide(PERFECT, method=method, seed=1)
     assert gate.select("passed", "verdict", "note", "p_value").row(0) == (
@@ -349,7 +368,8 @@ def test_several_new_models_are_one_family():
             {"method": "permutation"},
             (
                 "method='permutation': unknown value.\n"
-                "Choose one of: 'newcombe', 'newcombe_unpaired', 'delong', 'delong_unpaired', "
+                "Choose one of: 'newcombe', 'newcombe_unpaired', 'delong_t', 'delong', "
+                "'delong_t_unpaired', 'delong_unpaired', "
                 "'t_test', 't_test_unpaired', 'bootstrap'."
             ),
         ),
@@ -358,7 +378,7 @@ def test_several_new_models_are_one_family():
             (
                 "weight='new': this option cannot be used with method='newcombe'.\n"
                 "Newcombe's limits need independent rows without weights. "
-                'Use method="delong".'
+                'Use method="delong_t".'
             ),
         ),
         (

@@ -227,7 +227,7 @@ UNPAIRED = {
             "of all models are in the same order, number them first: "
             ".with_columns(id=pl.int_range(pl.len()).over('model')). "
             "Or pass one score column for each model. If the models scored "
-            'different rows, use method="delong_unpaired".'
+            'different rows, use method="delong_t_unpaired".'
         ),
     ),
     "null ids": (

@@ -11,12 +11,13 @@ import rocframe as rf
 from tests.comparisons.tables import (
     METHODS,
     PERFECT,
+    UNPAIRED,
     near,
     row,
     simulated,
 )
 
-with_variance = pytest.mark.parametrize("method", ["delong", "delong_unpaired", "bootstrap"])
+with_variance = pytest.mark.parametrize("method", METHODS[:5])
 
 
 @with_variance
@@ -45,7 +46,7 @@ def test_a_margin_tests_non_inferiority_to_the_baseline(margin):
     found = row(rf.compare(table, "label", ["a", "b"], baseline="a", margin=margin))
     statistic = (plain["difference"] - float(margin)) / plain["se"]
     assert found["statistic"] == near(statistic)
-    assert found["p_value"] == near(stats.norm.cdf(statistic), 1e-11)
+    assert found["p_value"] == near(stats.t.cdf(statistic, plain["df"]), 1e-11)
     assert [found[name] for name in ("difference", "se", "lower", "upper")] == [
         plain[name] for name in ("difference", "se", "lower", "upper")
     ]
@@ -91,7 +92,7 @@ def test_the_level_changes_the_limits_only(level):
     plain, found = (
         row(rf.compare(table, "label", ["a", "b"], **options)) for options in ({}, {"level": level})
     )
-    half = stats.norm.ppf((1 + level) / 2) * plain["se"]
+    half = stats.t.ppf((1 + level) / 2, plain["df"]) * plain["se"]
     assert found["lower"] == near(plain["difference"] - half)
     assert found["upper"] == near(plain["difference"] + half)
     assert found["ci_level"] == level
@@ -108,12 +109,12 @@ def test_models_with_the_same_order_of_rows_have_p_1(method, b):
     found = row(rf.compare(table, "label", ["a", "b"], method=method, seed=1))
     assert (found["auc_a"], found["auc_b"]) == (7 / 9, 7 / 9)
     assert (found["difference"], found["statistic"], found["p_value"]) == (0, 0, 1)
-    if method in {"delong", "bootstrap"}:
+    if method in {"delong_t", "delong", "bootstrap"}:
         assert [found[name] for name in ("se", "lower", "upper")] == [None] * 3
         assert found["note"] == "zero_variance"
-    elif method == "delong_unpaired":
+    elif method in UNPAIRED:
         assert found["se"] > 0
-        assert found["note"] is None
+        assert found["note"] == "few_rows:3"
 
 
 @pytest.mark.parametrize("alternative", ["greater", "less"])

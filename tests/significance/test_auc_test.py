@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from scipy.stats import mannwhitneyu, norm, permutation_test
+from scipy.stats import brunnermunzel, mannwhitneyu, norm, permutation_test
 
 import rocframe as rf
 from tests.strategies import ANY_WEIGHTS, COUNTS, TIED, repeated, shuffled, tables
 
 ALTERNATIVES = ["two-sided", "greater", "less"]
-METHODS = ["delong", "permutation", "mann_whitney"]
+METHODS = ["delong_t", "delong", "permutation", "mann_whitney"]
 every_method = pytest.mark.parametrize("method", METHODS)
 every_alternative = pytest.mark.parametrize("alternative", ALTERNATIVES)
 
 SCHEMA = {
-    **dict.fromkeys(["auc", "p_value", "p_adjusted", "null", "se", "statistic"], pl.Float64),
+    **dict.fromkeys(["auc", "p_value", "p_adjusted", "null", "se", "statistic", "df"], pl.Float64),
     **dict.fromkeys(["n_pos", "n_neg", "n_missing"], pl.Int64),
     **dict.fromkeys(["test", "note"], pl.String),
 }
@@ -79,9 +79,37 @@ def test_a_table_of_tests_has_counts_area_test_and_note(frame):
     # variance 1/32, and half of it goes into the variance of the area.
     se = math.sqrt(2 * (1 / 32) / 2)
     p = 2 * norm.sf(0.375 / se)
-    expected = (0.875, p, p, 0.5, se, 0.375 / se, 2, 2, 0, "delong", None)
+    expected = (0.875, p, p, 0.5, se, 0.375 / se, None, 2, 2, 0, "delong", "few_rows:2")
     expected = pl.DataFrame([expected], schema=SCHEMA, orient="row")
     assert_frame_equal(table, expected, rel_tol=1e-14)
+
+
+@every_alternative
+def test_the_t_test_is_that_of_brunner_and_munzel(alternative):
+    for seed, n in ((1, 12), (2, 40), (3, 90)):
+        rows = some_rows(seed, n)
+        x, y = sides(rows)
+        options = {"method": "delong_t", "alternative": alternative}
+        found = rf.auc_test(rows, "label", "score", **options).row(0, named=True)
+        expected = brunnermunzel(x, y, alternative=alternative)  # negative if x is larger
+        assert found["p_value"] == pytest.approx(expected.pvalue, rel=1e-9)
+        assert found["statistic"] == pytest.approx(-expected.statistic, rel=1e-9)
+        assert found["note"] == (f"few_rows:{min(len(x), len(y))}" if n == 12 else None)
+
+
+def test_the_t_test_rejects_a_true_null_hypothesis_less_often_than_the_z_test():
+    rng = np.random.default_rng(1)
+    groups, n_pos, n_neg = 2_000, 10, 90
+    label = np.tile(np.arange(n_pos + n_neg) < n_pos, groups)
+    score = rng.normal(size=len(label)) + 2**0.5 * norm.ppf(0.7) * label
+    group = np.repeat(np.arange(groups), n_pos + n_neg)
+    rows = pl.DataFrame({"g": group, "label": label, "score": score})
+    share = {
+        method: (rf.auc_test(rows, "label", "score", by="g", null=0.7, **options)["p_value"] < 0.05)
+        for method, options in {"t": {}, "z": {"method": "delong"}}.items()
+    }
+    assert 0.03 < share["t"].mean() < 0.075
+    assert share["z"].mean() > share["t"].mean() + 0.01
 
 
 def test_all_permutations_of_four_labels_by_hand(frame):
@@ -89,7 +117,7 @@ def test_all_permutations_of_four_labels_by_hand(frame):
     # Margins 3, 0, 0, -3: two of them add up to 3, 3, 0, 0, -3, -3. The area's variance is 2/3 of
     # 3² over (2·4)², the mean of their squares.
     se = math.sqrt((4 * 9 / 6) / 64)
-    expected = (0.875, 4 / 6, 4 / 6, 0.5, se, 0.375 / se, 2, 2, 0, "permutation_exact", None)
+    expected = (0.875, 4 / 6, 4 / 6, 0.5, se, 0.375 / se, None, 2, 2, 0, "permutation_exact", None)
     expected = pl.DataFrame([expected], schema=SCHEMA, orient="row")
     assert_frame_equal(table.lazy().collect(), expected, rel_tol=1e-14)
     rows = pl.DataFrame(PREDICTIONS)
@@ -106,17 +134,17 @@ def test_an_undefined_group_has_a_note_and_does_not_change_others(frame):
     alone = p_value(pl.DataFrame(PREDICTIONS), "delong")
     options = {"by": "g", "missing": "drop", "method": "delong"}
     table = rf.auc_test(frame(rows), "label", "score", **options).lazy().collect()
-    assert table.drop("n_missing", "null", "se", "statistic").rows() == [
+    assert table.drop("n_missing", "null", "se", "statistic", "df").rows() == [
         ("a", None, None, None, 0, 0, "delong", "no_rows"),
         ("b", None, None, None, 2, 0, "delong", "no_negatives"),
         ("c", 1.0, None, None, 1, 2, "delong", "one_positive"),
         ("d", 0.5, None, None, 1, 1, "delong", "one_positive"),
-        ("e", 0.875, alone, alone, 2, 2, "delong", None),
+        ("e", 0.875, alone, alone, 2, 2, "delong", "few_rows:2"),
     ]
     assert table["n_missing"].to_list() == [1, 0, 0, 0, 0]
     options |= {"method": "permutation"}
     table = rf.auc_test(frame(rows), "label", "score", adjust=None, **options).lazy().collect()
-    assert table.drop("n_missing", "null", "se", "statistic", "p_adjusted").rows() == [
+    assert table.drop("n_missing", "null", "se", "statistic", "df", "p_adjusted").rows() == [
         ("a", None, None, 0, 0, "permutation", "no_rows"),
         ("b", None, None, 2, 0, "permutation", "no_negatives"),
         ("c", 1.0, pytest.approx(2 / 3), 1, 2, "permutation_exact", None),
@@ -142,6 +170,7 @@ def test_without_variance_p_is_1_if_the_area_equals_null_and_null_otherwise(alte
     assert ranked == (0.5, None, 0.0, 1.0, "mann_whitney", "zero_variance")
     weighted = constant.with_columns(w=pl.Series([0.1, 0.7, 0.3, 1.9]))
     assert delong(weighted, weight="w") == (0.5, None, 0.0, 1.0, "delong", "zero_variance")
+    assert delong(constant, method="delong_t") == (0.5, None, 0.0, 1.0, "delong_t", "zero_variance")
 
 
 def test_the_default_is_mann_whitney_against_chance_and_delong_otherwise(frame):
@@ -157,7 +186,7 @@ def test_the_default_is_mann_whitney_against_chance_and_delong_otherwise(frame):
     assert default() == (pytest.approx(mannwhitneyu(x, y, **options).pvalue), "mann_whitney", None)
     assert default(missing="drop")[1] == "mann_whitney"
     for options in ({"null": 0.6}, {"weight": "w"}, {"cluster": "user"}, {"missing": "worst"}):
-        assert default(**options) == (None, "delong", "zero_variance")
+        assert default(**options) == (None, "delong_t", "zero_variance")
 
 
 def test_the_default_rejects_random_scores_of_ten_rows_per_class_at_the_nominal_rate():
@@ -395,7 +424,7 @@ def test_permutations_of_labels_reject_options_they_do_not_support(
         rf.OptionValueError,
         (
             f"{option}={value!r}: this {noun} cannot be used with method={method!r}.\n"
-            f'Omit {option}=, or use method="delong".'
+            f'Omit {option}=, or use method="delong_t".'
         ),
     )
 
@@ -407,7 +436,7 @@ def test_permutations_of_labels_reject_options_they_do_not_support(
             {"method": "mannwhitney"},
             rf.UnknownOptionError,
             (
-                "method='mannwhitney': unknown value.\nChoose one of: 'delong', "
+                "method='mannwhitney': unknown value.\nChoose one of: 'delong_t', 'delong', "
                 "'permutation', 'mann_whitney', None.\nDid you mean method='mann_whitney'?"
             ),
         ),

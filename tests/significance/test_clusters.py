@@ -36,7 +36,7 @@ def test_the_standard_error_is_that_of_the_interval(options):
 def test_clusters_of_one_row_equal_no_clusters():
     assert_frame_equal(
         rf.auc_test(log(2), "label", "score", cluster="id"),
-        rf.auc_test(log(2), "label", "score", method="delong"),
+        rf.auc_test(log(2), "label", "score", method="delong_t"),
         abs_tol=1e-14,
         rel_tol=1e-12,
     )
