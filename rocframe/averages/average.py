@@ -249,6 +249,11 @@ def average(
     With `grid="union"`, the area under the vertical mean of ROC curves equals the mean of the areas
     under the curves.
 
+    All limits assume that the curves are independent, apart from the overlap of training sets that
+    `"corrected"` includes. If several curves are of the same cases, such as the curves of several
+    readers, the limits are too narrow. A curve table does not contain the rows, so it cannot show
+    which curves share cases. For the mean AUC of such curves, use `fold_auc` with `id`.
+
     Binomial limits are Wilson's limits of the pooled rate. The pooled rate is the rate of the
     predictions of all curves that have a value at this point, taken together. It does not depend on
     the option `weights`. The mean of the rates depends on `weights`, so it can differ from the

@@ -134,8 +134,8 @@ def drift_test(
         - `ci_level` (Float64) is `level`.
 
         If `n_windows` is below 2, or if the pooled variance is 0, `homogeneity_p`,
-        `homogeneity_p_adjusted`, `cochran_q`, `df`, `df_error` and `between_sd` are null. `trend_p`,
-        `trend_p_adjusted`, `slope`, `lower`, `upper` and `se` are null in these cases:
+        `homogeneity_p_adjusted`, `cochran_q`, `df`, `df_error` and `between_sd` are null.
+        `trend_p`, `trend_p_adjusted`, `slope`, `lower`, `upper` and `se` are null in these cases:
 
         - `n_windows` is below 3, or the pooled variance is 0.
         - The dtype of `over` is not an integer, Date or Datetime.
@@ -143,7 +143,8 @@ def drift_test(
 
         `note` (String) has up to two parts, and is null if neither applies. The first part is the
         first of these values that applies to the group: `no_rows, no_positives, no_negatives,
-        zero_variance`. `zero_variance` means that the pooled variance is 0. The second part is the number of windows that are left out, and their values of `over`, such as
+        zero_variance`. `zero_variance` means that the pooled variance is 0. The second part is the
+        number of windows that are left out, and their values of `over`, such as
         `left_out:1 (2026-01-05)`.
 
     Raises

@@ -113,7 +113,6 @@ def test_logit_limits_are_walds_of_the_log_odds(table, level):
 
 
 def test_a_small_example_has_the_hand_computed_limits_of_three_methods():
-    z = 1.959963984540054
     se = math.sqrt(5 / 32)
     found = {ci: rf.auc(PREDICTIONS, "label", "score", ci=ci).row(0, named=True) for ci in METHODS}
     assert found["delong"]["se"] == found["logit_delong"]["se"] == pytest.approx(se, rel=1e-15)
