@@ -94,7 +94,7 @@ DIFFERENT_AREAS = ((0.7, 0.9), (0.9, 0.99))
 CONTRAST_MODELS = (2, 3, 4, 6, 8)
 FEW_POSITIVES = (0, 1, 2, 3, 5)  # positives in addition to the number of models
 # Positives, and negatives for each positive.
-CLASS_SIZES = ((3, 1), (10, 1), (20, 1), (3, 9), (5, 9), (10, 9), (20, 9), (50, 9))
+CLASS_SIZES = ((3, 1), (10, 1), (20, 1), (3, 9), (10, 9), (20, 9), (50, 9))
 CLASS_AREAS = (0.6, 0.75, 0.9, 0.97)
 DRIFT_SIZES = ((3, 9), (10, 9), (20, 9), (20, 1))
 DRIFT_AREAS = (0.75, 0.9)
@@ -231,14 +231,14 @@ def unbalanced_intervals(samples: int, resampled: int, n_boot: int, seed: int) -
     yield "| positives, negatives | SD | `ci` | " + " | ".join(map(str, CLASS_AREAS)) + " |"
     yield "| --- " * (3 + len(CLASS_AREAS)) + "|"
     for n, negatives in CLASS_SIZES:
-        for sd in (1, 2):
+        for sd in (1, 2) if negatives > 1 else (1,):
             cells: dict[str, list[str]] = {"`logit_delong`": [], "with z": [], "`newcombe`": []}
             for area in CLASS_AREAS:
                 table = normal(area).samples(samples, n, seed, negatives)
                 # The positives have this standard deviation, and the same area.
                 mean = normal(area).means[0]
                 spread = sd * (pl.col("score") - mean) + np.sqrt((1 + sd**2) / 2) * mean
-                table = table.with_columns(pl.when("label").then(spread).otherwise("score"))
+                table = table.with_columns(score=pl.when("label").then(spread).otherwise("score"))
                 options = {"by": "sample", "level": LEVEL}
                 default = rf.auc(table, "label", "score", **options)
                 half = 1.959964 * pl.col("se") / (pl.col("auc") * (1 - pl.col("auc")))

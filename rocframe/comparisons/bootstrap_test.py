@@ -74,9 +74,11 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
         )
         variance[group] = 0.0 if difference.constant else difference.se**2
         redrawn[group] += difference.n_undefined
+    # With few positives, the variance of an average precision is itself uncertain.
+    df = np.maximum(n_pos - 1.0, 1) if quantity.metric == "average_precision" else None
     return comparison.record(
         pair,
-        difference_columns(hypothesis, (values[a], values[b]), variance),
+        difference_columns(hypothesis, (values[a], values[b]), variance, df),
         rows=tuple(batch.class_sums(batch.count)),
         units=(n_pos, n_neg),
         variance=variance,

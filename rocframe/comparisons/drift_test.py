@@ -112,12 +112,12 @@ def drift_test(
     -------
     DataFrame or LazyFrame
         `*by`, (`model`,) `homogeneity_p, homogeneity_p_adjusted, trend_p, trend_p_adjusted, slope,
-        lower, upper, se, between_sd, cochran_q, df, df_error, mean_auc, n_windows, n_pos, n_neg,
+        lower, upper, se, between_sd, cochran_q, df, df_denominator, mean_auc, n_windows, n_pos, n_neg,
         n_missing, ci_level, note`; one row per group, sorted by group.
 
         - `homogeneity_p` (Float64) is the p-value of Cochran's test, and `cochran_q` (Float64) is
           the statistic of this test. `cochran_q` / `df` is compared with an F distribution with
-          `df` (Int64) and `df_error` (Float64) degrees of freedom.
+          `df` (Int64) and `df_denominator` (Float64) degrees of freedom.
         - `trend_p` (Float64) is the p-value of the trend.
         - `homogeneity_p_adjusted` and `trend_p_adjusted` (Float64) are the adjusted p-values.
         - `slope` (Float64) is the change of the AUC per day for dates and times, and per unit for
@@ -134,7 +134,7 @@ def drift_test(
         - `ci_level` (Float64) is `level`.
 
         If `n_windows` is below 2, or if the pooled variance is 0, `homogeneity_p`,
-        `homogeneity_p_adjusted`, `cochran_q`, `df`, `df_error` and `between_sd` are null.
+        `homogeneity_p_adjusted`, `cochran_q`, `df`, `df_denominator` and `between_sd` are null.
         `trend_p`, `trend_p_adjusted`, `slope`, `lower`, `upper` and `se` are null in these cases:
 
         - `n_windows` is below 3, or the pooled variance is 0.
@@ -265,7 +265,7 @@ def drift_test_table(windows: TimeWindows, over: str, level: float) -> pl.DataFr
     names = np.array([format_name(text) for text in format_values(windows.window)], object)
     exclusions = exclusion_notes(names, usable | ~has_time, starts)
     group = windows.group[usable]
-    variance, df_error = pooled_variance(
+    variance, df_denominator = pooled_variance(
         [values[usable] for values in (windows.parts.of_pos, windows.parts.of_neg)],
         [rows[usable] for rows in class_rows],
         group,
@@ -276,7 +276,7 @@ def drift_test_table(windows: TimeWindows, over: str, level: float) -> pl.DataFr
     variance[no_variance] = 1
     zero_variance = np.bincount(group[no_variance], minlength=n_groups) > 0
     estimates = Estimates(value=area[usable], variance=variance, group=group, n_groups=n_groups)
-    tests = estimates.homogeneity(df_error)
+    tests = estimates.homogeneity(df_denominator)
     tests |= estimates.trend(_times(windows.window.filter(usable), group), level)
     applies = absent_classes(counts["n_pos"], counts["n_neg"]) | {"zero_variance": zero_variance}
     first = first_notes(applies)
@@ -375,10 +375,10 @@ class Estimates:
         with np.errstate(invalid="ignore"):
             return self.total(self.value / self.variance) / self.total(1 / self.variance)
 
-    def homogeneity(self, df_error: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    def homogeneity(self, df_denominator: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         """Return Cochran's test of equal values, and the standard deviation between the values.
 
-        `df_error` are the degrees of freedom of the variances of each group.
+        `df_denominator` are the degrees of freedom of the variances of each group.
         """
         from scipy.special import fdtrc
 
@@ -392,8 +392,8 @@ class Estimates:
         return {
             "cochran_q": np.where(known, q, np.nan),
             "df": df,
-            "df_error": np.where(known, df_error, np.nan),
-            "homogeneity_p": fdtrc(df, df_error, q / df),
+            "df_denominator": np.where(known, df_denominator, np.nan),
+            "homogeneity_p": fdtrc(df, df_denominator, q / df),
             "between_sd": np.where(known, between, np.nan),
         }
 

@@ -189,7 +189,7 @@ DRIFT_TEST = TableType(
         floats("homogeneity_p", "homogeneity_p_adjusted", "trend_p", "trend_p_adjusted")
         | floats("slope", "lower", "upper", "se", "between_sd", "cochran_q")
         | integers("df")
-        | floats("df_error", "mean_auc")
+        | floats("df_denominator", "mean_auc")
         | integers("n_windows")
         | ROW_COUNTS
         | floats("ci_level")

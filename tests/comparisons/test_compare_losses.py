@@ -309,7 +309,13 @@ def test_the_bootstrap_error_is_that_of_all_resamples_with_both_classes(metric):
     assert is_the_variance(found["se"], differences, 20_000)
     assert found["statistic"] == near(found["difference"] / found["se"])
     assert found["note"].startswith("redrawn:")
-    assert found["df"] is None
+    if metric == "average_precision":
+        # The reference is the t distribution with the number of positives minus 1.
+        df = sum(line[0] for line in ROWS) - 1
+        assert found["df"] == df
+        assert found["p_value"] == near(2 * stats.t.sf(abs(found["statistic"]), df))
+    else:
+        assert found["df"] is None
 
 
 def test_the_default_method_depends_on_the_metric():

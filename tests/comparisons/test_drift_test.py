@@ -45,7 +45,7 @@ def brute_force(table, over, time, level):
         pooled = sum(((one - one.mean()) ** 2).sum() for one in values) / (n - 1).sum()
         v = v + pooled / n
         df_terms.append((pooled * (1 / n).sum()) ** 2 / (n - 1).sum())
-    df_error = v.sum() ** 2 / sum(df_terms)
+    df_denominator = v.sum() ** 2 / sum(df_terms)
     y = np.array([of_pos.mean() for of_pos, _ in windows])
     k, mean = len(y), np.average(y, weights=1 / v)
     q = sum((y - mean) ** 2 / v)
@@ -66,7 +66,7 @@ def brute_force(table, over, time, level):
     slope_se = np.sqrt(residual / (k - 2) * inverse[1, 1])
     low, high = stats.t.interval(level, k - 2, slope, slope_se)
     return {
-        "homogeneity_p": stats.f.sf(q / (k - 1), k - 1, df_error),
+        "homogeneity_p": stats.f.sf(q / (k - 1), k - 1, df_denominator),
         "trend_p": 2 * stats.t.sf(abs(slope / slope_se), k - 2),
         "slope": slope,
         "lower": low,
@@ -75,7 +75,7 @@ def brute_force(table, over, time, level):
         "between_sd": tau**0.5,
         "cochran_q": q,
         "df": k - 1,
-        "df_error": df_error,
+        "df_denominator": df_denominator,
         "mean_auc": mean,
         "n_windows": k,
     }
@@ -101,7 +101,7 @@ def test_the_homogeneity_of_two_windows_of_equal_sizes_is_a_t_test_of_the_differ
     (row,) = rf.drift_test(table, "label", "score", over="week").rows(named=True)
     (a, se_a), (b, se_b) = rf.auc(table, "label", "score", by="week").select("auc", "se").rows()
     t = (a - b) / (se_a**2 + se_b**2) ** 0.5
-    assert row["homogeneity_p"] == pytest.approx(2 * stats.t.sf(abs(t), row["df_error"]))
+    assert row["homogeneity_p"] == pytest.approx(2 * stats.t.sf(abs(t), row["df_denominator"]))
     trend = ["trend_p", "slope", "lower", "upper", "se"]
     assert [row[name] for name in trend] == [None] * 5
 
