@@ -118,9 +118,9 @@ def compare(
         - `"t_test"`, for losses: a paired t test of the losses of the rows.
         - `"t_test_unpaired"`, for losses of models that scored different rows: Welch's t test.
         - `"bootstrap"`, for all metrics: a z test with the variance over resamples. For average
-          precision, a t test whose degrees of freedom are the number of positives minus 1. Both models
-          have the same resamples. For areas and rates, each resample has as many rows of each class
-          as the data. With `cluster`, complete clusters are drawn.
+          precision, a t test whose degrees of freedom are the number of positives minus 1. Both
+          models have the same resamples. For areas and rates, each resample has as many rows of
+          each class as the data. With `cluster`, complete clusters are drawn.
         - `"permutation"`, for areas: a permutation test. In each permutation, the two ranks of a
           row are exchanged between the models with probability 1/2.
         - `"venkatraman"`: a test of the complete curves with the same permutations. Curves can
