@@ -111,7 +111,7 @@ def drift_test(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, (`model`,) homogeneity_p, homogeneity_p_adjusted, trend_p, trend_p_adjusted, slope,
+        `*by`, (`model`,) `homogeneity_p, homogeneity_p_adjusted, trend_p, trend_p_adjusted, slope,
         lower, upper, se, between_sd, cochran_q, df, df_denominator, mean_auc, n_windows, n_pos,
         n_neg, n_missing, ci_level, note`; one row per group, sorted by group.
 
