@@ -235,7 +235,7 @@ def test_a_parameter_that_verbs_share_is_explained_in_the_same_words(family):
 
 def test_functions_that_compare_explain_their_parameters_in_the_same_words():
     every = [documented(FUNCTIONS[name]) for name in COMPARE]
-    different = {"fpr", "tpr", "adjust", "unmatched", "baseline"}
+    different = {"fpr", "tpr", "adjust", "unmatched", "baseline", "method"}
     for parameter in set.union(*map(set, every)) - different:
         assert len({words[parameter] for words in every if parameter in words}) == 1, parameter
     contrast, covariance, hull_shares, decisions = every[1:]

@@ -161,7 +161,7 @@ def contrast(
           `n_pos` and `n_neg` (Int64) are the numbers of positives and of negatives among them.
         - `test` (String) is `method`.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
-          no_positives, no_negatives, one_positive, one_negative, zero_variance, few_rows:5`, or
+          no_positives, no_negatives, one_positive, one_negative, zero_variance`, `few_rows:5`, or
           `unmatched:3` if 3 rows without a matching row of another model were left out.
           `few_rows:5` means that the smaller class has only 5 rows or clusters, which is less than
           `df` + 3. The test then rejects a true null hypothesis too often.

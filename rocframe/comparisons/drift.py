@@ -163,7 +163,7 @@ def drift(
         (String) is the method of `lower` and `upper`, and `test` (String) is `"delong_t_unpaired"`,
         the method of `compare`. `note` (String) is null, or the first of these values that applies:
         `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance,
-        shared_rows, few_rows:3`. `shared_rows` means that the window overlaps the reference.
+        shared_rows`, `few_rows:3`. `shared_rows` means that the window overlaps the reference.
         `few_rows:3` means that the smallest class of the two windows has only 3 rows. With fewer
         than 4 rows, the test can reject a true null hypothesis too often.
 

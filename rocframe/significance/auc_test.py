@@ -178,7 +178,7 @@ def auc_test(
         `statistic` and the p-values are null. An example is an AUC of 1 with `"delong_t"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, few_rows:3`. `few_rows:3` means
+        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`. `few_rows:3` means
         that the smaller class has only 3 rows or clusters. With fewer than 10, the tests
         `"delong_t"` and `"delong"` reject a true null hypothesis too often.
 

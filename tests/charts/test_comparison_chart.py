@@ -83,5 +83,5 @@ def test_only_pairs_with_the_smallest_p_values_are_drawn():
     pairs = smallest.select(pl.format("{} − {}", "model_a", "model_b")).to_series()
     assert drawn["row"].to_list() == pairs.to_list()
     rule = "Rows with the 40 smallest of 66 p-values"
-    assert chart.title.subtitle == f"95 % intervals (not adjusted), test: delong. {rule}"
+    assert chart.title.subtitle == f"95 % intervals (not adjusted), test: delong_t. {rule}"
     assert rule in chart.description

@@ -250,7 +250,8 @@ def normal_scores(areas: dict[str, float], n_pos: int, n_neg: int, groups: int, 
 )
 def test_delongs_test_has_about_the_planned_power(auc, null, n_pos, n_neg):
     rows = normal_scores({"score": auc}, n_pos, n_neg, 1_000)
-    tests = rf.auc_test(rows, "label", "score", by="g", null=null, adjust=None)
+    options = {"method": "delong", "null": null, "adjust": None}
+    tests = rf.auc_test(rows, "label", "score", by="g", **options)
     plan = rf.power(auc=auc, null=null, n_pos=n_pos, n_neg=n_neg)
     # What is left is the variance's: near an area of 1 that of normal scores is smaller.
     assert (tests["p_value"] <= 0.05).mean() == pytest.approx(one(plan), abs=0.12)
@@ -264,7 +265,7 @@ def test_delongs_test_has_about_the_planned_power(auc, null, n_pos, n_neg):
 )
 def test_comparisons_have_about_the_planned_power(a, b, shared, rows_each):
     rows = normal_scores({"a": a, "b": b}, rows_each, rows_each, 500, shared)
-    pairs = rf.compare(rows, "label", ["a", "b"], by="g", adjust=None)
+    pairs = rf.compare(rows, "label", ["a", "b"], by="g", adjust=None, method="delong")
     correlation = np.corrcoef(pairs["auc_a"], pairs["auc_b"])[0, 1]
     plan = rf.power(auc=b, auc_b=a, correlation=correlation, n_pos=rows_each, n_neg=rows_each)
     found = (pairs["p_value"] <= 0.05).mean()
@@ -282,7 +283,7 @@ def test_comparisons_of_exponential_scores_have_the_planned_power():
         for name, auc in {"a": 0.9, "b": 0.8}.items()
     }
     rows = pl.DataFrame({"g": np.repeat(np.arange(groups), size), "label": label, **scores})
-    pairs = rf.compare(rows, "label", ["a", "b"], by="g", adjust=None)
+    pairs = rf.compare(rows, "label", ["a", "b"], by="g", adjust=None, method="delong")
     plan = rf.power(auc=0.9, auc_b=0.8, correlation=0, n_pos=100, n_neg=100)
     assert (pairs["p_value"] <= 0.05).mean() == pytest.approx(one(plan), abs=0.04)
 
