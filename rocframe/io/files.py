@@ -73,11 +73,13 @@ def local_path(path: object) -> Path:
     return local
 
 
-def visible_files(folder: str | os.PathLike[str]) -> Iterator[Path]:
+def visible_files(
+    folder: str | os.PathLike[str], listed: Callable[[Path], list[Path] | None] = lambda _: None
+) -> Iterator[Path]:
     """Yield the files in a folder and its subfolders, except hidden files and folders.
 
     Symbolic links are followed. A file or folder with several names is listed once, if possible by
-    a name without links.
+    a name without links. If `listed` returns the files of a folder, the folder is not searched.
     """
     roots, links, visited = [Path(folder)], list[Path](), set[Path]()
     for root in roots:  # the loop appends links to folders
@@ -86,12 +88,16 @@ def visible_files(folder: str | os.PathLike[str]) -> Iterator[Path]:
                 folders.clear()
                 continue
             visited.add(real)
+            if (files := listed(Path(parent))) is not None:
+                folders.clear()
+                for path in (real / path.relative_to(parent) for path in files):
+                    visited |= {path, path.parent}
+                yield from files
+                continue
             folders[:] = sorted(name for name in folders if not name.startswith(HIDDEN_PREFIXES))
             roots += filter(Path.is_symlink, (Path(parent, name) for name in folders))
-            for name in sorted(names):
+            for name in sorted(name for name in names if not name.startswith(HIDDEN_PREFIXES)):
                 path = Path(parent, name)
-                if name.startswith(HIDDEN_PREFIXES):
-                    continue
                 if path.is_symlink():
                     links.append(path)
                 else:

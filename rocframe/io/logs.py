@@ -22,8 +22,8 @@ from rocframe.io.files import (
     error_reason,
     file_problem,
     local_path,
-    visible_files,
 )
+from rocframe.io.store import data_files
 from rocframe.text import format_count, format_list, join_first
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _expand(source: str) -> Iterator[str]:
 
 def _logs_in_folder(folder: str) -> Iterator[str]:
     """Yield the logs in a folder and its subfolders."""
-    for path in visible_files(folder):
+    for path in data_files(folder):
         if path.suffix.lower() in LOG_FORMATS:
             yield str(path)
 

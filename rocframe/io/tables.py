@@ -24,7 +24,15 @@ from rocframe.io.files import (
     file_problem,
     local_path,
     replacement,
-    visible_files,
+)
+from rocframe.io.store import (
+    MANIFEST,
+    PART_METADATA,
+    damaged_part,
+    missing_manifest,
+    parquet_files,
+    read_current,
+    stored_files,
 )
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import public
@@ -33,7 +41,7 @@ from rocframe.table_arguments import check_frame
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 METADATA_KEY = "rocframe"
@@ -188,11 +196,7 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     """
     local = local_path(path)
     if local.is_dir():
-        files = parquet_files(local)
-        if not files:
-            problem = "the folder contains no Parquet files"
-            raise StorageError.compose(os.fspath(path), problem, "Check the path.")
-        return scan_files(files)
+        return read_current(lambda: parquet_files(local), lambda files: _scan_folder(local, files))
     if not local.suffix and not local.exists():
         raise StorageError.compose(
             os.fspath(path), "the file or folder does not exist", "Check the path."
@@ -209,24 +213,46 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     return lazy
 
 
-def parquet_files(folder: Path) -> list[Path]:
-    """Return the sorted Parquet files in a folder and its subfolders, without hidden files."""
-    return sorted(
-        path for path in visible_files(folder) if FILE_FORMATS.get(path.suffix.lower()) == "Parquet"
-    )
-
-
-def scan_files(
-    files: Sequence[Path], check: Callable[[Path], object] | None = None
-) -> pl.LazyFrame:
-    """Return the rows of Parquet files with the same columns, after a check of all files.
-
-    `check` raises an error if a file is damaged; the default is `check_file`.
-    """
-    schemas = {}
+def _scan_folder(folder: Path, files: Sequence[Path]) -> pl.LazyFrame:
+    """Return the rows of all Parquet files of a folder, which can be a store."""
+    if not files:
+        problem = "the folder contains no Parquet files"
+        raise StorageError.compose(folder, problem, "Check the path.")
+    if stored_files(folder) is not None:
+        return scan_parts(files)
     for path in files:
-        (check or check_file)(path)
-        schemas[path] = read_file_schema(path)
+        check_file(path)
+        if PART_METADATA in (read_metadata(path, verify=False) or {}) and not any(
+            (parent / MANIFEST).exists() for parent in path.parents[:2]
+        ):
+            raise missing_manifest(folder, str(path))
+    return _scan_files(files)
+
+
+def scan_parts(files: Sequence[Path]) -> pl.LazyFrame:
+    """Return the rows of parts of a store as one table, after a check of their checksums."""
+    for path in files:
+        check_part(path)
+    return _scan_files(files)
+
+
+def read_part_schema(path: Path) -> dict[str, pl.DataType]:
+    """Return the columns of a part of a store."""
+    check_part(path, verify=False)
+    return read_file_schema(path)
+
+
+def check_part(path: Path, *, verify: bool = True) -> None:
+    """Raise an error if a part of a store is missing or damaged, as `check_file`."""
+    try:
+        check_file(path, verify=verify)
+    except StorageError as error:
+        raise damaged_part(path, error) from error
+
+
+def _scan_files(files: Sequence[Path]) -> pl.LazyFrame:
+    """Return the rows of checked Parquet files with the same columns."""
+    schemas = {path: read_file_schema(path) for path in files}
     first, expected = next(iter(schemas.items()))
     for path, schema in schemas.items():
         if schema != expected:
