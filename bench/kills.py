@@ -42,6 +42,7 @@ OPTIONS = ["--label", "label", "--score", "score", "--by", "day", "--quiet"]
 COLUMNS = ["day", "label", "score"]
 N_LOGS, N_DAYS, N_ROWS = 5, 4, 8  # days of a log, and rows of a day
 COMPLETE_AFTER = 5  # an update without a kill follows after this number of kills
+PAUSE = 0.5  # the largest number of seconds between two reads of a process
 READY = "ready"
 GONE = "a part was removed after the scan"
 Key = tuple[str, str]  # digests of the rows and of the areas
@@ -114,6 +115,7 @@ def read_until_killed(folder: Path, number: int) -> None:
             except Exception as error:  # noqa: BLE001
                 result = f"{type(error).__name__}: {error}"
             print(json.dumps([start, time.time(), kind, result]), flush=True)
+            time.sleep(random.uniform(0, PAUSE))
 
 
 def start(*arguments: object, output: TextIO | None = None) -> subprocess.Popen[str]:
@@ -269,6 +271,8 @@ def trial(folder: Path, *, n_kills: int, n_readers: int, seed: int) -> Trial:
                     result.run(result.choice.uniform(0, duration))
                 if i % COMPLETE_AFTER == COMPLETE_AFTER - 1:
                     duration = result.run()
+        except KeyboardInterrupt:
+            print("interrupted")
         finally:
             for process in readers:
                 process.kill()
