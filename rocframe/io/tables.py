@@ -165,23 +165,26 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     ----------
     path : str or Path
         File or folder to read. The suffix of a file determines its format. If the path is a folder,
-        such as one that `rocframe evaluate --store` wrote, all Parquet files in it and in its
-        subfolders are read as one table. A file with several names, because of symbolic links, is
-        read once. Files and folders whose names begin with "." or "_" are ignored.
+        all Parquet files in it and in its subfolders are read as one table. A file with several
+        names, because of symbolic links, is read once. Files and folders whose names begin with "."
+        or "_" are ignored. Of a store that `rocframe evaluate --store` wrote, the files of its last
+        complete update are read.
 
     Returns
     -------
     LazyFrame
         The table in the file. `collect` reads only the parts of the file that the query needs. For
         a folder, the result contains the rows of all files, in the order of the names of the files.
-        Names of folders such as `day=2026-11-01` do not become columns.
+        Names of folders such as `day=2026-11-01` do not become columns. `collect` raises
+        FileNotFoundError if a later update of a store has removed one of the files.
 
     Raises
     ------
     StorageError
         If a file is missing, empty or damaged, or if its content does not have the format that its
         suffix names. For a folder, this error is also raised if it contains no Parquet file, or if
-        its files have different columns.
+        its files have different columns. For a store, it is also raised if its list of files is
+        missing or damaged.
 
     Examples
     --------

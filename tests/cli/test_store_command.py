@@ -655,6 +655,25 @@ def test_an_update_with_an_error_changes_nothing(capsys, monkeypatch):
     assert files() == before
 
 
+def test_a_reader_in_the_middle_of_an_update_returns_the_earlier_state(capsys, monkeypatch):
+    evaluate(capsys, *CREATE)
+    changed, rows = correct_logs(), rf.scan("store").collect()
+    calls = []
+
+    def write_then_read(table, path, **options):
+        rf.write(table, path, **options)
+        calls.append(path)
+        if len(calls) < 3:
+            evaluate(capsys, *STORE, "--by", "model")
+            assert_areas()
+            assert_frame_equal(rf.scan("store").collect(), rows)
+
+    monkeypatch.setattr("rocframe.io.store_update.write", write_then_read)
+    assert run(*CREATE, "--out", "out2") == 0
+    assert len(calls) == 3
+    assert_frame_equal(rf.read("out2/auc.parquet"), areas(changed))
+
+
 @pytest.mark.parametrize("reader", ["evaluate", "scan"])
 def test_a_reader_beside_an_update_returns_one_state(capsys, monkeypatch, reader):
     evaluate(capsys, *CREATE)
