@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-StateT = TypeVar("StateT")
-ResultT = TypeVar("ResultT")
+FilesT = TypeVar("FilesT")
+QueryT = TypeVar("QueryT")
 
 # The manifest lists the parts of a store. Programs that read a folder of Parquet files ignore names
 # that begin with "_".
@@ -196,7 +196,7 @@ class Store:
         path = folder / MANIFEST
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            if content.pop("checksum") != _checksum(content):
+            if content.pop("checksum") != _content_digest(content):
                 raise ValueError
             options = content["options"]
             pairs = {**options, "score": tuple(options["score"]), "by": tuple(options["by"])}
@@ -261,7 +261,7 @@ class Store:
             "options": asdict(self.options),
             "logs": [asdict(log) for log in self.logs],
         }
-        text = json.dumps({**content, "checksum": _checksum(content)})
+        text = json.dumps({**content, "checksum": _content_digest(content)})
         write_text(self.folder / MANIFEST, text)
 
     def remove_unlisted_parts(self) -> None:
@@ -286,7 +286,7 @@ RESTORE_HINT = (
 )
 
 
-def _checksum(content: dict[str, Any]) -> str:
+def _content_digest(content: dict[str, Any]) -> str:
     return blake2b(json.dumps(content).encode(), digest_size=16).hexdigest()
 
 
@@ -364,7 +364,7 @@ def parquet_files(folder: Path) -> list[Path]:
     )
 
 
-def read_current(read: Callable[[], StateT], query: Callable[[StateT], ResultT]) -> ResultT:
+def read_current(read: Callable[[], FilesT], query: Callable[[FilesT], QueryT]) -> QueryT:
     """Return the result of a query of the state that `read` returns.
 
     If the query fails because an update has removed files of this state, it is repeated with the
