@@ -41,7 +41,6 @@ QueryT = TypeVar("QueryT")
 # The manifest lists the parts of a store. Programs that read a folder of Parquet files ignore names
 # that begin with "_".
 MANIFEST = "_manifest.json"
-MANIFEST_VERSION = 1
 PART_METADATA = "store"  # the name of an entry in the metadata of each part
 PART_NAME = re.compile(r"part-[0-9a-f]{16}\.parquet")
 LOCK_FILE = ".rocframe.lock"
@@ -257,7 +256,6 @@ class Store:
     def write(self) -> None:
         """Replace the manifest by this state, which readers see from then on."""
         content: dict[str, Any] = {
-            "version": MANIFEST_VERSION,
             "options": asdict(self.options),
             "logs": [asdict(log) for log in self.logs],
         }
@@ -340,10 +338,10 @@ def locked_store(folder: Path, on_step: Callable[[str], None]) -> Iterator[None]
 def stored_files(folder: Path) -> list[Path] | None:
     """Return the parts in a folder that is a store or a folder of a store; None for others."""
     path = Path(os.path.realpath(folder))
-    for root in (path, path.parent):
+    for root in (folder, path.parent):
         # os.path.lexists is also False if the folder cannot be accessed.
         store = Store.read(root) if os.path.lexists(root / MANIFEST) else None
-        if store is not None and root == path:
+        if store is not None and root is folder:
             return [folder / part.file for part in store.parts]
         key = None if store is None else store.options.partition_by
         if store is not None and key is not None and path.name.startswith(_folder_prefix(key)):

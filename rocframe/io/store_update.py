@@ -329,14 +329,17 @@ class _UpdateRun:
                 self.update.without_positives.append(log.file)
 
     def drop_missing_parts(self) -> None:
-        """Remove missing parts from the logs, and logs of which all parts are missing."""
-        for source, log in list(self._logs.items()):
-            missing = [part for part in log.parts if not self.store.is_intact(part)]
-            self.update.dropped += [part.file for part in missing]
-            parts = tuple(part for part in log.parts if part not in missing)
-            self._logs[source] = replace(log, parts=parts)
-            if not parts:
-                del self._logs[source]
+        """Remove missing parts from the logs, and logs of which all parts are missing.
+
+        A log that has lost parts is read again if a later run finds it.
+        """
+        for log in list(self._logs.values()):
+            if missing := [part for part in log.parts if not self.store.is_intact(part)]:
+                self.update.dropped += [part.file for part in missing]
+                parts = tuple(part for part in log.parts if part not in missing)
+                self._logs[log.source] = replace(log, digest="", modified=None, parts=parts)
+                if not parts:
+                    del self._logs[log.source]
 
     def find_logs_that_are_gone(self, files: Sequence[str]) -> None:
         """Find the logs of the store that no longer exist."""

@@ -775,7 +775,7 @@ def test_a_missing_or_damaged_manifest_is_named(capsys):
         manifest.write_bytes(damaged)
         for arguments in (STORE, CREATE, ["store", *OPTIONS]):
             text = f"store/_manifest.json: {problem}.\n{RESTORE_HINT}"
-            assert error_of(capsys, *arguments).removeprefix(f"{Path.cwd()}/") == text
+            assert error_of(capsys, *arguments) == text
         for folder in ("store", "store/day=2026-11-02"):
             with pytest.raises(rf.StorageError, match=problem):
                 rf.scan(folder)
