@@ -182,22 +182,22 @@ class Trial:
         """
         after = self.expected()
         keys = key(self.published), key(after)
-        process = start("--update", self.folder)
-        assert process.stdout is not None
-        assert process.stdin is not None
-        assert process.stdout.readline().strip() == READY
-        begin, clock = time.time(), time.monotonic()
-        process.stdin.write("\n")
-        process.stdin.flush()
-        if delay is not None:
-            manifest = (self.store / "_manifest.json").stat().st_ino
-            while published and process.poll() is None:
-                if (self.store / "_manifest.json").stat().st_ino != manifest:
-                    break
-            time.sleep(delay)
-            process.send_signal(signal.SIGKILL)
-        code = process.wait()
-        duration = time.monotonic() - clock
+        with start("--update", self.folder) as process:
+            assert process.stdout is not None
+            assert process.stdin is not None
+            assert process.stdout.readline().strip() == READY
+            begin, clock = time.time(), time.monotonic()
+            process.stdin.write("\n")
+            process.stdin.flush()
+            if delay is not None:
+                manifest = (self.store / "_manifest.json").stat().st_ino
+                while published and process.poll() is None:
+                    if (self.store / "_manifest.json").stat().st_ino != manifest:
+                        break
+                time.sleep(delay)
+                process.send_signal(signal.SIGKILL)
+            code = process.wait()
+            duration = time.monotonic() - clock
         self.rounds.append((begin, time.time(), keys))
         rows = rows_digest(rf.scan(self.store).collect())
         evaluate(self.folder, self.folder / "check")
@@ -261,7 +261,8 @@ def trial(folder: Path, *, n_kills: int, n_readers: int, seed: int) -> Trial:
         readers = []
         for i, output in enumerate(outputs):
             file = stack.enter_context(output.open("w"))
-            readers.append(start("--read", folder, "--number", i, output=file))
+            process = start("--read", folder, "--number", i, output=file)
+            readers.append(stack.enter_context(process))
         try:
             for i in range(n_kills):
                 result.change()
@@ -276,7 +277,6 @@ def trial(folder: Path, *, n_kills: int, n_readers: int, seed: int) -> Trial:
         finally:
             for process in readers:
                 process.kill()
-                process.wait()
     for output in outputs:
         lines = output.read_text().splitlines(keepends=True)
         result.check_reads([line for line in lines if line.endswith("\n")])

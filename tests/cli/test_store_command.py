@@ -329,7 +329,8 @@ def test_wrong_options_raise_an_error_and_change_nothing(capsys, arguments, text
 
 
 @pytest.mark.parametrize(
-    ("option", "values"), [("--last", ["7d"]), ("--last", [""]), ("--resolution", ["0"])]
+    ("option", "values"),
+    [("--last", ["7d"]), ("--last", [""]), ("--resolution", ["0"]), ("--drop-missing-parts", [])],
 )
 def test_options_of_a_store_need_a_store(capsys, option, values):
     assert error_of(capsys, "logs", *OPTIONS, option, *values) == (
