@@ -142,7 +142,7 @@ def _read_window(
         weight=None if stored.weight is None else WEIGHT,
         count=COUNT,
     )
-    changes = update or StoreUpdate()
+    changes, chosen = update or StoreUpdate(), set(window)
     return StoredPredictions(
         predictions=predictions,
         options=report_options,
@@ -153,7 +153,7 @@ def _read_window(
             "positive": True if stored.positive is None else stored.positive,
             "weight": stored.weight,
             "count": stored.count,
-            "files": [log.source for log in store.logs if not {*window}.isdisjoint(log.parts)],
+            "files": [log.source for log in store.logs if not chosen.isdisjoint(log.parts)],
             "files_skipped": changes.skipped,
             "store": str(folder),
             "days": _range_text(window, days),
