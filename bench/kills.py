@@ -18,6 +18,7 @@ import argparse
 import contextlib
 import io
 import json
+import math
 import random
 import signal
 import subprocess
@@ -182,11 +183,12 @@ class Trial:
         """
         after = self.expected()
         keys = key(self.published), key(after)
+        self.rounds.append((time.time(), math.inf, keys))
         with start("--update", self.folder) as process:
             assert process.stdout is not None
             assert process.stdin is not None
             assert process.stdout.readline().strip() == READY
-            begin, clock = time.time(), time.monotonic()
+            clock = time.monotonic()
             process.stdin.write("\n")
             process.stdin.flush()
             if delay is not None:
@@ -198,7 +200,7 @@ class Trial:
                 process.send_signal(signal.SIGKILL)
             code = process.wait()
             duration = time.monotonic() - clock
-        self.rounds.append((begin, time.time(), keys))
+        self.rounds[-1] = (self.rounds[-1][0], time.time(), keys)
         rows = rows_digest(rf.scan(self.store).collect())
         evaluate(self.folder, self.folder / "check")
         areas = areas_digest(rf.read(self.folder / "check" / "auc.parquet"))
@@ -273,7 +275,7 @@ def trial(folder: Path, *, n_kills: int, n_readers: int, seed: int) -> Trial:
                 if i % COMPLETE_AFTER == COMPLETE_AFTER - 1:
                     duration = result.run()
         except KeyboardInterrupt:
-            print("interrupted")
+            print("interrupted")  # the results up to now are printed
         finally:
             for process in readers:
                 process.kill()
