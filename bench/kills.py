@@ -184,7 +184,9 @@ class Trial:
         after = self.expected()
         keys = key(self.published), key(after)
         self.rounds.append((time.time(), math.inf, keys))
-        with start("--update", self.folder) as process:
+        with contextlib.ExitStack() as stack:
+            process = stack.enter_context(start("--update", self.folder))
+            stack.callback(process.kill)  # also after an interrupt
             assert process.stdout is not None
             assert process.stdin is not None
             assert process.stdout.readline().strip() == READY
