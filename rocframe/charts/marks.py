@@ -217,7 +217,7 @@ def _has_limits(points: object) -> TypeGuard[pl.DataFrame]:
 def _points_with_limits(inputs: OverlayInput, points: pl.DataFrame) -> pl.DataFrame:
     """Return the points of a table of `intervals`, one row per curve and point.
 
-    The columns are the curve, its row, `at, value, threshold, tp, fp`, and `x` and `y` with the
+    The columns are the curve, its row, `at, at_value, threshold, tp, fp`, and `x` and `y` with the
     columns `x_estimate, x_lower, x_upper` and `y_estimate, y_lower, y_upper`. Limits are null on an
     axis whose metric is not in the table, and on an axis of thresholds. Raise an error if the table
     has no metric of the axes and no axis shows the threshold, or if an estimate differs from the

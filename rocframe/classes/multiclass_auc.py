@@ -128,8 +128,8 @@ def multiclass_auc(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, average, auc, lower, upper, se, n_classes, n_classes_used, n, n_missing, ci_level,
-        ci_method, note`; one row per group and average, sorted by group, with averages in the order
+        `*by, auc, lower, upper, se, n, n_missing, ci_level, ci_method, n_classes, n_classes_used,
+        average, note`; one row per group and average, sorted by group, with averages in the order
         of `average`.
 
         - `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two classes.

@@ -111,7 +111,7 @@ def auc_covariance(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `model_a, model_b, covariance, correlation, auc_a, auc_b, n_pos, n_neg, note`; one
+        `*by`, `covariance, correlation, auc_a, auc_b, n_pos, n_neg, model_a, model_b, note`; one
         row per group and ordered pair of its models, including each model with itself, sorted by
         group, `model_a` and `model_b`.
 

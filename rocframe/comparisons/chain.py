@@ -120,9 +120,9 @@ def chain(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `operator, stage, model, fpr, tpr, fpr_independent, tpr_independent, tp, fp, fn, tn,
-        fpr_alone, tpr_alone, threshold, n_pos, n_neg, note`; one row per group and stage, sorted by
-        group and `stage`.
+        `*by`, `fpr, tpr, fpr_independent, tpr_independent, tp, fp, fn, tn, fpr_alone, tpr_alone,
+        threshold, n_pos, n_neg, operator, stage, model, note`; one row per group and stage, sorted
+        by group and `stage`.
 
         - `stage` (Int64) is the number of models in the chain up to and including this stage: 1, 2
           and so on.

@@ -113,10 +113,10 @@ def combine(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `model_a, model_b, operator, fpr, tpr, fpr_independent, tpr_independent, fpr_min,
-        fpr_max, tpr_min, tpr_max, tp, fp, fn, tn, fpr_a, tpr_a, fpr_b, tpr_b, threshold_a,
-        threshold_b, n_pos, n_neg, note`; two rows per group and pair of models that both have rows
-        in the group, sorted by group, `model_a`, `model_b` and `operator`.
+        `*by`, `fpr, tpr, fpr_independent, tpr_independent, fpr_min, fpr_max, tpr_min, tpr_max, tp,
+        fp, fn, tn, fpr_a, tpr_a, fpr_b, tpr_b, threshold_a, threshold_b, n_pos, n_neg, model_a,
+        model_b, operator, note`; two rows per group and pair of models that both have rows in the
+        group, sorted by group, `model_a`, `model_b` and `operator`.
 
         - `operator` (String) is `"and"` or `"or"`.
         - `fpr` and `tpr` (Float64) are the measured rates of AND or OR.

@@ -124,10 +124,10 @@ def drift(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `over`, (`window_end`,) (`model`,) `auc, lower, upper, difference, difference_lower,
-        difference_upper, p_value, p_adjusted, reference, reference_auc, reference_lower,
-        reference_upper, se, statistic, df, n_pos, n_neg, n_missing, ci_level, ci_method, test,
-        note`; one row per group and window, sorted by group and window.
+        `*by`, `over`, (`window_end`,) (`model`,) `auc, difference, lower, upper, p_value,
+        reference, reference_auc, reference_lower, reference_upper, se, statistic, df, n_pos, n_neg,
+        n_missing, ci_level, ci_method, test, difference_lower, difference_upper, p_adjusted, note`;
+        one row per group and window, sorted by group and window.
 
         `lower` and `upper` are the limits of `auc`, as in the result of the function `auc`.
         `difference` is `auc` - `reference_auc`, between -1 and 1. `difference_lower` and

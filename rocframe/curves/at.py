@@ -112,7 +112,7 @@ def at(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and value: `*by, at` (String, the name of the argument), `value`
+        One row per group and value: `*by, at` (String, the name of the argument), `at_value`
         (Float64), then the columns of the curve table. The columns of the curve table are null if
         no row of the curve meets the condition.
 
@@ -156,7 +156,7 @@ def at(
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
     >>> curves = rf.curve(predictions, "label", "score")
-    >>> rf.at(curves, threshold=0.5).drop("at", "value")
+    >>> rf.at(curves, threshold=0.5).drop("at", "at_value")
     shape: (1, 7)
     ┌───────────┬─────┬─────┬─────┬─────┬─────┬─────┐
     │ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ fpr ┆ tpr │
@@ -210,9 +210,9 @@ def at(
         return through_node(
             plan.select(table.all_columns),
             find_points,
-            schema={**table.keys, "at": pl.String(), "value": pl.Float64(), **row},
+            schema={**table.keys, "at": pl.String(), "at_value": pl.Float64(), **row},
             by=table.by,
-            anchor="value",
+            anchor="at_value",
         )
 
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
@@ -298,7 +298,7 @@ def operating_points(
     group = np.repeat(np.arange(len(curves.firsts)), len(values))
     keys = take_rows(curves.keys, group).with_columns(
         pl.Series("at", [name] * len(group), pl.String),
-        pl.Series("value", np.tile(np.asarray(values, np.float64), len(curves.firsts)), pl.Float64),
+        pl.Series("at_value", np.tile(np.asarray(values, np.float64), len(curves.firsts))),
     )
     if between_rows:
         return _interpolated_points(axis, keys, group, row, exists)
@@ -314,17 +314,17 @@ def _interpolated_points(
 ) -> pl.DataFrame:
     """Return operating points between two rows of a curve, which have exactly the given rates.
 
-    `keys` has the key columns and the column `value` of each point, and `group` is its curve. `row`
-    and `exists` are the results of `rows_at`. For the first occurrence (`tpr` and `fnr`), `row` is
-    the row with the lower threshold of the two rows; for other rates, it is the row with the higher
-    threshold.
+    `keys` has the key columns and the column `at_value` of each point, and `group` is its curve.
+    `row` and `exists` are the results of `rows_at`. For the first occurrence (`tpr` and `fnr`),
+    `row` is the row with the lower threshold of the two rows; for other rates, it is the row
+    with the higher threshold.
     """
     assert axis.metric is not None
     curves = axis.curves
     above, below = row, np.minimum(row + 1, curves.lasts[group])
     if axis.occurrence == "first":
         above, below = np.maximum(row - 1, curves.firsts[group]), row
-    mix = axis.fraction_between(group, keys.get_column("value").to_numpy(), above, below)
+    mix = axis.fraction_between(group, keys.get_column("at_value").to_numpy(), above, below)
     columns = {
         name: interpolated_values(
             curves.columns.at(name, above), curves.columns.at(name, below), mix

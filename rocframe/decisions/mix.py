@@ -33,7 +33,8 @@ from rocframe.options import check_group_column, parse_integer, public
 from rocframe.rates import NAMES, Settings
 from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
 from rocframe.schemas.curves import MIX
-from rocframe.schemas.decisions import mixture_columns
+from rocframe.schemas.decisions import MIXTURE, mixture_columns
+from rocframe.schemas.recognition import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,10 +89,10 @@ def mix(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and value: `*by, at` (String, the name of the argument), `value`, `fpr,
-        tpr, mix, threshold_above, threshold_below` (Float64). With `across="model"`, the next
-        columns are `model_above, model_below`. The last columns are `tp, fp, fn, tn` (Float64) and
-        `note` (String).
+        One row per group and value: `*by, fpr, tpr` (Float64), `at` (String, the name of the
+        argument), `at_value, tp, fp, fn, tn` (Float64). With `across="model"`, the next columns are
+        `model_above, model_below`. The last columns are `threshold_above, threshold_below, mix`
+        (Float64) and `note` (String).
 
         To obtain the point, predict `score >= threshold_below` for a random proportion `mix`
         (between 0 and 1) of the rows, and `score >= threshold_above` for the other rows. With
@@ -100,8 +101,8 @@ def mix(
         If a vertex of the hull has the given rate, `mix` is 0 and both thresholds are the threshold
         of the vertex.
 
-        All columns from `fpr` to `tn` are null if the curve lacks a class, or if no point of the
-        hull has the rate. `note` is null or `no_rows`, `no_positives`, `no_negatives`,
+        All columns except `*by, at, at_value, note` are null if the curve lacks a class, or if no
+        point of the hull has the rate. `note` is null or `no_rows`, `no_positives`, `no_negatives`,
         `one_positive`, `one_negative` or `no_solution`.
 
     Raises
@@ -177,7 +178,7 @@ def mix(
             find,
             schema={**keys, **columns},
             by=tuple(keys),
-            anchor="value",
+            anchor="at_value",
         )
 
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
@@ -222,7 +223,7 @@ def mixtures(
     result: dict[str, Any] = {
         **confusion_counts(share, tp, fp, pos[group], neg[group]),
         "at": axis,
-        "value": value,
+        "at_value": value,
         "fpr": fp / neg[group],
         "tpr": tp / pos[group],
         "mix": share,
@@ -405,10 +406,11 @@ def _parse_mixtures(points: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if name not in points.columns:
             problem = f"the table has no column {name!r}"
             raise OptionValueError.compose("points", points, problem, hint)
-    by = tuple(points.columns[: points.columns.index("at")])
+    layout, left = table_of(points.columns), points.columns.index("at")
+    by = layout.by if layout.type is MIXTURE else tuple(points.columns[:left])
     if select_keys(points, by).is_duplicated().any() if by else points.height > 1:
         problem = "a group has several points"
-        hint = "Select one value, for example with .filter(value=0.1)."
+        hint = "Select one value, for example with .filter(at_value=0.1)."
         raise OptionValueError.compose("points", points, problem, hint)
     mixed_columns = points.columns[len(by) :]
     above = [name.removesuffix("_above") for name in mixed_columns if name.endswith("_above")]

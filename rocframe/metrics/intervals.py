@@ -209,18 +209,18 @@ def intervals(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `metric, at, value, estimate, lower, upper, se, threshold, n_pos, n_neg,
-        n_missing, ci_level, ci_method, note`; one row per group, metric and point, sorted by group,
-        with metrics and points in the given order.
+        `*by`, (`model`,) `metric, estimate, lower, upper, at, at_value, threshold, se, n_pos,
+        n_neg, n_missing, ci_level, ci_method, note`; one row per group, metric and point, sorted by
+        group, with metrics and points in the given order.
 
         - `metric` (String) is the name of the metric.
         - `at` (String) is the argument that determines the point.
-        - `value` is the value of this argument, and null for a rule.
+        - `at_value` is the value of this argument, and null for a rule.
         - `threshold` is the threshold of the point.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
           of rows with a missing value.
 
-        For metrics of complete curves, `at`, `value` and `threshold` are null. All other numeric
+        For metrics of complete curves, `at`, `at_value` and `threshold` are null. All other numeric
         columns, except group columns, are Float64.
 
         `estimate` is null if no threshold has the given rate or meets the constraints, or if the
@@ -330,7 +330,7 @@ def intervals(
     >>> rates = rf.intervals(
     ...     predictions, "label", "score", metrics=["tpr", "precision"], threshold=0.5, ci="wilson"
     ... )
-    >>> rates.select("metric", "at", "value", "estimate", "lower", "upper", "threshold")
+    >>> rates.select("metric", "estimate", "lower", "upper", "at", "at_value", "threshold")
     shape: (2, 7)
     ┌───────────┬───────────┬───────┬──────────┬─────────┬──────────┬───────────┐
     │ metric    ┆ at        ┆ value ┆ estimate ┆ lower   ┆ upper    ┆ threshold │
@@ -686,7 +686,7 @@ def _table(
     columns: dict[str, Any] = {
         "metric": [name for name, _ in lines] * groups,
         "at": [None if index is None else options.at for _, index in lines] * groups,
-        "value": [None if index is None else options.values[index] for _, index in lines] * groups,
+        "at_value": [None if i is None else options.values[i] for _, i in lines] * groups,
         "n_pos": np.repeat(totals.pos_rows, len(lines)),
         "n_neg": np.repeat(totals.neg_rows, len(lines)),
         "n_missing": np.repeat(scan.rows.unscored.n_missing, len(lines)),

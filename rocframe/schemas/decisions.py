@@ -6,7 +6,7 @@ import polars as pl
 
 from rocframe.rates import CONFUSION
 from rocframe.schemas.columns import CURVE_COLUMNS, ROW_COUNTS, THRESHOLD
-from rocframe.schemas.curves import OPERATING_POINTS, curve_columns
+from rocframe.schemas.curves import MIX, OPERATING_POINTS, curve_columns
 from rocframe.schemas.table_type import (
     CHANNELS,
     DOMAINS,
@@ -189,10 +189,11 @@ def mixture_columns(across: tuple[str, pl.DataType] | None = None) -> Schema:
     if across is not None:
         models = dict.fromkeys((f"{across[0]}_above", f"{across[0]}_below"), across[1])
     return (
-        strings("at")
-        | floats("value", "fpr", "tpr", "mix", "threshold_above", "threshold_below")
+        floats("fpr", "tpr")
+        | strings("at")
+        | floats("at_value", *CONFUSION)
         | models
-        | floats(*CONFUSION)
+        | floats(*MIX)
         | strings("note")
     )
 
@@ -201,7 +202,7 @@ MIXTURE = TableType(
     name="mix",
     functions=("mix",),
     columns=mixture_columns,
-    recognize=has_columns(*mixture_columns(), adjacent=5, kind="roc"),
+    recognize=has_columns(*mixture_columns(), adjacent=8, kind="roc"),
     ties=ROW_TIES,
     drawing=OPERATING_POINTS.drawing,
     chart_options=OPERATING_POINTS.chart_options,

@@ -140,7 +140,7 @@ def auc_test(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `auc, p_value, p_adjusted, null, se, statistic, n_pos, n_neg, n_missing,
+        `*by`, (`model`,) `auc, p_adjusted, p_value, null, se, statistic, n_pos, n_neg, n_missing,
         test, note`; one row per group, sorted by group.
 
         - `p_adjusted` (Float64) is the p-value adjusted over all rows of the result.
@@ -153,8 +153,8 @@ def auc_test(
         - `test` (String) is the name of the method, or `permutation_exact` if all permutations were
           used.
 
-        With `best_of`, the columns `p_best` (Float64), `auc_by_chance` (Float64) and `best_of`
-        (Int64) are right of `p_adjusted`. `p_best` is the probability that the largest AUC of
+        With `best_of`, the columns `best_of` (Int64), `auc_by_chance` (Float64) and `p_best`
+        (Float64) are left of `note`. `p_best` is the probability that the largest AUC of
         `best_of` models with independent random scores is at least `auc`. `auc_by_chance` is the
         expected value of this largest AUC. Both are null if `p_value` is null.
 
