@@ -921,8 +921,8 @@ def test_given_thresholds_are_unchanged_so_that_they_can_be_joined(frame):
     curve = rf.curve(frame(columns), "label", "score", thresholds=grid).lazy().collect()
     assert curve["threshold"].to_list() == [inf, *grid[::-1]]
     whole = rf.curve(frame(columns), "label", "score").roc.at(threshold=grid).lazy().collect()
-    assert whole["value"].to_list() == grid
-    joined = curve.join(whole, left_on="threshold", right_on="value", suffix="_read")
+    assert whole["at_value"].to_list() == grid
+    joined = curve.join(whole, left_on="threshold", right_on="at_value", suffix="_read")
     assert joined.height == 11
     assert_frame_equal(
         joined.select("tp", "fp", "fn", "tn"),

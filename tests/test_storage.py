@@ -258,10 +258,10 @@ def test_a_table_is_recognized_with_columns_dropped_or_added(tmp_path):
     assert metadata_of(tmp_path, pairs)[:3] == ("comparison", None, ["m"])
 
 
-def test_group_columns_named_at_and_value_make_no_operating_points(tmp_path):
-    keys = {"at": pl.col("model"), "value": pl.lit(1), "day": pl.lit(2)}
-    table = rf.curve(LOG.with_columns(**keys), "label", "score", by=["at", "value", "day"])
-    assert metadata_of(tmp_path, table)[:3] == ("curve", "roc", ["at", "value", "day"])
+def test_group_columns_named_at_and_at_value_make_no_operating_points(tmp_path):
+    keys = {"at": pl.col("model"), "at_value": pl.lit(1), "day": pl.lit(2)}
+    table = rf.curve(LOG.with_columns(**keys), "label", "score", by=["at", "at_value", "day"])
+    assert metadata_of(tmp_path, table)[:3] == ("curve", "roc", ["at", "at_value", "day"])
 
 
 def test_an_unknown_table_has_the_type_table(tmp_path):

@@ -202,7 +202,7 @@ DRIFT_TEST = TableType(
         | floats("ci_level", "slope", "lower", "upper")
         | strings("note")
     ),
-    recognize=has_columns("homogeneity_p", "trend_p", "cochran_q", "slope"),
+    recognize=has_columns("homogeneity_p_adjusted", "trend_p_adjusted", "cochran_q", "slope"),
     ties=HALF_TIES,
     drawing=INTERVAL_CHART,
     dots=DotStyle(

@@ -117,7 +117,7 @@ def test_bars_end_at_the_limits_of_the_table():
     bars, points = parts(chart, "limits"), parts(chart, "mark")
     ends = {(bar["f0"], *bar["x"], *bar["y"]) for bar in bars}
     expected = []
-    for (model, _), rows in RATES.group_by("model", "value"):
+    for (model, _), rows in RATES.group_by("model", "at_value"):
         fpr, tpr = (
             rows.row(by_predicate=pl.col("metric") == name, named=True) for name in ("fpr", "tpr")
         )

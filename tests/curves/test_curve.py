@@ -565,8 +565,8 @@ def test_a_metric_of_the_model_column_raises_an_error_if_there_is_one_score():
 
 def test_a_metric_with_the_name_of_a_column_of_at_raises_an_error():
     rows = pl.DataFrame({"label": [1, 0], "score": [2, 1]})
-    curves = rf.curve(rows, "label", "score", metrics=[pl.col("tp").alias("value")])
+    curves = rf.curve(rows, "label", "score", metrics=[pl.col("tp").alias("at_value")])
     with pytest.raises(
-        rf.BrokenCurveError, match=r"the table already has a column 'value'; at\(\) adds"
+        rf.BrokenCurveError, match=r"the table already has a column 'at_value'; at\(\) adds"
     ):
         rf.at(curves, fpr=0.5)

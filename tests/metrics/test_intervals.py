@@ -31,7 +31,7 @@ PREDICTIONS = {"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.7]}
 SCHEMA = {
     "metric": pl.String,
     "at": pl.String,
-    "value": pl.Float64,
+    "at_value": pl.Float64,
     "estimate": pl.Float64,
     "lower": pl.Float64,
     "upper": pl.Float64,
@@ -91,7 +91,7 @@ def test_rows_are_sorted_by_group_with_metrics_and_points_in_the_given_order(fra
     )
     result = result.lazy().collect()
     assert result.columns == ["g", *SCHEMA]
-    assert result.select("g", "metric", "value").rows() == [
+    assert result.select("g", "metric", "at_value").rows() == [
         (g, *row)
         for g in (1, 2)
         for row in (("tpr", 0.5), ("tpr", 0.0), ("auc", None), ("f1", 0.5), ("f1", 0.0))
@@ -479,7 +479,7 @@ def test_proportions_of_0_and_1_have_wilsons_limits_at_given_thresholds():
 
 def test_the_jaccard_index_has_the_limits_of_a_proportion():
     table = pl.DataFrame({"label": [0, 0, 1, 1, 1], "score": [1, 2, 3, 4, 5]})
-    columns = ["value", "estimate", "se", "lower", "upper", "ci_method", "note"]
+    columns = ["at_value", "estimate", "se", "lower", "upper", "ci_method", "note"]
     for threshold, same in ((4, "tpr"), (3, "tpr"), (2, "precision")):
         found, expected = (
             intervals(table, metric, threshold=threshold, ci="wilson").select(columns)
