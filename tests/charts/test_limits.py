@@ -208,4 +208,6 @@ def test_limits_of_other_points_raise_an_error(table, message):
     with pytest.raises(rf.OptionValueError) as caught:
         CURVES.roc.chart(mark=table)
     assert message in str(caught.value)
-    assert str(caught.value).startswith("mark=<table with the columns 'model', 'metric', 'at', ")
+    assert str(caught.value).startswith(
+        "mark=<table with the columns 'model', 'metric', 'estimate', "
+    )

@@ -111,8 +111,8 @@ def test_models_are_mixed_across_a_key_at_the_mean_class_sizes():
     curves = rf.curve(frame, "label", "score", by=["g", "model"])
     point = curves.roc.mix(across="model", fpr=[0.05, 0.3])
     assert point.columns == [
-        *("g", "at", "at_value", *POINT, "model_above", "model_below"),
-        *("tp", "fp", "fn", "tn", "note"),
+        *("g", "fpr", "tpr", "at", "at_value", "tp", "fp", "fn", "tn"),
+        *("model_above", "model_below", "threshold_above", "threshold_below", "mix", "note"),
     ]
     expected = pl.DataFrame(
         {
