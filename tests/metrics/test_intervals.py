@@ -30,13 +30,13 @@ from tests.strategies import COUNTS, repeated, shuffled, tables
 PREDICTIONS = {"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.7]}
 SCHEMA = {
     "metric": pl.String,
-    "at": pl.String,
-    "at_value": pl.Float64,
     "estimate": pl.Float64,
     "lower": pl.Float64,
     "upper": pl.Float64,
-    "se": pl.Float64,
+    "at": pl.String,
+    "at_value": pl.Float64,
     "threshold": pl.Float64,
+    "se": pl.Float64,
     "n_pos": pl.Int64,
     "n_neg": pl.Int64,
     "n_missing": pl.Int64,
