@@ -70,12 +70,10 @@ def test_a_row_is_a_group_a_metric_and_a_point(frame):
     result = rf.intervals(
         frame(PREDICTIONS), "label", "score", metrics="recall", threshold=[0.7, 0.1], ci="wilson"
     )
-    where = ["recall", "threshold"]
+    high = ["recall", 2 / 3, 0.207659602, 0.938508055, "threshold", 0.7, 0.7]
+    low = ["recall", 1.0, 0.438502968, 1.0, "threshold", 0.1, 0.4]
     expected = pl.DataFrame(
-        [
-            [*where, 0.7, 2 / 3, 0.207659602, 0.938508055, 0.272165527, 0.7, 3, 2, 0],
-            [*where, 0.1, 1.0, 0.438502968, 1.0, None, 0.4, 3, 2, 0],
-        ],
+        [[*high, 0.272165527, 3, 2, 0], [*low, None, 3, 2, 0]],
         schema=list(SCHEMA)[:-3],
         orient="row",
     ).with_columns(ci_level=pl.lit(0.95), ci_method=pl.lit("wilson"), note=pl.lit(None, pl.String))
