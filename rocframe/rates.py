@@ -189,6 +189,8 @@ class Rate:
         the range and, if the curve is complete, the last row for values above the range.
     needs_alerts : bool
         Whether the metric is undefined if no row is predicted positive.
+    one_class : bool
+        Whether the metric describes rows of one class too, although it is not a `CountRatio`.
     column : str
         Name of the column; by default, `name`.
     settings : Settings
@@ -207,6 +209,7 @@ class Rate:
     occurrence: Literal["first", "last"] = "last"
     extends: bool = False
     needs_alerts: bool = False
+    one_class: bool = False
     column: str = ""
     settings: Settings | None = None
     function_of: tuple[CountRatio, Callable[[Any], Any]] | None = None
@@ -254,6 +257,17 @@ class Rate:
         """
         ratio = self.count_ratio
         return ratio.denominator if ratio is not None and ratio.denominator in TOTALS else ()
+
+    @property
+    def needs_both_classes(self) -> bool:
+        """Whether the metric says nothing about the decisions on rows of one class.
+
+        Without positives, for example, the precision is 0 at each threshold with alerts. Counts,
+        proportions of one class, proportions of all rows, and user-defined metrics are meaningful.
+        """
+        ratio = self.formula if isinstance(self.formula, CountRatio) else None
+        is_share = ratio is not None and (not ratio.denominator or ratio.denominator in TOTALS)
+        return bool(self.name) and not self.one_class and not is_share
 
     @property
     def uses_threshold(self) -> bool:
@@ -620,6 +634,7 @@ RATES = {
         ),
         Rate(
             name="expected_cost",
+            one_class=True,
             label="Expected cost per row",
             formula=expected_cost,
             better="lower",
@@ -627,6 +642,7 @@ RATES = {
         ),
         Rate(
             name="net_benefit",
+            one_class=True,
             label="Net benefit",
             formula=net_benefit,
             better="higher",

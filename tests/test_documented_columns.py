@@ -55,6 +55,7 @@ CONDITIONAL = {
     "calibration_summary": {"model"},
     "fit_calibration": {"model", "over"},
     "murphy_curve": {"side"},
+    "transfer": {"subject_to", "is_met"},
 }
 
 # Types of tables for which the page and the docstring do not repeat the columns of the curve.

@@ -160,7 +160,9 @@ def operating_point(
         curve are null and `n_optima` is 0. `note` (String) is null, or the first of these values
         that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
         no_solution`. Curves without positives or without negatives have a `note` even if the rule
-        is defined.
+        is defined. On such curves, rules and constraints are undefined that need both classes, such
+        as `"f1"`, `"precision"` and `"kappa"`. Rates of the other class, means over all rows such
+        as `"accuracy"` and `"expected_cost"`, and your own expressions remain defined.
 
     Raises
     ------
@@ -308,6 +310,7 @@ CONSTRAINED = {
     ),
     THRESHOLD: Rate(
         name=THRESHOLD,
+        one_class=True,
         label="Threshold",
         formula=lambda *_: pl.col(THRESHOLD),
         better="neither",
@@ -416,6 +419,11 @@ class Constraint(NamedTuple):
     metric: Rate
     low: float
     high: float
+
+    def is_met(self, rows: CurveRows, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return whether values of the metric are in the range; False for undefined values."""
+        low, high = rows.round_values(np.array([self.low, self.high]), self.metric)
+        return np.asarray((values >= low) & (values <= high))
 
 
 # Options with their defaults, and the rules and constraints that use them.
@@ -592,8 +600,6 @@ def _rows_at_threshold(curves: Curves, threshold: float) -> NDArray[np.int64]:
 def allowed_rows(rows: CurveRows, constraints: Sequence[Constraint]) -> NDArray[np.bool_]:
     """Return whether each row meets all constraints."""
     is_allowed = np.ones(len(rows.curve), bool)
-    for metric, *limits in constraints:
-        low, high = rows.round_values(np.array(limits), metric)
-        values = rows.evaluate(metric)
-        is_allowed &= (values >= low) & (values <= high)
+    for constraint in constraints:
+        is_allowed &= constraint.is_met(rows, rows.evaluate(constraint.metric))
     return is_allowed

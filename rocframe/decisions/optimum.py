@@ -96,8 +96,15 @@ class CurveRows:
         return tp, fp, pos, neg
 
     def evaluate(self, metric: Rate) -> NDArray[np.float64]:
-        """Return the value of a metric at each row, rounded; NaN if the metric is undefined."""
-        return self.round_values(metric.evaluate(self.counts), metric)
+        """Return the value of a metric at each row, rounded; NaN if the metric is undefined.
+
+        Also NaN for curves of one class if the metric needs both classes: its values do not depend
+        on the decisions, so that no threshold is better than another.
+        """
+        values = self.round_values(metric.evaluate(self.counts), metric)
+        if metric.needs_both_classes:
+            values = np.where((self.pos > 0) & (self.neg > 0), values, np.nan)
+        return values
 
     def round_values(self, values: NDArray[np.float64], metric: Rate) -> NDArray[np.float64]:
         """Return values of a metric without rounding errors.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from rocframe.rates import CONFUSION
@@ -21,6 +23,9 @@ from rocframe.schemas.table_type import (
     integers,
     strings,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 COST_RATES = floats(
     *("probability_cost", "expected_cost", "threshold", "fpr", "fnr", "trivial_cost", "min_dcf")
@@ -208,15 +213,23 @@ MIXTURE = TableType(
     chart_options=OPERATING_POINTS.chart_options,
 )
 
-TRANSFER = TableType(
-    name="transfer",
-    functions=("transfer",),
-    columns=lambda count: (
+
+def transfer_columns(count: pl.DataType, constrained: Iterable[str] = ()) -> Schema:
+    """Return the columns of `transfer`; `constrained` are the names of metrics in constraints."""
+    columns = (
         strings("rule")
         | floats("value_realised", "value_chosen", "optimism")
         | curve_columns(count)
-        | strings("note")
-    ),
+    )
+    constraints = floats(*(name for name in constrained if name not in columns))
+    met = {"is_met": pl.Boolean()} if constrained else {}
+    return columns | constraints | met | strings("note")
+
+
+TRANSFER = TableType(
+    name="transfer",
+    functions=("transfer",),
+    columns=transfer_columns,
     recognize=has_columns("rule", "value_realised", "value_chosen", "optimism", *CURVE_COLUMNS),
     ties=ROW_TIES,
     drawing="rocframe.charts.transfer_chart:transfer_chart",
