@@ -355,8 +355,8 @@ def _realised_constraints(
         rounded = rows.round_values(values[exists], metric)
         undefined[exists] |= is_undefined
         violated[exists] |= ~constraint.is_met(rows, rounded) & ~is_undefined
-    is_met = np.where(violated, False, np.where(undefined, None, True))
-    return columns | {"is_met": is_met.tolist()}
+    is_met = pl.Series(~violated).scatter(np.flatnonzero(undefined & ~violated), None)
+    return columns | {"is_met": is_met}
 
 
 def _choose_on_others(
