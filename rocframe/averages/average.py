@@ -200,6 +200,7 @@ def average(
         `note` is null, or contains all of the following values that apply:
 
         - `zero_variance`: all curves have the same value.
+        - `one_curve`: limits are null because a single curve has a value at this point.
         - `left_out:1 (7)`: one curve, with the value 7 of `over`, lacks a class and is excluded.
         - `lacks_rows:1 (3)`: one curve, with the value 3 of `over`, lacks rows and has no value at
           this point.
@@ -626,6 +627,8 @@ class CurveAverager:
             excluded = self.curve_groups.notes[group]
             notes[i] = excluded
             notes[i, constant[i]] = join_notes("zero_variance", excluded)
+            if self.plan.options.interval not in {None, "binomial"}:
+                notes[i, n_curves[i] == 1] = join_notes("one_curve", excluded)
         ends = np.cumsum(self.curve_groups.sizes[block.groups])
         for i in np.unique(np.searchsorted(ends, np.flatnonzero(unknown.any(axis=1)), "right")):
             group = block.groups[i]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -30,9 +30,13 @@ Note = Literal[
     "single_row",
     "identical_scores",
     "zero_variance",
+    "one_curve",
+    "not_probabilities",
+    "separated",
     "no_solution",
     "negative_slope",
     "shared_rows",
+    "reference",
     "redrawn",
     "unmatched",
     "left_out",
@@ -79,6 +83,7 @@ def class_notes(
     no_solution: NDArray[np.bool_] | None = None,
     redrawn: NDArray[np.int64] | None = None,
     unmatched: NDArray[np.int64] | None = None,
+    **others: NDArray[np.bool_ | np.int64],
 ) -> NDArray[np.object_]:
     """Return the first note that applies to each group, or None.
 
@@ -86,7 +91,7 @@ def class_notes(
     of rows is unknown, and no group has the note `one_positive` or `one_negative`.
 
     Each other argument has a Boolean or a count for each group, as in `first_notes`, or is None if
-    the note applies to no group.
+    the note applies to no group. `others` are further notes.
     """
     applies: dict[Note, NDArray[np.bool_ | np.int64] | None] = {
         **absent_classes(n_pos, n_neg),
@@ -96,6 +101,7 @@ def class_notes(
         "no_solution": no_solution,
         "redrawn": redrawn,
         "unmatched": unmatched,
+        **cast("Mapping[Note, NDArray[np.bool_ | np.int64]]", others),
     }
     return first_notes({note: values for note, values in applies.items() if values is not None})
 
