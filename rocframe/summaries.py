@@ -105,7 +105,7 @@ def summary(
         - `brier` and `log_loss` are null if a score of the group is outside [0, 1], or is missing
           with `missing="worst"`.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
-          no_positives, no_negatives, one_positive, one_negative, not_probabilities`.
+          no_positives, no_negatives, not_probabilities, one_positive, one_negative`.
           `not_probabilities` means that `brier` and `log_loss` are null because of the scores.
 
     Raises

@@ -176,16 +176,17 @@ def auc(
           even if the limits are computed from another variance.
         - `ci` is one of DeLong's methods or a bootstrap method, and a class has only one row. With
           `cluster`, this also applies if all rows of a class are in one cluster.
-        - `alert_rate` is given, and `ci` has its default. This case has no note.
+        - `alert_rate` is given, and `ci` has its default.
 
         There is one exception to the first two cases: if the AUC (not a partial area) is 0 or 1,
         `se` is null, but the limits are not null. They are computed by Newcombe's method, and
         `ci_method` (String) is `"newcombe"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, redrawn`. `redrawn:12` means that
-        12 resamples had no row of one class and were drawn again. This is possible with `cluster`
-        and with `alert_rate`.
+        no_negatives, one_positive, one_negative, zero_variance, no_limits, redrawn`. `no_limits`
+        means that the limits are null for another reason. `redrawn:12` means that 12 resamples had
+        no row of one class and were drawn again. This is possible with `cluster` and with
+        `alert_rate`.
 
     Raises
     ------
@@ -367,7 +368,10 @@ def auc_table(
             "ci_method": list(interval.method),
         }
     zero_variance = None if variance is None else variance == 0
-    note = class_notes(*sizes, zero_variance=zero_variance, redrawn=n_redrawn)
+    no_limits = np.zeros(len(areas[0]), bool)
+    if confidence.ci is not None:
+        no_limits = np.isnan(interval.lower) & ~np.isnan(areas[0])
+    note = class_notes(*sizes, zero_variance=zero_variance, no_limits=no_limits, redrawn=n_redrawn)
     columns["note"] = list(note)
     return build_table(scan.rows.keys, columns, auc_columns(names))
 

@@ -145,9 +145,9 @@ def multiclass_auc(
           With `missing="drop"`, a row in which at least one score is missing is left out for all
           classes.
         - `note` (String) is null, or the first of these values that applies: `no_rows, one_class,
-          zero_variance, redrawn, left_out`. For example, `redrawn:12` means that 12 resamples had a
-          single class and were drawn again, and `left_out:1 (c)` that the class c has no rows and
-          the average is over the other classes.
+          zero_variance, no_limits, redrawn, left_out`. For example, `redrawn:12` means that 12
+          resamples had a single class and were drawn again, and `left_out:1 (c)` that the class c
+          has no rows and the average is over the other classes.
 
     Raises
     ------
@@ -372,6 +372,7 @@ def _average_intervals(
         notes = first_notes(
             {
                 "zero_variance": np.array([interval.constant]),
+                "no_limits": np.isnan([interval.lower]),
                 "redrawn": np.array([n_redrawn]),
             }
         )

@@ -247,8 +247,9 @@ def intervals(
         `ci_method` (String) is the method by which the limits were computed.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, no_solution, redrawn`. `redrawn:12`
-        means that 12 resamples were drawn again or omitted. A resample is drawn again if it has no
+        no_negatives, one_positive, one_negative, zero_variance, no_solution, no_limits, redrawn`.
+        `no_limits` means that the method has no limits for this estimate. `redrawn:12` means
+        that 12 resamples were drawn again or omitted. A resample is drawn again if it has no
         row of one class. A resample is omitted if the metric is 0/0 or if no threshold meets the
         constraints.
 
@@ -677,10 +678,11 @@ def _table(
             *sizes,
             zero_variance=constant,
             no_solution=np.isnan(estimate),
+            no_limits=np.isnan(lower) & (options.confidence.ci is not None),
             redrawn=n_redrawn,
         )
-        for constant, n_redrawn, estimate in zip(
-            results.constant, results.n_redrawn, results.estimate, strict=True
+        for constant, n_redrawn, estimate, lower in zip(
+            results.constant, results.n_redrawn, results.estimate, results.lower, strict=True
         )
     ]
     columns: dict[str, Any] = {

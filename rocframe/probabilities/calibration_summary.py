@@ -38,6 +38,7 @@ from rocframe.schemas.calibration import CALIBRATION_SUMMARY
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
@@ -166,7 +167,7 @@ def calibration_summary(
         `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and of
         rows with a missing value. A row counts `count` times; `weight` has no effect on these
         numbers. `note` (String) is null, or the first of these values that applies: `no_rows,
-        no_positives, no_negatives, one_positive, one_negative, zero_variance, separated, left_out`.
+        no_positives, no_negatives, separated, one_positive, one_negative, zero_variance, left_out`.
         `zero_variance` means that all scores between 0 and 1 are equal, and `separated` that a
         threshold separates the classes; the logistic parameters are then null. `left_out:3` means
         that 3 rows with a score of 0 or 1 are left out of the logistic parameters, because their
