@@ -224,6 +224,8 @@ def test_without_a_class_only_means_over_rows_and_rates_of_the_other_class_have_
             point = rf.operating_point(curves, "accuracy", subject_to={name: (None, None)})
             is_defined = name in {*mean, *of_class[label]}
             assert (point.item(0, "threshold") is not None) == is_defined, name
+        limits = rf.intervals(frame, "label", "score", metrics="threshold", rule="f1", ci=None)
+        assert limits.select("estimate", "note").row(0) == (None, note)
 
 
 def test_bayes_is_the_row_at_the_threshold_of_the_costs():
