@@ -355,6 +355,25 @@ def test_a_filter_of_a_lazy_result_gives_the_same_windows():
     assert lazy.collect()["row"].to_list() == list(range(11, 20))
 
 
+@pytest.mark.parametrize("every", ["1mo", "1q", "2mo", "1y"])
+def test_windows_of_months_start_on_a_day_that_all_months_have(every):
+    days = pl.date_range(date(2023, 1, 1), date(2026, 12, 31), eager=True)
+    table = pl.DataFrame({"day": days})
+    for offset in ("27d", "3w", "1mo", "-2mo"):
+        found = rf.windows(table, "day", every=every, offset=offset)
+        for first in (date(2023, 6, 1), date(2024, 2, 29), date(2025, 3, 5)):
+            later = pl.col("day") >= first
+            part = rf.windows(table.filter(later), "day", every=every, offset=offset)
+            assert_frame_equal(part, found.filter(later))
+    for offset in ("28d", "-1d", timedelta(days=30)):
+        with pytest.raises(rf.OptionValueError) as caught:
+            rf.windows(table, "day", every=every, offset=offset)
+        assert str(caught.value) == (
+            f"offset={offset!r}: windows of months would start on a day that some months do not "
+            'have.\nUse an offset from "0d" to "27d", or whole months, such as "1mo".'
+        )
+
+
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [

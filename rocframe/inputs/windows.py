@@ -69,7 +69,9 @@ def windows(
         Length of a window, such as `"4w"`. None: the value of `every`, so that windows do not
         overlap.
     offset : str, timedelta or int, default None
-        Shift of the starts of all windows, such as `"2d"` for weeks from Wednesday to Tuesday.
+        Shift of the starts of all windows, such as `"2d"` for weeks from Wednesday to Tuesday. If
+        `every` is given in months, quarters or years, the shift is less than 28 days, or whole
+        months.
     closed : {"left", "right", "both", "none"}, default "left"
         Ends that belong to a window. `"left"`: window <= time < window_end. `"right"`: window <
         time <= window_end. `"both"`: window <= time <= window_end. `"none"`: window < time <
@@ -195,6 +197,7 @@ def windows(
         step = parse_length("every", every, dtype)
         length = step if period is None else parse_length("period", period, dtype)
         shift = None if offset is None else parse_length("offset", offset, dtype, negative=True)
+        _check_offset(offset, shift, step)
         zone = time_zone_of_windows(dtype, step)
         private = private_names(["time", "member", "start", "end"], (*schema, *WINDOW_COLUMNS))
         key, member, start, end = private.values()
@@ -354,6 +357,22 @@ def parse_length(
     if not valid:
         raise OptionValueError.compose(argument, value, f"expected {expected}", hint)
     return text
+
+
+MONTHS = re.compile("(?:[0-9]+(?:mo|[qy]))+")
+
+
+def _check_offset(offset: object, shift: str | None, step: str) -> None:
+    """Raise an error if windows of months would start on a day that some months do not have.
+
+    Their starts would then depend on the first month of the table.
+    """
+    if shift is None or not MONTHS.fullmatch(step) or MONTHS.fullmatch(shift.lstrip("-")):
+        return
+    if not 0 <= _nanoseconds(shift) < 28 * DAY or shift.startswith("-"):
+        problem = "windows of months would start on a day that some months do not have"
+        hint = 'Use an offset from "0d" to "27d", or whole months, such as "1mo".'
+        raise OptionValueError.compose("offset", offset, problem, hint)
 
 
 def _nanoseconds(length: str) -> float:
