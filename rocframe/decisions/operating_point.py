@@ -180,8 +180,10 @@ def operating_point(
     Notes
     -----
     Each rule compares a quantity of the rows, for example the expected cost. If the quantity is a
-    ratio of integer counts, its values are compared exactly. Otherwise, they are compared after
-    rounding to 12 significant digits. Therefore rounding errors do not change the choice. In
+    ratio of integer counts, its values are compared exactly. Costs, benefits and prevalences are
+    those fractions that the floats stand for, such as 5/6 for 0.8333333333333334. Other quantities
+    are compared after rounding to 12 significant digits. Therefore rounding errors do not change
+    the choice. In
     `subject_to`, ratios of integer counts are compared with their limits exactly, and other metrics
     after rounding. Thresholds are compared exactly. A row on a limit meets the constraint.
 

@@ -6,6 +6,7 @@ Values that are computed from integer counts are compared exactly, so that ties 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,13 +14,17 @@ import numpy as np
 
 from rocframe.curves.locate import round_values
 from rocframe.curves.segment import confusion_counts
-from rocframe.kernel.exact import MAX_INT64, exact_fraction, scale_by_totals
+from rocframe.kernel.exact import (
+    MAX_INT64,
+    exact_fraction,
+    scale_by_totals,
+    simplest_fraction,
+)
 from rocframe.kernel.groups import run_starts
 from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
 
 
 MAX_FLOAT_BITS = 1000  # integers with at most so many bits can be converted to Float64
+RATIO_ROUNDING = Fraction(1, 2**51)  # maximum relative error of the ratio of two rounded numbers
+MAX_RATIO_TERM = 2**24  # different ratios of integers up to this limit differ by more than that
 NEAR_OPTIMUM = 1e-9  # values at a smaller relative distance from the best are compared exactly
 
 
@@ -248,6 +255,7 @@ def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) 
     if prevalence is not None:
         share = exact_fraction(prevalence)
         tp_gain, fp_loss = share * tp_gain, (1 - share) * fp_loss
+    tp_gain, fp_loss = _simple_ratio(tp_gain, fp_loss)
     scale = lcm(tp_gain.denominator, fp_loss.denominator)
     gain, loss = int(tp_gain * scale), int(fp_loss * scale)
     largest = abs(gain) + abs(loss)
@@ -262,3 +270,22 @@ def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) 
 
     degree = 1 if prevalence is None else 2
     return CountPolynomial(function=weighted_difference, degree=degree, largest=largest)
+
+
+def _simple_ratio(a: Fraction, b: Fraction) -> tuple[Fraction, Fraction]:
+    """Return two numbers with the ratio of `a` and `b`, without the rounding of their floats.
+
+    If the ratio differs from a ratio of small integers by less than the rounding errors of two
+    floats, the result is these integers. Therefore costs that are multiplied by a common factor
+    have the same ties.
+    """
+    if not a or not b:
+        return a, b
+    ratio = abs(a / b)
+    simple = simplest_fraction(ratio * (1 - RATIO_ROUNDING), ratio * (1 + RATIO_ROUNDING))
+    if max(simple.numerator, simple.denominator) > MAX_RATIO_TERM:
+        return a, b
+    return (
+        Fraction(simple.numerator if a > 0 else -simple.numerator),
+        Fraction(simple.denominator if b > 0 else -simple.denominator),
+    )

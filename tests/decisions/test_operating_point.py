@@ -96,6 +96,56 @@ def test_each_rule_finds_the_optimum_that_trying_all_thresholds_finds(groups, pr
         )
 
 
+def random_curves(n: int) -> pl.DataFrame:
+    """Return curves of small random tables with ties, which have both classes."""
+    rng = np.random.default_rng(12)
+    sizes = rng.integers(4, 16, n)
+    table = np.repeat(np.arange(n), sizes)
+    score, label = rng.integers(0, 6, len(table)), rng.random(len(table)) < 0.5
+    firsts = np.cumsum(sizes) - sizes
+    label[firsts], label[firsts + 1] = True, False
+    frame = pl.DataFrame({"table": table, "label": label, "score": score})
+    return rf.curve(frame, "label", "score", by="table")
+
+
+def test_the_prevalence_of_the_data_chooses_the_rows_that_no_prevalence_chooses():
+    totals = [
+        (pl.col("tp") + pl.col("fn")).alias("pos"),
+        (pl.col("fp") + pl.col("tn")).alias("neg"),
+    ]
+    rules = [
+        {"rule": "expected_cost", "costs": {"fp": 1, "fn": 1}},
+        {"rule": "profit", "benefits": {"tp": 7, "fp": -3, "fn": -1}},
+    ]
+    parts = random_curves(600).with_columns(totals).partition_by("pos", "neg", as_dict=True)
+    for (pos, neg), curves in parts.items():
+        for rule in rules:
+            without, given = (
+                rf.operating_point(curves.drop("pos", "neg"), **rule, prevalence=prevalence)
+                for prevalence in (None, pos / (pos + neg))
+            )
+            assert_frame_equal(
+                given.select("table", "threshold", "n_optima"),
+                without.select("table", "threshold", "n_optima"),
+            )
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.3, 2 / 7])
+def test_costs_that_are_multiplied_by_a_number_choose_the_same_rows(prevalence):
+    curves = random_curves(600)
+    chosen = [
+        rf.operating_point(
+            curves,
+            "expected_cost",
+            costs={"fp": factor, "fn": 3 * factor},
+            prevalence=prevalence,
+        ).drop("value")
+        for factor in (1, 1 / 3, 0.1, np.pi, 1e-300 / 7)
+    ]
+    for other in chosen[1:]:
+        assert_frame_equal(other, chosen[0])
+
+
 def test_the_value_is_the_metric_at_the_chosen_row():
     rules = ["youden", "closest_top_left", "equal_error", "expected_cost", "profit", "recall"]
     points = rf.operating_point(

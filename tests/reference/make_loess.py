@@ -7,7 +7,8 @@ Run from anywhere, with statsmodels, scikit-misc and relplot installed:
 ``lowess`` is statsmodels' local line, with the settings of R's ``val.prob`` (span 2/3, no
 robustness iterations). ``loess`` is scikit-misc's local parabola with the defaults of R's
 ``loess``. ``lowess_of_35`` and ``loess_of_35`` are those of the first 35 rows, of which the spans
-are no whole numbers of rows. ``smooth_error`` is the bandwidth that is equal to relplot's error at this bandwidth.
+are no whole numbers of rows. ``smooth_error`` is the bandwidth that is equal to relplot's error at
+this bandwidth.
 """
 
 import json
