@@ -19,7 +19,7 @@ from rocframe.compression.engines import (
 from rocframe.errors import MassError, OptionValueError, RepeatedNameError, ScoreError
 from rocframe.frames import through_node
 from rocframe.inputs.cases import is_positive
-from rocframe.inputs.roles import bind_roles
+from rocframe.inputs.roles import bind_roles, comparable_positive
 from rocframe.inputs.score_cells import SCORE_WIDTH, cell_width, group_resolution, round_down
 from rocframe.options import check_group_columns
 
@@ -138,6 +138,8 @@ class CompressInput:
         sums: dict[str, Any] = {COUNT: nw.lit(1)}
         if COUNT in self.dtypes:
             count: Any = nw.col(COUNT)
+            if self.dtypes[COUNT] in INT64_COMPATIBLE:
+                count = count.cast(nw.Int64)  # HIGH_UNIT is larger than the integers of 32 bits
             high: Any = count // HIGH_UNIT
             sums = {NEGATIVE: count < 0, MISSING: count.is_null()}
             if self.dtypes[COUNT] not in INT64_COMPATIBLE:
@@ -234,6 +236,7 @@ class CompressInput:
                 code = nw.when(label == 0).then(nw.lit(0)).otherwise(code)
                 code = nw.when(label == 1).then(nw.lit(1)).otherwise(code)
         else:
+            positive = comparable_positive(positive, dtype)
             literal = nw.lit(positive)
             if dtype.is_temporal():
                 # Engines compare times of different units in the coarser unit.

@@ -8,6 +8,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isnan
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard, get_args
+from zoneinfo import ZoneInfo
 
 import polars as pl
 import polars.selectors as cs
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 
 SCORE_HINT = "Pass a column name, an expression, or several: a list, a selector, {name: column}."
+MAX_INT128 = 2**127  # a float of this size or larger is not a value of any integer dtype of polars
 COUNT_HINT = "Use count=None, with a table that has one row for each prediction."
 Missing = Literal["raise", "drop", "worst"]
 Column: TypeAlias = str | pl.Expr
@@ -504,14 +506,26 @@ def _is_temporal_value(value: object, dtype: pl.DataType) -> bool:
     return back.equals(series)
 
 
+def comparable_positive(positive: object, dtype: pl.DataType) -> object:
+    """Return the positive value as a value that engines can compare exactly with the labels.
+
+    A whole float becomes an integer if the labels are integers, because a comparison of floats can
+    make different integers equal. A Boolean becomes an integer, because polars does not compare
+    Booleans with decimals. A datetime gets the time zone of the labels.
+    """
+    is_whole = isinstance(positive, float) and positive.is_integer() and abs(positive) < MAX_INT128
+    if (dtype.is_integer() and is_whole) or (dtype.is_numeric() and isinstance(positive, bool)):
+        return int(positive)  # type: ignore[call-overload]
+    if isinstance(positive, datetime) and isinstance(dtype, pl.Datetime) and dtype.time_zone:
+        return positive.astimezone(ZoneInfo(dtype.time_zone))
+    return positive
+
+
 def positive_literal(positive: object, dtype: pl.DataType) -> pl.Expr:
     """Return the positive value as an expression that can be compared with labels of this dtype.
 
     polars compares times of different units in the coarser unit, which can make different times
-    equal. Therefore the value is converted to the unit of the labels. For the same reason, a whole
-    float is converted to an integer if the labels are integers.
+    equal. Therefore the value is converted to the unit of the labels.
     """
-    if dtype.is_integer() and isinstance(positive, float) and positive.is_integer():
-        positive = int(positive)
-    literal = pl.lit(positive)
+    literal = pl.lit(comparable_positive(positive, dtype))
     return literal.cast(dtype) if dtype.is_temporal() else literal
