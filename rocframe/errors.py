@@ -318,15 +318,26 @@ class LabelError(RocframeError, ValueError):
 
     @classmethod
     def unknown_positive(
-        cls, column: str, dtype: object, values: Iterable[object], example: object
+        cls,
+        column: str,
+        dtype: object,
+        values: Iterable[object] | None = None,
+        example: object = None,
     ) -> LabelError:
-        """Return an error for labels that require `positive=`; `example` is a label."""
+        """Return an error for labels that require `positive=`.
+
+        `values` are the labels, or None if only their type is known; `example` is one of them.
+        """
+        problem = (
+            f"label={column!r}: the positive class is unknown. The labels have type {dtype}, and "
+            "only Boolean and 0/1 labels have a default positive class.\n"
+        )
+        if values is None:
+            return cls(f"{problem}Pass the label of the positive class as positive=.")
         labels = list(values)
         are_scores = isinstance(example, float) and len(labels) > MAX_FRACTIONAL_LABELS
         return cls(
-            f"label={column!r}: the positive class is unknown. The labels have type {dtype}, and "
-            "only Boolean and 0/1 labels have a default positive class.\n"
-            f"{_state_labels(labels)}\n"
+            f"{problem}{_state_labels(labels)}\n"
             + (
                 "The labels look like scores. Check that label= and score= are not exchanged."
                 if are_scores

@@ -190,6 +190,14 @@ TEXTS = {
             "Use, for example, positive='b'."
         ),
     ),
+    "labels of a type without a default positive class": (
+        rf.LabelError.unknown_positive("y", pl.String()),
+        (
+            "label='y': the positive class is unknown. The labels have type String, and only "
+            "Boolean and 0/1 labels have a default positive class.\n"
+            "Pass the label of the positive class as positive=."
+        ),
+    ),
     "a positive value that is absent": (
         rf.LabelError.no_positive("c", "y", ["a", "b"]),
         (

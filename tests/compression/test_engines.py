@@ -50,8 +50,14 @@ def test_engines_return_the_cells_of_polars(package, call, connection):
 
 
 COUNT_DTYPES = {
-    **{pl.Int8: "tinyint", pl.Int16: "smallint", pl.Int32: "integer", pl.Int64: "bigint"},
-    **{pl.UInt8: "utinyint", pl.UInt16: "usmallint", pl.UInt32: "uinteger", pl.UInt64: "ubigint"},
+    pl.Int8: "tinyint",
+    pl.Int16: "smallint",
+    pl.Int32: "integer",
+    pl.Int64: "bigint",
+    pl.UInt8: "utinyint",
+    pl.UInt16: "usmallint",
+    pl.UInt32: "uinteger",
+    pl.UInt64: "ubigint",
     pl.Int128: "hugeint",
 }
 
@@ -77,7 +83,7 @@ def test_counts_of_every_integer_type_are_added_up(package, dtype, connection):
     arrow = frame.cast({"n": pl.Int64}).to_arrow() if dtype == pl.Int128 else frame.to_arrow()
     connection.register("counted", arrow)
     table = {
-        "pandas": lambda: arrow.to_pandas(),
+        "pandas": arrow.to_pandas,
         "pandas with pyarrow": lambda: arrow.to_pandas(types_mapper=pd.ArrowDtype),
         "pyarrow": lambda: arrow,
         "duckdb": lambda: connection.sql(
