@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import reduce
 from math import inf
 from operator import add
@@ -16,7 +17,7 @@ from rocframe.errors import OptionValueError
 from rocframe.options import check_choice, parse_fraction, parse_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -113,6 +114,17 @@ def ratio_or_inf(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
     is_infinite = (denominator == 0) & (numerator > 0)
     quotient = pl.when(denominator > 0).then(numerator / denominator)
     return quotient.when(is_infinite).then(pl.lit(inf))
+
+
+def as_fpr_or_tpr(name: str, values: Sequence[float]) -> tuple[str, list[float]]:
+    """Return the FPR and its values for `specificity`, and the TPR for `sensitivity`.
+
+    Other rates are unchanged. The complement of the shortest decimal representation is exact: the
+    FPR of specificity 0.9 is 0.1.
+    """
+    if name == "specificity":
+        return "fpr", [float(1 - Fraction(str(float(value)))) for value in values]
+    return {"sensitivity": "tpr"}.get(name, name), [*values]
 
 
 # Sums of counts that are the same in all rows of a curve.

@@ -235,11 +235,13 @@ def test_a_parameter_that_verbs_share_is_explained_in_the_same_words(family):
 
 def test_functions_that_compare_explain_their_parameters_in_the_same_words():
     every = [documented(FUNCTIONS[name]) for name in COMPARE]
-    different = {"fpr", "tpr", "adjust", "unmatched", "baseline"}
+    different = {"fpr", "tpr", "specificity", "adjust", "unmatched", "baseline"}
     for parameter in set.union(*map(set, every)) - different:
         assert len({words[parameter] for words in every if parameter in words}) == 1, parameter
     contrast, covariance, hull_shares, decisions = every[1:]
-    assert all(contrast[name] == covariance[name] for name in ("fpr", "tpr", "unmatched"))
+    assert all(
+        contrast[name] == covariance[name] for name in ("fpr", "tpr", "specificity", "unmatched")
+    )
     assert decisions["baseline"].split(".")[0] == every[0]["baseline"].split(".")[0]
     assert hull_shares["unmatched"] == decisions["unmatched"] == covariance["unmatched"]
     combined, chained = documented(rf.combine), documented(rf.chain)

@@ -40,7 +40,7 @@ from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
 from rocframe.schemas.areas import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import polars as pl
     from numpy.typing import NDArray
@@ -65,6 +65,8 @@ def auc(
     by: By = None,
     fpr: Range | None = None,
     tpr: Range | None = None,
+    specificity: Range | None = None,
+    sensitivity: Range | None = None,
     alert_rate: Range | None = None,
     standardize: Literal["mcclish"] | None = None,
     ci: AUCIntervalMethod | None = "logit_delong",
@@ -106,6 +108,10 @@ def auc(
     tpr : (float, float), default None
         Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
         FPR over this range.
+    specificity : (float, float), default None
+        Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
+    sensitivity : (float, float), default None
+        Another name of `tpr`.
     alert_rate : (float, float), default None
         Range of the alert rate, the share of rows that are predicted positive. The range must start
         at 0: `(0, 0.01)` selects the 1 % of the rows with the highest scores. The partial area is
@@ -255,7 +261,8 @@ def auc(
     └──────┴─────────────────┴────────────────┴───────┴───────┴──────────────┘
     """
     confidence = Confidence.parse(ci, level, n_boot, seed)
-    rate_range = _parse_range(fpr, tpr, alert_rate, standardize)
+    rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
+    rate_range = _parse_range(rates, alert_rate, standardize)
     check_supported(
         "alert_rate",
         alert_rate,
@@ -263,7 +270,7 @@ def auc(
         supported=ci in {None, "logit_delong", *TOP_INTERVALS},
         hint=f'Use ci="{TOP_INTERVALS[0]}".',
     )
-    for option, value in (("fpr", fpr), ("tpr", tpr), ("weight", weight), ("cluster", cluster)):
+    for option, value in {**rates, "weight": weight, "cluster": cluster}.items():
         check_supported(
             option,
             value,
@@ -292,12 +299,12 @@ def auc(
 
 
 def _parse_range(
-    fpr: Range | None, tpr: Range | None, alert_rate: Range | None, standardize: str | None
+    rates: Mapping[str, object], alert_rate: Range | None, standardize: str | None
 ) -> RateRange | TopRange | None:
     """Check the options of a partial area, and return its range; None for the full area."""
     if alert_rate is None:
-        return RateRange.parse(fpr, tpr, standardize)
-    for name, value in (("fpr", fpr), ("tpr", tpr)):
+        return RateRange.parse(rates, standardize)
+    for name, value in rates.items():
         hint = f"A partial area has one range: leave out {name}= or alert_rate=."
         check_supported(name, value, "alert_rate=", hint=hint)
     check_choice("standardize", standardize, ("mcclish", None))

@@ -30,7 +30,7 @@ from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import group_starts
 from rocframe.metric_options import parse_metric
 from rocframe.options import check_group_column, parse_integer, public
-from rocframe.rates import NAMES, Settings
+from rocframe.rates import NAMES, Settings, as_fpr_or_tpr
 from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
 from rocframe.schemas.curves import MIX
 from rocframe.schemas.decisions import MIXTURE, mixture_columns
@@ -55,12 +55,14 @@ def mix(
     across: str | None = None,
     fpr: PointValues = None,
     tpr: PointValues = None,
+    specificity: PointValues = None,
+    sensitivity: PointValues = None,
     alert_rate: PointValues = None,
     by: By = None,
 ) -> FrameT:
     """Return two thresholds; a random choice of one of them gives a given expected rate.
 
-    Pass exactly one of `fpr`, `tpr` and `alert_rate`, as a number or as a list of numbers. A random
+    Pass exactly one of the rates, as a number or as a list of numbers. A random
     choice between the two thresholds is made for each row. Its expected FPR and TPR are a point on
     the convex hull of the curve, or of several curves with `across=`. No other choice of thresholds
     with the given rate, random or not, has a lower FPR or a higher TPR than this random choice.
@@ -80,6 +82,10 @@ def mix(
         Return the point with this false positive rate.
     tpr : float or sequence of float, default None
         Return the point with this true positive rate.
+    specificity : float or sequence of float, default None
+        Return the point with this specificity, 1 - FPR.
+    sensitivity : float or sequence of float, default None
+        Another name of `tpr`.
     alert_rate : float or sequence of float, default None
         Return the point at which this proportion of rows is predicted positive. If the table was
         computed with `prevalence=`, the proportion is computed at that prevalence.
@@ -151,7 +157,8 @@ def mix(
     │ 0.5 ┆ 0.833333 ┆ 0.75 ┆ 0.9             ┆ 0.4             │
     └─────┴──────────┴──────┴─────────────────┴─────────────────┘
     """
-    axis, values = parse_point({"fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}, function="mix")
+    arguments = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
+    axis, values = parse_point({**arguments, "alert_rate": alert_rate}, function="mix")
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         model = None
@@ -205,14 +212,15 @@ def mixtures(
         )
     no_threshold = np.full(len(tp), np.nan)
     vertices = confusion_counts(no_threshold, tp, fp, pos[hulls.group], neg[hulls.group])
-    metric = parse_metric("at", axis, Settings()).at_prevalence(curves.prevalence)
-    rates, searched = metric.evaluate(vertices), np.asarray(values, np.float64)
+    rate, found = as_fpr_or_tpr(axis, values)
+    metric = parse_metric("at", rate, Settings()).at_prevalence(curves.prevalence)
+    rates, searched = metric.evaluate(vertices), np.asarray(found, np.float64)
     is_exact = across is None and curves.columns["tp"].dtype.kind == "i"
     if not (is_exact and metric.count_ratio):
         rates, searched = (round_values(each, metric.bounds) for each in (rates, searched))
-    above, below, exists = _neighbors(hulls.group, rates, n_groups, searched, axis)
+    above, below, exists = _neighbors(hulls.group, rates, n_groups, searched, rate)
     group = np.repeat(np.arange(n_groups), len(values))
-    value = np.tile(np.asarray(values, np.float64), n_groups)
+    value = np.tile(np.asarray(found, np.float64), n_groups)
     exists &= ((hulls.n_pos > 0) & (hulls.n_neg > 0))[group]
     above, below = np.where(exists, above, 0), np.where(exists, below, 0)
     upper, lower = (
@@ -223,7 +231,7 @@ def mixtures(
     result: dict[str, Any] = {
         **confusion_counts(share, tp, fp, pos[group], neg[group]),
         "at": axis,
-        "at_value": value,
+        "at_value": np.tile(np.asarray(values, np.float64), n_groups),
         "fpr": fp / neg[group],
         "tpr": tp / pos[group],
         "mix": share,

@@ -37,7 +37,7 @@ def brier(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1: without `positive`, labels of other types raise an
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
         error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -95,7 +95,7 @@ def log_loss(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1: without `positive`, labels of other types raise an
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
         error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -155,7 +155,7 @@ def brier_skill(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1: without `positive`, labels of other types raise an
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
         error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -217,7 +217,7 @@ def cllr(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1: without `positive`, labels of other types raise an
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
         error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -283,7 +283,7 @@ def ece(
         Number of bins.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1: without `positive`, labels of other types raise an
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
         error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -353,7 +353,7 @@ def spiegelhalter_z(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1: without `positive`, labels of other types raise an
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
         error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -414,7 +414,7 @@ def observed_to_expected(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1: without `positive`, labels of other types raise an
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
         error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.

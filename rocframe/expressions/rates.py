@@ -47,7 +47,7 @@ def tpr(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1: without `positive`, labels of other types raise an
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
         error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -107,7 +107,7 @@ def fpr(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1: without `positive`, labels of other types raise an
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
         error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -210,7 +210,7 @@ def placement(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1: without `positive`, labels of other types raise an
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
         error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
@@ -321,7 +321,7 @@ def ks(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1: without `positive`, labels of other types raise an
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
         error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.

@@ -78,6 +78,8 @@ def intervals(
     threshold: PointValues = None,
     fpr: PointValues = None,
     tpr: PointValues = None,
+    specificity: PointValues = None,
+    sensitivity: PointValues = None,
     alert_rate: PointValues = None,
     rule: str | pl.Expr | None = None,
     by: By = None,
@@ -137,6 +139,10 @@ def intervals(
     tpr : float or sequence of float, default None
         One or more true positive rates. The point of each rate is at the highest threshold whose
         TPR is at least this rate.
+    specificity : float or sequence of float, default None
+        One or more specificities, 1 - FPR: 0.9 is the same point as `fpr=0.1`.
+    sensitivity : float or sequence of float, default None
+        Another name of `tpr`.
     alert_rate : float or sequence of float, default None
         One or more proportions of rows that are predicted positive. The point of each proportion is
         at the lowest threshold whose alert rate is at most this proportion.
@@ -376,6 +382,7 @@ def intervals(
     used = {*parsed, *(rule_options.names if rule_options else ())}
     check_metric_settings(used, beta=beta, costs=costs)
     point_arguments: dict[str, Any] = {"threshold": threshold, "fpr": fpr, "tpr": tpr}
+    point_arguments |= {"specificity": specificity, "sensitivity": sensitivity}
     point_arguments |= {"alert_rate": alert_rate, "rule": rule}
     check_points(parsed, point_arguments)
     at, values = parse_points(point_arguments)
