@@ -385,3 +385,73 @@ def test_a_range_that_starts_with_its_larger_number_is_an_error(function):
         with pytest.raises(rf.OptionValueError) as caught:
             OF_RANGES[function](**{name: (1, 0.9)})
         assert str(caught.value) == message
+
+
+FOLDS = ROWS.with_columns(pl.int_range(pl.len()).mod(3).alias("fold"))
+OVER_RATES = {
+    "youden": pl.col("tpr") - pl.col("fpr"),
+    "bounded": pl.min_horizontal("precision", "recall").fill_null(math.inf),
+    "net": pl.col("specificity") * pl.col("tn") - pl.col("threshold") * pl.col("fp"),
+}
+
+
+def quotient(count, other):
+    """Return count / (count + other); null if both counts are 0."""
+    total = pl.col(count) + pl.col(other)
+    return pl.when(total > 0).then(pl.col(count) / total)
+
+
+TPR, FPR, PRECISION = quotient("tp", "fn"), quotient("fp", "tn"), quotient("tp", "fp")
+OVER_COUNTS = {
+    "youden": TPR - FPR,
+    "bounded": pl.min_horizontal(PRECISION, TPR).fill_null(math.inf),
+    "net": quotient("tn", "fp") * pl.col("tn") - pl.col("threshold") * pl.col("fp"),
+}
+WITH_EXPRESSION = {
+    "operating_point": lambda metric, curves: rf.operating_point(curves, metric),
+    "transfer": lambda metric, curves: rf.transfer(curves, metric, over="fold"),
+    "average": lambda metric, curves: rf.average(curves, metrics=[metric], fixed="fpr", grid=5),
+    "average over values": lambda metric, curves: rf.average(
+        curves, metrics=["tpr"], fixed=metric, grid=[0.1, 0.5]
+    ),
+    "intervals": lambda metric, _: rf.intervals(
+        FOLDS, "y", "a", metrics=metric, threshold=4, **DRAWS
+    ),
+    "intervals at the best threshold": lambda metric, _: rf.intervals(
+        FOLDS, "y", "a", metrics=["tpr"], rule=metric, **DRAWS
+    ),
+    "class_metrics": lambda metric, curves: rf.class_metrics(
+        curves.with_columns(pl.lit("yes").alias("class")).select("class", *curves.columns),
+        metric,
+        prior={"yes": 0.5, "no": 0.5},
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (function, name)
+        for function, name in itertools.product(WITH_EXPRESSION, OVER_RATES)
+        # Between two rows of a curve, the threshold is undefined. `class_metrics` computes the
+        # precision at the share of the class.
+        if (function.split()[0], name) not in {("average", "net"), ("class_metrics", "bounded")}
+    ],
+)
+def test_an_expression_over_rates_is_the_expression_over_counts(function, name):
+    curves = rf.curve(FOLDS, "y", "a", by="fold")
+    found, expected = (
+        WITH_EXPRESSION[function](expressions[name].alias("own"), curves)
+        for expressions in (OVER_RATES, OVER_COUNTS)
+    )
+    assert_frame_equal(found, expected, check_exact=True)
+
+
+def test_rates_of_an_expression_are_those_at_the_given_prevalence():
+    curves = rf.curve(ROWS, "y", "a", prevalence=0.1)
+    own = (pl.col("precision") * pl.col("tpr")).alias("own")
+    found = rf.operating_point(curves, own)
+    rates = rf.curve(ROWS, "y", "a", prevalence=0.1, metrics=["precision"])
+    product = rates["precision"] * rates["tpr"]
+    assert found["value"].item() == product.max()
+    assert found["threshold"].item() == rates["threshold"][product.arg_max()]

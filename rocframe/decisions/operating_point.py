@@ -34,7 +34,7 @@ from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import exact_fraction
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_groups
-from rocframe.metric_options import parse_metric, parse_metrics, user_metric
+from rocframe.metric_options import expression_name, parse_metric, parse_metrics
 from rocframe.options import (
     check_choice,
     check_flag,
@@ -438,7 +438,7 @@ OPTION_USERS = (
 
 def _named_rule(rule: object) -> tuple[str, str | pl.Expr]:
     if isinstance(rule, pl.Expr):
-        return user_metric("rule", rule).column, rule
+        return expression_name("rule", rule), rule
     check_choice("rule", rule, (*OWN_RULES, *(name for name in NAMES if name not in OWN_RULES)))
     return str(rule), str(rule)
 

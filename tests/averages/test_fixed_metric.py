@@ -418,7 +418,7 @@ WRONG = [
         {"fixed": pl.col("tpr")},
         (
             "fixed='tpr': the frame has no column of this name.\n"
-            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn'."
+            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
         ),
     ),
     (

@@ -698,7 +698,7 @@ WRONG = [
         {"metrics": pl.col("speed").alias("x"), "threshold": 1},
         (
             "metrics='speed': the frame has no column of this name.\n"
-            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn'."
+            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
         ),
     ),
     (
