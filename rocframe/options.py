@@ -61,6 +61,14 @@ def check_choice(argument: str, value: object, choices: Iterable[str | None]) ->
         raise UnknownOptionError.compose(argument, value, allowed)
 
 
+def is_text(value: object, *texts: str) -> bool:
+    """Return whether the value of an option is one of the texts.
+
+    `value == text` is not a Boolean if the value is an expression, an array or a table.
+    """
+    return isinstance(value, str) and value in texts
+
+
 def check_flag(argument: str, value: object) -> None:
     """Raise an error if the value of an option is not True or False."""
     if not isinstance(value, bool):
@@ -524,8 +532,13 @@ def _call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
     raise _argument_error(function, args, kwargs, problem)
 
 
-def _store_values(value: object) -> object:
-    """Return the values of an iterator as a list; other values, also open files, are unchanged."""
+def _store_values(value: Any) -> Any:
+    """Return the values of an iterator as a list, and a 0-d array of numpy as a scalar.
+
+    Other values, also open files, are unchanged.
+    """
+    if type(value).__name__ == "ndarray" and value.ndim == 0:
+        return value.item()
     return [*value] if isinstance(value, Iterator) and not isinstance(value, IOBase) else value
 
 

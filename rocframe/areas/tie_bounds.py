@@ -16,10 +16,10 @@ from rocframe.areas.area import (
 from rocframe.areas.steps import Steps
 from rocframe.curves.segment import log_growth, precision_recall_integral
 from rocframe.curves.table import check_ends, curve_layout, read_curves
-from rocframe.errors import OptionValueError, RepeatedNameError, UnknownOptionError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.kernel.groups import groups_of_rows
-from rocframe.options import public
+from rocframe.metric_options import parse_metrics
+from rocframe.options import check_choice, public
 from rocframe.schemas.areas import TIE_BOUND_NAMES, TIE_BOUNDS_COLUMNS
 
 if TYPE_CHECKING:
@@ -147,15 +147,12 @@ def tie_bounds(
     │ pr_auc            ┆ 0.776122 ┆ 0.716083    ┆ 0.851238   │
     └───────────────────┴──────────┴─────────────┴────────────┘
     """
-    names = [metrics] if isinstance(metrics, str) else list(metrics)
-    for name in names:
-        if name not in BOUNDS:
-            raise UnknownOptionError.compose("metrics", name, BOUNDS)
-        if names.count(name) > 1:
-            raise RepeatedNameError.compose("metrics", name, names)
-    if not names:
-        problem = "expected at least one metric"
-        raise OptionValueError.compose("metrics", metrics, problem, 'Use, for example, "auc".')
+
+    def parse(metric: object) -> tuple[str, str]:
+        check_choice("metrics", metric, BOUNDS)
+        return str(metric), str(metric)
+
+    names = list(parse_metrics(metrics, parse, example="auc"))
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, tuple(TIE_BOUNDS_COLUMNS))

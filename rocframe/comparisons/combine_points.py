@@ -32,7 +32,13 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inference.notes import first_notes
-from rocframe.options import check_group_columns, group_dtypes, parse_names, public
+from rocframe.options import (
+    check_column_name,
+    check_group_columns,
+    group_dtypes,
+    parse_names,
+    public,
+)
 from rocframe.rates import CONFUSION, TOTALS
 from rocframe.schemas.columns import MODEL, THRESHOLD
 from rocframe.schemas.comparisons import combination_columns
@@ -117,6 +123,7 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        check_column_name("across", across, example=MODEL)
         if across not in list(schema):
             raise MissingColumnError.compose("across", across, schema)
         recognized = table_of(list(schema))

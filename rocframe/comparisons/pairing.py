@@ -279,7 +279,9 @@ def build_model_table(
 def model_position(argument: str, model: object, models: Sequence[object]) -> int:
     """Return the position in `models` of the model that is passed as an argument."""
     hint = f"Models: {format_list(models)}."
-    if isinstance(model, pl.Expr | pl.Series) or getattr(model, "ndim", False):
+    if isinstance(model, pl.Expr | pl.Series | pl.DataFrame | pl.LazyFrame) or getattr(
+        model, "ndim", False
+    ):
         raise OptionValueError.unexpected_type(argument, model, "the name of a model", hint)
     if model not in models:
         if argument == "baseline":

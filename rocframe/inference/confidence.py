@@ -10,7 +10,7 @@ import numpy as np
 
 from rocframe.errors import OptionValueError
 from rocframe.kernel.resample import Seed
-from rocframe.options import check_choice, parse_fraction, parse_integer
+from rocframe.options import check_choice, is_text, parse_fraction, parse_integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ class Confidence:
         methods: Sequence[str] = get_args(AUCIntervalMethod),
     ) -> Confidence:
         """Check and convert the options; the allowed values of `ci` are `methods` and None."""
-        if ci in ("wilson", "clopper_pearson") and ci not in methods:
+        if is_text(ci, "wilson", "clopper_pearson") and ci not in methods:
             problem = "this method is for proportions of rows, such as the TPR at a threshold"
             hint = f'For proportions: rf.intervals(…, ci={ci!r}). For areas: ci="{methods[0]}".'
             raise OptionValueError.compose("ci", ci, problem, hint)

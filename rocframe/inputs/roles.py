@@ -30,6 +30,7 @@ from rocframe.options import (
     check_distinct,
     check_group_columns,
     group_dtypes,
+    is_text,
     parse_names,
     to_float,
 )
@@ -70,7 +71,7 @@ class Roles:
     needs_scores: bool = False
 
     def __post_init__(self) -> None:
-        if self.needs_scores and self.missing == "worst":
+        if self.needs_scores and is_text(self.missing, "worst"):
             problem = "a row without a score has no probability"
             raise OptionValueError.compose("missing", self.missing, problem, 'Use missing="drop".')
         policies = ("raise", "drop") if self.needs_scores else get_args(Missing)

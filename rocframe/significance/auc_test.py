@@ -27,6 +27,7 @@ from rocframe.options import (
     NOT_GIVEN,
     check_choice,
     check_supported,
+    is_text,
     parse_fraction,
     parse_integer,
     public,
@@ -327,7 +328,7 @@ class AucTestOptions:
         # equally likely. For weighted or clustered rows, this is not the case.
         values = {
             "null": None if null == 0.5 else null,
-            "missing": missing if missing == "worst" else None,
+            "missing": missing if is_text(missing, "worst") else None,
         }
         delong_options = {"weight": weight, "cluster": cluster, **values}
         if method is None:
