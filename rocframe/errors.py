@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 VALUE_ALIASES = {
     **dict.fromkeys(("roc_auc", "roc_auc_score", "auroc"), "auc"),
     **dict.fromkeys(("ap", "average_precision_score"), "average_precision"),
+    "eer": "equal_error",
     **dict.fromkeys(("best", "j", "youden_index"), "youden"),
     **dict.fromkeys(("closest.topleft", "roc01", "distance"), "closest_top_left"),
     **dict.fromkeys(("sigmoid", "platt_scaling"), "platt"),
@@ -250,9 +251,9 @@ class UnknownOptionError(RocframeError, ValueError):
         """Return an error that lists the allowed values, and suggests the most similar value."""
         choices = list(allowed)
         return cls(
-            f"{argument}={format_value(value)}: unknown value.\n"
+            f"{argument}={format_value(value)}: unknown value."
+            f"{suggest_value(argument, value, choices)}\n"
             f"Choose one of: {format_list(choices, most=60)}."
-            + suggest_value(argument, value, choices)
         )
 
 

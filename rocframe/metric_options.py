@@ -60,7 +60,9 @@ def check_metric_name(argument: str, value: object, names: Iterable[str]) -> Non
     If the value is a statistic of complete curves, such as "auc", or of probabilities, such as
     "brier", the error suggests `intervals`.
     """
-    name = VALUE_ALIASES.get(value, value) if isinstance(value, str) else None
+    name = value if isinstance(value, str) else None
+    if name not in CURVE_STATISTIC_NAMES:
+        name = VALUE_ALIASES.get(name, name) if name is not None else None
     if name in CURVE_STATISTIC_NAMES:
         area = "rf.auc(…) or " if name == "auc" else ""
         raise UnknownOptionError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date, time, timedelta
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -81,7 +82,10 @@ def _enclose(braces: str, parts: Iterable[str]) -> str:
 
 def format_key(names: Iterable[str], values: Iterable[object]) -> str:
     """Return the key of a group, such as "model='a', fold=1"; surplus values are left out."""
-    return ", ".join(f"{name}={value!r}" for name, value in zip(names, values, strict=False))
+    return ", ".join(
+        f"{name}={value if isinstance(value, date | time | timedelta) else repr(value)}"
+        for name, value in zip(names, values, strict=False)
+    )
 
 
 def format_number(value: float | None, decimals: int = 4) -> str | None:

@@ -189,10 +189,10 @@ def auc(
         `ci_method` (String) is `"newcombe"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, no_limits, redrawn`. `no_limits`
-        means that the limits are null for another reason. `redrawn:12` means that 12 resamples had
-        no row of one class and were drawn again. This is possible with `cluster` and with
-        `alert_rate`.
+        no_negatives, one_positive, one_negative, one_positive_cluster, one_negative_cluster,
+        zero_variance, no_limits, redrawn`. `no_limits` means that the limits are null for another
+        reason. `redrawn:12` means that 12 resamples had no row of one class and were drawn again.
+        This is possible with `cluster` and with `alert_rate`.
 
     Raises
     ------
@@ -378,7 +378,13 @@ def auc_table(
     no_limits = np.zeros(len(areas[0]), bool)
     if confidence.ci is not None:
         no_limits = np.isnan(interval.lower) & ~np.isnan(areas[0])
-    note = class_notes(*sizes, zero_variance=zero_variance, no_limits=no_limits, redrawn=n_redrawn)
+    note = class_notes(
+        *sizes,
+        clustered=clusters is not None,
+        zero_variance=zero_variance,
+        no_limits=no_limits,
+        redrawn=n_redrawn,
+    )
     columns["note"] = list(note)
     return build_table(scan.rows.keys, columns, auc_columns(names))
 

@@ -11,6 +11,7 @@ import sys
 from ast import literal_eval
 from collections.abc import Sequence
 from dataclasses import fields
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 text = f"{text.split(' Did you mean ')[0]} Did you mean {option}?"
         return _fail(f"{text}\nSee rocframe {command}--help.")
     except RocframeError as error:
-        return _fail(with_options(str(error)))
+        return _fail(with_options(str(error)) + _repeated_option_hint(arguments, error))
     except MemoryError:
         return _fail(
             "there is not enough memory for these logs. Each output file is complete or "
@@ -105,15 +106,40 @@ DICT = re.compile(rf"(?:({'|'.join(DICT_OPTIONS)})=|(?<=example, ))(\{{[^{{}}]*\
 ITEM = re.compile(rf"({'|'.join(DICT_OPTIONS)})\[(['\"])(.*?)\2\]=(\([^()]*\))?")
 # A quoted text, or the number inf outside quotes.
 INFINITY = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\binf\b""")
+# A date, time or datetime of Python, such as datetime.date(2024, 2, 29).
+DATE = re.compile(r"\bdatetime\.(date|datetime|time)\((\d+(?:, \d+)*)\)")
+# An option that can be repeated.
+LISTED_OPTIONS = ("--by", "--score", "--id")
 # An argument without a value, such as costs=.
 BARE_ARGUMENT = re.compile(rf"(?<![\w.\-'\"/\\])({ARGUMENTS})=(?![\w'\"(\[{{…-])")
 
 
+def _repeated_option_hint(arguments: Sequence[str], error: RocframeError) -> str:
+    """Return a line on an option that must be repeated, for `--by model segment`; else empty.
+
+    `segment` is then read as the name of a log, which does not exist.
+    """
+    for option, value, source in zip(arguments, arguments[1:], arguments[2:], strict=False):
+        is_source = str(error).startswith(f"{source}: the file or folder does not exist")
+        if is_source and option in LISTED_OPTIONS:
+            return f"\nFor several columns, repeat the option: {option} {value} {option} {source}."
+    return ""
+
+
 def with_options(message: str) -> str:
-    """Replace the arguments in a message with options of the command, `by="x"` with `--by x`."""
+    """Replace the arguments in a message with options of the command, `by="x"` with `--by x`.
+
+    Dates and times are shown as in files, such as 2024-02-29.
+    """
+    message = DATE.sub(_iso_date, message)
     message = ITEM.sub(_item_option, DICT.sub(_dict_options, message))
     message = ASSIGNMENT.sub(_assigned_option, message)
     return BARE_ARGUMENT.sub(lambda match: _option_name(match[1]), message)
+
+
+def _iso_date(match: re.Match[str]) -> str:
+    kind = {"date": date, "datetime": datetime, "time": time}[match[1]]
+    return str(kind(*map(int, match[2].split(", "))))
 
 
 def _option_name(argument: str) -> str:

@@ -72,7 +72,13 @@ class CompressInput:
         names = {f"by {i}": name for i, name in enumerate(bound.by)} | bound.names
         required = [*dict.fromkeys(names.values())]
         is_large = "count" in bound.names and schema[bound.names[COUNT]] not in INT64_COMPATIBLE
-        if has_python_objects(frame, required) or (is_large and isinstance(frame, nw.DataFrame)):
+        # pyarrow does not group by nested values, and does not compare Float16 with integers.
+        is_unsupported = is_large or any(
+            schema[name].is_nested() or schema[name] == pl.Float16 for name in required
+        )
+        if has_python_objects(frame, required) or (
+            is_unsupported and isinstance(frame, nw.DataFrame)
+        ):
             table = collect_rows(frame.select(*required))
             columns = {role: table.get_column(name) for role, name in names.items()}
             rows = nw.from_native(pl.LazyFrame(columns))

@@ -459,7 +459,15 @@ def check_column_type(argument: str, name: str, dtype: pl.DataType) -> None:
     if is_suitable(dtype):
         return
     if argument == "score" and dtype == pl.String:
-        hint = f"{hint[:-1]}, for example with pl.col({name!r}).cast(pl.Float64)."
+        hint = (
+            f"{hint[:-1]}, for example with pl.col({name!r}).cast(pl.Float64). If the text is a "
+            f"predicted class, compare it, for example with pl.col({name!r}) == 'yes'."
+        )
+    if argument == "score" and isinstance(dtype, pl.Enum):
+        hint = (
+            "Scores must be numbers. To use the order of the categories, pass "
+            f"score=pl.col({name!r}).cat.physical()."
+        )
     raise ColumnTypeError.compose(argument, name, dtype, hint)
 
 

@@ -184,8 +184,9 @@ def collect_query(path: str | os.PathLike[str], query: pl.DataFrame | pl.LazyFra
     """
     try:
         return collect_frame(query)
-    except pl.exceptions.PanicException as error:
-        problem = "the table cannot be computed: a file that it reads has changed since the scan"
+    except (pl.exceptions.PanicException, FileNotFoundError) as error:
+        change = "been deleted" if isinstance(error, FileNotFoundError) else "changed"
+        problem = f"the table cannot be computed: a file that it reads has {change} since the scan"
         raise StorageError.compose(
             os.fspath(path), problem, "Scan the file again, then write the table."
         ) from error

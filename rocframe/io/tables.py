@@ -98,6 +98,10 @@ def write(
     check_target(path)
     frame = collect_query(path, table)
     for name, dtype in frame.schema.items():
+        if "\0" in name:
+            problem = f"the name of column {name!r} contains a null character"
+            hint = "Files cannot store this character. Rename the column."
+            raise StorageError.compose(os.fspath(path), problem, hint)
         if dtype == pl.Object:  # polars would write the addresses of the objects
             hint = "Files cannot store Python objects. Cast the column first, or leave it out."
             raise ColumnTypeError.of_table("table", name, dtype, hint)

@@ -464,7 +464,7 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
         _replace_limits_of_perfect_curves(scan, options, results, sizes)
         if cases.weight is None and cases.cluster is None:
             _limits_of_proportions(options, points, results, "wilson", degenerate_only=True)
-    return _table(scan, options, results, sizes)
+    return _table(scan, options, results, sizes, clustered=clusters is not None)
 
 
 def _estimate(
@@ -675,7 +675,12 @@ def _limits_of_proportions(
 
 
 def _table(
-    scan: Scan, options: IntervalOptions, results: IntervalResults, sizes: ClassSizes
+    scan: Scan,
+    options: IntervalOptions,
+    results: IntervalResults,
+    sizes: ClassSizes,
+    *,
+    clustered: bool,
 ) -> pl.DataFrame:
     """Return the result of `intervals`, sorted by group."""
     lines, totals = options.lines, scan.totals
@@ -683,6 +688,7 @@ def _table(
     note = [
         class_notes(
             *sizes,
+            clustered=clustered,
             zero_variance=constant,
             no_solution=np.isnan(estimate),
             no_limits=np.isnan(lower) & (options.confidence.ci is not None),

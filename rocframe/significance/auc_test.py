@@ -412,7 +412,7 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     statistic[equal], p_value[equal] = 0, 1
     sizes, zero_variance = class_sizes(scan, clusters), variance == 0
     if ranks is None:
-        note = class_notes(*sizes, zero_variance=zero_variance)
+        note = class_notes(*sizes, clustered=clusters is not None, zero_variance=zero_variance)
     else:  # the permutation and Mann-Whitney tests need only one row of each class
         note = first_notes(absent_classes(*sizes) | {"zero_variance": zero_variance})
     columns: dict[str, Any] = {
