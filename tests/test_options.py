@@ -190,15 +190,15 @@ WRONG = [
     (
         lambda: curve(costs={"FP": 1}),
         (
-            "costs='FP': unknown value.\n"
-            "Choose one of: 'tp', 'fp', 'fn', 'tn'.\nDid you mean costs='fp'?"
+            "costs='FP': unknown value.\nDid you mean costs='fp'?\n"
+            "Choose one of: 'tp', 'fp', 'fn', 'tn'."
         ),
     ),
     (
         lambda: curve(costs={"false_negatives": 1}),
         (
-            "costs='false_negatives': unknown value.\n"
-            "Choose one of: 'tp', 'fp', 'fn', 'tn'.\nDid you mean costs='fn'?"
+            "costs='false_negatives': unknown value.\nDid you mean costs='fn'?\n"
+            "Choose one of: 'tp', 'fp', 'fn', 'tn'."
         ),
     ),
     (
@@ -330,9 +330,8 @@ WRONG = [
     (
         lambda: compare(alternative="two.sided"),
         (
-            "alternative='two.sided': unknown value.\n"
-            "Choose one of: 'two-sided', 'greater', 'less'.\n"
-            "Did you mean alternative='two-sided'?"
+            "alternative='two.sided': unknown value.\nDid you mean alternative='two-sided'?\n"
+            "Choose one of: 'two-sided', 'greater', 'less'."
         ),
     ),
     (
@@ -342,8 +341,8 @@ WRONG = [
     (
         lambda: compare(family="groups"),
         (
-            "family='groups': unknown value.\nChoose one of: 'group', 'all'.\n"
-            "Did you mean family='group'?"
+            "family='groups': unknown value.\nDid you mean family='group'?\n"
+            "Choose one of: 'group', 'all'."
         ),
     ),
     (lambda: compare(method="bootstrap", n_boot=1), f"n_boot=1: {RESAMPLES}"),
@@ -411,8 +410,8 @@ WRONG = [
     (
         lambda: rf.contrast(PREDICTIONS, "label", ["score"], adjust="BH"),
         (
-            "adjust='BH': unknown value.\n"
-            "Choose one of: 'holm', 'bh', None.\nDid you mean adjust='bh'?"
+            "adjust='BH': unknown value.\nDid you mean adjust='bh'?\n"
+            "Choose one of: 'holm', 'bh', None."
         ),
     ),
     (lambda: rf.contrast(PREDICTIONS, "label", ["score"], fpr=0.1), f"fpr=0.1: {PAIR}"),

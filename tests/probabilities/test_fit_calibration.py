@@ -578,9 +578,8 @@ ERRORS = {
     "method": (
         lambda: rf.fit_calibration(FIT, "label", "p", method="sigmoid"),
         (
-            "method='sigmoid': unknown value.\n"
-            "Choose one of: 'isotonic', 'platt', 'logistic', 'beta', 'temperature'.\n"
-            "Did you mean method='platt'?"
+            "method='sigmoid': unknown value.\nDid you mean method='platt'?\n"
+            "Choose one of: 'isotonic', 'platt', 'logistic', 'beta', 'temperature'."
         ),
     ),
     "missing": (

@@ -407,8 +407,9 @@ def test_permutations_of_labels_reject_options_they_do_not_support(
             {"method": "mannwhitney"},
             rf.UnknownOptionError,
             (
-                "method='mannwhitney': unknown value.\nChoose one of: 'delong', "
-                "'permutation', 'mann_whitney', None.\nDid you mean method='mann_whitney'?"
+                "method='mannwhitney': unknown value.\nDid you mean method='mann_whitney'?\n"
+                "Choose one of: 'delong', "
+                "'permutation', 'mann_whitney', None."
             ),
         ),
         (
