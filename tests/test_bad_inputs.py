@@ -147,7 +147,8 @@ REFUSED = [
         {},
         "score='score': the column has type String.\n"
         "Scores must be numbers. Cast the column first, for example with "
-        "pl.col('score').cast(pl.Float64).",
+        "pl.col('score').cast(pl.Float64). For predicted classes, use a comparison, such as "
+        "pl.col('score') == 'yes'.",
         id="scores that are text",
     ),
     pytest.param(

@@ -678,8 +678,8 @@ HINTS = {
         lambda: rf.confusion_matrix(SCORED.with_columns(p=pl.lit("yes")), "label", "p"),
         (
             "Scores must be numbers. Cast the column first, for example with "
-            "pl.col('p').cast(pl.Float64). If the text is a predicted class, compare it, for "
-            "example with pl.col('p') == 'yes'."
+            "pl.col('p').cast(pl.Float64). For predicted classes, use a comparison, "
+            "such as pl.col('p') == 'yes'."
         ),
     ),
     "several labels": (

@@ -392,7 +392,8 @@ WRONG_ROLES = {
         (
             "score='day': the column has type String.\n"
             "Scores must be numbers. Cast the column first, for example with "
-            "pl.col('day').cast(pl.Float64)."
+            "pl.col('day').cast(pl.Float64). For predicted classes, use a comparison, such as "
+            "pl.col('day') == 'yes'."
         ),
     ),
     "a group key that is a selector": (

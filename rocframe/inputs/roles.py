@@ -460,8 +460,8 @@ def check_column_type(argument: str, name: str, dtype: pl.DataType) -> None:
         return
     if argument == "score" and dtype == pl.String:
         hint = (
-            f"{hint[:-1]}, for example with pl.col({name!r}).cast(pl.Float64). If the text is a "
-            f"predicted class, compare it, for example with pl.col({name!r}) == 'yes'."
+            f"{hint[:-1]}, for example with pl.col({name!r}).cast(pl.Float64). For predicted "
+            f"classes, use a comparison, such as pl.col({name!r}) == 'yes'."
         )
     if argument == "score" and isinstance(dtype, pl.Enum):
         hint = (
