@@ -40,7 +40,7 @@ def format_value(value: object) -> str:
         return f"<table with the columns {format_list(value.columns)}>"
     try:
         plain = str(value) if isinstance(value, pl.Expr) else repr(value)
-    except (RecursionError, ValueError):  # too deeply nested, or an integer of too many digits
+    except (MemoryError, RecursionError, ValueError):  # too long, too deep, or too many digits
         plain = f"<{type(value).__name__}>"
     line = " ".join(plain.split()) if "\n" in plain else plain
     return line if len(line) <= MAX_VALUE_CHARACTERS else f"{line[:MAX_VALUE_CHARACTERS]}…"

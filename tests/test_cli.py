@@ -508,3 +508,27 @@ def test_the_page_is_written_to_the_folder_of_the_tables(capsys, monkeypatch):
     out = evaluate(capsys, *BASIC, "--title", "Who & what")
     assert out.splitlines()[-3:] == ["out/curves.parquet", "out/auc.parquet", "out/charts.html"]
     assert "<title>Who &amp; what</title>" in Path("out/charts.html").read_text(encoding="utf-8")
+
+
+def test_a_second_column_of_an_option_is_no_log(tmp_path, capsys):
+    log = pl.DataFrame(
+        {"label": [1, 0], "score": [0.9, 0.1], "model": ["a", "a"], "day": ["x"] * 2}
+    )
+    log.write_parquet(tmp_path / "log.parquet")
+    options = ["evaluate", "--label", "label", "--score", "score", "--out", str(tmp_path / "out")]
+    code = cli.main([*options, str(tmp_path / "log.parquet"), "--by", "model", "day"])
+    assert code == 2
+    text = capsys.readouterr().err.strip().splitlines()
+    assert text[0] == "rocframe: day: the file or folder does not exist."
+    assert text[-1] == "For several columns, repeat the option: --by model --by day."
+
+
+def test_dates_in_messages_are_shown_as_in_files(tmp_path, capsys):
+    log = pl.DataFrame({"label": [1, 2], "score": [0.9, 0.1]}).cast({"label": pl.Date})
+    log.write_parquet(tmp_path / "log.parquet")
+    options = ["--label", "label", "--score", "score", "--out", str(tmp_path / "out")]
+    assert cli.main(["evaluate", *options, str(tmp_path / "log.parquet")]) == 2
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        "Found: 1970-01-02, 1970-01-03.",
+        "Use, for example, --positive 1970-01-03.",
+    ]

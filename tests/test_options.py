@@ -723,3 +723,13 @@ def test_one_cluster_with_all_positives_has_a_note_of_its_own():
     assert area.select("n_pos", "lower", "note").row(0) == (10, None, "one_positive_cluster")
     other = rf.auc(table.with_columns(pl.col("label") == 0), "label", "score", cluster="user")
     assert other.select("n_neg", "lower", "note").row(0) == (10, None, "one_negative_cluster")
+
+
+def test_a_value_whose_text_exceeds_the_memory_is_shown_by_its_type():
+    class Long:
+        def __repr__(self) -> str:
+            raise MemoryError
+
+    with pytest.raises(rf.UnknownOptionError) as caught:
+        rf.auc(SCORED, "label", "score", ci=Long())
+    assert str(caught.value).startswith("ci=<Long>: unknown value.")

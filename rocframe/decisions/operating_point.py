@@ -107,7 +107,8 @@ def operating_point(
         - `"profit"`: highest profit per row, with `benefits=`.
         - `"bayes"`: the threshold of lowest cost for calibrated probabilities, with `costs=`.
         - Any metric of `curve`, such as `"f1"`: the best value of the metric.
-        - A named expression over `threshold`, `tp`, `fp`, `fn`, `tn`: its highest value.
+        - A named expression over `threshold`, `tp`, `fp`, `fn`, `tn` and rates, such as `tpr`: its
+          highest value.
     costs : mapping or square matrix, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. If one of these four
         costs is not given, it is 0. With `prior=`, costs of pairs of classes are also allowed:

@@ -129,8 +129,8 @@ def intervals(
           calibration errors and logistic parameters of `calibration_summary`, such as `"brier"`,
           `"log_loss"`, `"ece"` or `"calibration_slope"`.
         - Metrics of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, and named
-          expressions over `threshold`, `tp`, `fp`, `fn`, `tn`. If a rate or a rule is given, also
-          `"threshold"`, the threshold of the point.
+          expressions over `threshold`, `tp`, `fp`, `fn`, `tn` and rates. If a rate or a rule is
+          given, also `"threshold"`, the threshold of the point.
     threshold : float or sequence of float, default None
         One or more thresholds; rows with `score >= threshold` are predicted positive.
     fpr : float or sequence of float, default None

@@ -259,3 +259,17 @@ def test_duckdb_compresses_more_rows_than_fit_into_its_memory(tmp_path):
             found = rf.compress(log, "label", "score", by="group", **options)
             expected = rf.compress(scan, "label", "score", by="group", **options).collect()
             assert_frame_equal(found, expected)
+
+
+def test_pyarrow_tables_with_nested_keys_and_float16_labels_are_compressed():
+    frame = pl.DataFrame(
+        {
+            "label": pl.Series([1, 0, 1, 1], dtype=pl.Float16),
+            "score": [0.9, 0.4, 0.4, 0.9],
+            "list": [[1], [2], [1], [1]],
+            "struct": [{"a": 1}, {"a": 2}, {"a": 1}, {"a": 1}],
+        }
+    )
+    for by in ("list", "struct"):
+        expected = rf.compress(frame, "label", "score", by=by)
+        assert_frame_equal(rf.compress(frame.to_arrow(), "label", "score", by=by), expected)
