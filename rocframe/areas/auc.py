@@ -189,10 +189,11 @@ def auc(
         `ci_method` (String) is `"newcombe"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, one_positive_cluster, one_negative_cluster,
-        zero_variance, no_limits, redrawn`. `no_limits` means that the limits are null for another
-        reason. `redrawn:12` means that 12 resamples had no row of one class and were drawn again.
-        This is possible with `cluster` and with `alert_rate`.
+        no_negatives, one_positive, one_negative, zero_variance, no_limits, redrawn`. With
+        `cluster`, the note of a class in a single cluster is `one_positive_cluster` or
+        `one_negative_cluster`. `no_limits` means that the limits are null for another reason.
+        `redrawn:12` means that 12 resamples had no row of one class and were drawn again. This is
+        possible with `cluster` and with `alert_rate`.
 
     Raises
     ------

@@ -112,13 +112,13 @@ def average(
     fixed : str or Expr, default None
         Metric that is fixed: the means are computed at the values of this metric that are given in
         `grid`. Pass one of these: the name of a metric (such as `"tpr"` or `"accuracy"`);
-        `"threshold"`; a named expression over counts and rates. The default depends
-        on `method`: it is an axis of the curve, or the threshold. With `method="pooled"`, the pooled
-        curve is evaluated at the values in `grid`.
+        `"threshold"`; a named expression over counts and rates. The default
+        depends on `method`: it is an axis of the curve, or the threshold. With `method="pooled"`,
+        the pooled curve is evaluated at the values in `grid`.
     metrics : str, Expr or sequence of these, default None
         Metrics to average, instead of the axes of the curve: names of metrics or of the four
-        counts, and named expressions over counts and rates. Expressions may contain `threshold` if the
-        threshold is fixed.
+        counts, and named expressions over counts and rates. Expressions may contain `threshold`
+        if the threshold is fixed.
     nearest : bool, default False
         If True, use the row of each curve whose value is nearest to the fixed value. If False,
         interpolate between the two neighboring rows.
