@@ -256,9 +256,9 @@ def intervals(
         no_negatives, one_positive, one_negative, zero_variance, no_solution, no_limits, redrawn`.
         With `cluster`, the note of a class in a single cluster is `one_positive_cluster` or
         `one_negative_cluster`. `no_limits` means that the method has no limits for this estimate.
-        `redrawn:12` means that 12 resamples were drawn again or omitted. A resample is drawn again if it has no
-        row of one class. A resample is omitted if the metric is 0/0 or if no threshold meets the
-        constraints.
+        `redrawn:12` means that 12 resamples were drawn again or omitted. A resample is drawn again
+        if it has no row of one class. A resample is omitted if the metric is 0/0 or if no threshold
+        meets the constraints.
 
     Raises
     ------

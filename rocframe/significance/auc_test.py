@@ -169,8 +169,8 @@ def auc_test(
         p-values are null. An example is an AUC of 1 with `"delong"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance`. With `cluster`, the note of a class
-        in a single cluster is `one_positive_cluster` or `one_negative_cluster`.
+        no_negatives, one_positive, one_negative, zero_variance`. With `cluster`, the note of a
+        class in a single cluster is `one_positive_cluster` or `one_negative_cluster`.
 
     Raises
     ------
