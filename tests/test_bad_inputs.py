@@ -933,14 +933,13 @@ def test_given_thresholds_are_unchanged_so_that_they_can_be_joined(frame):
 
 PARTS = {
     "the whole range": ((0, 1), 0.875),
-    "one end first": ((0, 0.5), 0.375),
-    "the other end first": ((0.5, 0), 0.375),
+    "a range from 0": ((0, 0.5), 0.375),
     "a range inside": ((0.5, 1), 0.5),
 }
 
 
 @pytest.mark.parametrize(("part", "expected"), PARTS.values(), ids=PARTS)
-def test_the_ends_of_a_partial_range_come_in_either_order(frame, part, expected):
+def test_a_partial_range_may_include_0_and_1(frame, part, expected):
     actual = rf.auc(frame(log()), "label", "score", fpr=part, ci=None).lazy().collect()
     assert actual["partial_auc"].to_list() == [expected]
 
