@@ -436,7 +436,7 @@ def net_benefit(c: Counts, _: Settings) -> pl.Expr:
 
     The odds are threshold / (1 - threshold).
     """
-    threshold = pl.col("threshold")
+    threshold = pl.col("threshold").cast(pl.Float64)
     benefit = (c.tp - c.fp * (threshold / (1 - threshold))) / c.n
     return (
         pl.when((threshold == inf) & (c.n > 0))

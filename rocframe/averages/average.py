@@ -394,7 +394,7 @@ def average(
             columns = dict(plan.schema)
         else:
             columns = {
-                THRESHOLD: pl.Float64(),
+                THRESHOLD: pl.Float64() if options.ranked else table.scores,
                 **dict.fromkeys(CONFUSION, pl.Float64() if is_weighted else pl.Int64()),
                 **({PREVALENCE: pl.Float64()} if rescaled else {}),
                 **dict.fromkeys(curve_kind.rates, pl.Float64()),

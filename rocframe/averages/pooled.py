@@ -69,6 +69,8 @@ def pooled_curves(
     table = take_rows(curve_groups.keys, group).with_columns(
         pl.Series(name, values) for name, values in merged.columns.items()
     )
+    if not ranked:
+        table = table.with_columns(pl.col(THRESHOLD).cast(curves.layout.scores))
     if curves.layout.has_prevalence:
         table = table.with_columns(pl.lit(curves.prevalence, pl.Float64()).alias(PREVALENCE))
     rates = kind.exprs(Settings(prevalence=curves.prevalence))

@@ -31,6 +31,7 @@ from rocframe.inference.notes import class_notes
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.probabilities import outside_unit_problem
 from rocframe.inputs.roles import Roles
+from rocframe.kernel.codec import round_thresholds
 from rocframe.kernel.resample import RandomDraws, stream_keys
 from rocframe.options import (
     NOT_GIVEN,
@@ -481,7 +482,8 @@ def _in_threshold_ranges(
         if problem is not None:
             hint = 'Use calibrated probabilities, or kind="cost", which accepts all scores.'
             raise ScoreError.no_probability("predictions", problem, hint)
-        scores.append(np.searchsorted(axis, values, "right").astype(np.float64))
+        limits = round_thresholds(axis, score.dtype)
+        scores.append(np.searchsorted(limits, values, "right").astype(np.float64))
     return replace(instances, score=scores)
 
 

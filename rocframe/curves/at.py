@@ -11,12 +11,12 @@ from rocframe.curves.locate import CurveAxis
 from rocframe.curves.segment import interpolated_values
 from rocframe.curves.table import check_new_columns, curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
-from rocframe.frames import as_input_frame, lazy_plan, take_rows, through_node
+from rocframe.frames import as_input_frame, build_column, lazy_plan, take_rows, through_node
 from rocframe.kinds import PREVALENCE
 from rocframe.metric_options import parse_metric
 from rocframe.options import check_flag, parse_numbers, public
 from rocframe.rates import CONFUSION, NAMES, Settings
-from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
+from rocframe.schemas.columns import POINT_NAMES, THRESHOLD, with_scores
 from rocframe.schemas.curves import MIX, curve_columns
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def at(
         check_new_columns(table, added, "at")
         row = dict(table.row)
         if interpolate:
-            row |= curve_columns(pl.Float64()) | MIX
+            row |= with_scores(curve_columns(pl.Float64()) | MIX, table.scores)
 
         def find_points(frame: pl.DataFrame) -> pl.DataFrame:
             return operating_points(
@@ -264,6 +264,8 @@ def rows_at(
     name = THRESHOLD if metric is None else metric.column
     group = np.arange(len(curves.firsts))
     value = np.asarray(values, np.float64)
+    if metric is None:
+        value = curves.round_thresholds(value)
     if value.ndim == 1:
         value = np.broadcast_to(value, (len(group), len(value)))
     first, last = curves.firsts[:, None], curves.lasts[:, None]
@@ -334,12 +336,14 @@ def _interpolated_points(
     for name, rows in (("threshold_above", above), ("threshold_below", below)):
         columns[name] = np.asarray(curves.columns.at(THRESHOLD, rows), np.float64)
     columns["mix"] = mix
+    floats = with_scores(MIX, curves.layout.scores)
     interpolated = {
-        name: pl.Series(name, np.where(exists, values, np.nan), nan_to_null=True)
+        name: build_column(name, np.where(exists, values, np.nan), dtype, len(exists))
         for name, values in columns.items()
+        for dtype in (floats.get(name, pl.Float64()),)
     }
     points = keys.with_columns(
-        pl.lit(None, curves.layout.row[THRESHOLD]).alias(THRESHOLD),
+        pl.lit(None, curves.layout.scores).alias(THRESHOLD),
         *(interpolated[name] for name in CONFUSION),
     )
     rest = [name for name in curves.layout.row if name not in points.columns]

@@ -18,6 +18,7 @@ from rocframe.frames import as_input_frame, build_table, number_keys, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles, is_single_score
+from rocframe.kernel.codec import round_thresholds
 from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kernel.threads import run_parallel, split_groups, split_rows
@@ -517,7 +518,7 @@ def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
     `rising` are the finite thresholds in rising order. The first columns of the result are the
     group columns, with the names that they have in `cases.keys`.
     """
-    thresholds = np.asarray(rising, np.float64)
+    thresholds = np.unique(round_thresholds(rising, cases.score.dtype))
     cells = len(thresholds) + 1
     # Each row is counted in one cell. The cell of a positive is the number of thresholds at or
     # below its score. For a negative, `cells` is added to this number.

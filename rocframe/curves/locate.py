@@ -484,7 +484,8 @@ class CurveAxis:
         the nearest threshold.
         """
         columns = self.curves.columns
-        limit = np.broadcast_to(thresholds, (len(curve), thresholds.shape[1]))
+        given = np.broadcast_to(thresholds, (len(curve), thresholds.shape[1]))
+        limit = self.curves.round_thresholds(given)
         last = self.curves.lasts[curve][:, None]
         row = self.search(curve, limit, "last")
         if nearest:
@@ -497,12 +498,12 @@ class CurveAxis:
                 )
             row = np.where((down < up) & ~equal_distances(up, down), following, row)
             exists = self.complete[curve][:, None] | (columns.at(THRESHOLD, last) <= limit)
-            limit = columns.at(THRESHOLD, row)
+            given = columns.at(THRESHOLD, row)
         else:
             exists = self.complete[curve][:, None] | (columns.at(THRESHOLD, last) <= limit)
             exists &= ~lacks_rows[curve][:, None] | (columns.at(THRESHOLD, row) == limit)
         tp, fp = (columns.at(name, row).astype(np.float64) for name in ("tp", "fp"))
-        return self._points(curve, tp, fp, limit, exists)
+        return self._points(curve, tp, fp, given, exists)
 
     def _points(
         self,

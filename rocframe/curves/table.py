@@ -15,17 +15,18 @@ import polars as pl
 from rocframe.errors import BrokenCurveError, ColumnTypeError
 from rocframe.frames import column, key_starts, private_names, select_keys, take_rows
 from rocframe.inputs.probabilities import outside_unit_problem
+from rocframe.kernel.codec import round_thresholds
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import check_group_columns, group_dtypes, parse_fraction, parse_names
 from rocframe.rates import CONFUSION
-from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
+from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD, score_floats
 from rocframe.text import format_key, format_list
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from rocframe.inputs.roles import By
 
@@ -70,6 +71,11 @@ class CurveLayout:
     def has_prevalence(self) -> bool:
         """Whether the table has a column with the prevalence at which its rates are computed."""
         return has_prevalence(list(self.row))
+
+    @property
+    def scores(self) -> pl.DataType:
+        """The float dtype of the scores, in which they are compared with given thresholds."""
+        return score_floats([self.row[THRESHOLD]])
 
     def count_dtype(self, name: str) -> pl.DataType:
         """Return the dtype of a count in computations: Float64 for fractions, otherwise Int64."""
@@ -189,6 +195,20 @@ class Curves:
         result: NDArray[np.bool_] = last > TOTAL_ROUNDING * self.neg
         return result
 
+    @property
+    def scores(self) -> np.dtype[Any]:
+        """The float dtype of the scores as a dtype of numpy."""
+        return np.dtype(np.float32 if self.layout.scores == pl.Float32 else np.float64)
+
+    def round_thresholds(self, thresholds: ArrayLike) -> NDArray[np.float64]:
+        """Return given thresholds, rounded to the float dtype of the scores."""
+        return round_thresholds(thresholds, self.scores)
+
+    def shown_thresholds(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the thresholds of rows as they are displayed."""
+        values = pl.Series(self.columns.at(THRESHOLD, rows))
+        return shown_numbers(values.cast(self.layout.scores)).to_numpy()
+
     def take(self, rows: NDArray[np.int64], names: Iterable[str] | None = None) -> pl.DataFrame:
         """Return rows of the table with their public names; the row -1 has only nulls.
 
@@ -203,6 +223,15 @@ class Curves:
     def name_group(self, group: int) -> str:
         """Return the text for a group in errors: `group fold=1`, or `the curve` without groups."""
         return name_key(self.keys, group, otherwise="the curve")
+
+
+def shown_numbers(values: pl.Series) -> pl.Series:
+    """Return floats as the shortest Float64 numbers that are rounded to them.
+
+    JSON and JavaScript have only Float64 numbers. There, the Float32 number 0.7 is 0.69999999, so a
+    slider at 0.7 would not select it.
+    """
+    return values.cast(pl.String).cast(pl.Float64) if values.dtype == pl.Float32 else values
 
 
 def name_key(keys: pl.DataFrame, group: int, *, otherwise: str) -> str:

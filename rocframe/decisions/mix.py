@@ -31,7 +31,7 @@ from rocframe.kernel.groups import group_starts
 from rocframe.metric_options import parse_metric
 from rocframe.options import check_group_column, parse_integer, public
 from rocframe.rates import NAMES, Settings, as_fpr_or_tpr
-from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
+from rocframe.schemas.columns import POINT_NAMES, THRESHOLD, score_floats, with_scores
 from rocframe.schemas.curves import MIX
 from rocframe.schemas.decisions import MIXTURE, mixture_columns
 from rocframe.schemas.recognition import table_of
@@ -166,6 +166,7 @@ def mix(
             model = across, schema[across]
         columns = mixture_columns(model)
         table = curve_layout(schema, by, tuple(columns))
+        columns = with_scores(columns, table.scores)
         if across is not None:
             check_group_column("across", across, table.by, schema)
         keys = {name: dtype for name, dtype in table.keys.items() if name != across}
@@ -391,6 +392,7 @@ def draw_decisions(
             by=by,
             across=across,
             score=score_expr,
+            scores=score_floats([score_dtype]),
             case=id_expr if id_dtype == pl.Binary else id_expr.cast(pl.String),
             seed=number,
         )
@@ -435,10 +437,14 @@ def _with_decisions(
     by: tuple[str, ...],
     across: tuple[str, ...],
     score: pl.Expr,
+    scores: pl.DataType,
     case: pl.Expr,
     seed: int,
 ) -> pl.LazyFrame:
-    """Return the plan of the predictions with their decisions."""
+    """Return the plan of the predictions with their decisions.
+
+    `scores` is the float dtype of the scores. Thresholds are rounded to this dtype.
+    """
     added = [*MIX, *(f"{name}_{side}" for name in across for side in ("above", "below"))]
     names = private_names([*added, "score", "case"], list(schema))
     sides = points.select(*map(column, by), *(column(name).alias(names[name]) for name in added))
@@ -460,7 +466,7 @@ def _with_decisions(
         name: pl.when(is_below).then(private[f"{name}_below"]).otherwise(private[f"{name}_above"])
         for name in (THRESHOLD, *across)
     }
-    decision = private["score"] >= chosen[THRESHOLD]
+    decision = private["score"] >= chosen[THRESHOLD].cast(scores)
     known = draw.is_not_null() & private["mix"].is_not_null()
     for name in across:
         known &= column(name).eq_missing(chosen[name])

@@ -5,7 +5,7 @@ Values that are computed from integer counts are compared exactly, so that ties 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +14,7 @@ import numpy as np
 
 from rocframe.curves.locate import round_values
 from rocframe.curves.segment import confusion_counts
+from rocframe.kernel.codec import FLOAT64, round_thresholds
 from rocframe.kernel.exact import (
     MAX_INT64,
     exact_fraction,
@@ -43,7 +44,7 @@ class CurveRows:
     """Rows of curves, sorted by curve and falling threshold.
 
     `curve` is the index of the curve of each row. `pos` and `neg` are the sizes of the classes of
-    this curve.
+    this curve. `scores` is the float dtype of the scores.
     """
 
     curve: NDArray[np.int64]
@@ -52,6 +53,7 @@ class CurveRows:
     fp: NDArray[Any]
     pos: NDArray[Any]
     neg: NDArray[Any]
+    scores: np.dtype[Any] = FLOAT64
 
     @classmethod
     def from_curves(cls, curves: Curves, selected: slice = slice(None)) -> CurveRows:
@@ -64,14 +66,22 @@ class CurveRows:
         )
         offset = (first - start)[curve]
         pos, neg = (tp + fn)[offset], (fp + tn)[offset]
-        return cls(curve=curve, threshold=threshold, tp=tp, fp=fp, pos=pos, neg=neg)
+        return cls(
+            curve=curve,
+            threshold=threshold,
+            tp=tp,
+            fp=fp,
+            pos=pos,
+            neg=neg,
+            scores=curves.scores,
+        )
 
     def take(self, index: NDArray[np.int64]) -> CurveRows:
         """Return the rows at these positions."""
         arrays = self.threshold, self.tp, self.fp, self.pos, self.neg
         threshold, tp, fp, pos, neg = (array[index] for array in arrays)
-        return CurveRows(
-            curve=self.curve[index], threshold=threshold, tp=tp, fp=fp, pos=pos, neg=neg
+        return replace(
+            self, curve=self.curve[index], threshold=threshold, tp=tp, fp=fp, pos=pos, neg=neg
         )
 
     def where(self, selected: NDArray[np.bool_]) -> tuple[CurveRows, NDArray[np.int64]]:
@@ -116,10 +126,12 @@ class CurveRows:
     def round_values(self, values: NDArray[np.float64], metric: Rate) -> NDArray[np.float64]:
         """Return values of a metric without rounding errors.
 
-        Thresholds, and ratios of integer counts, have no rounding errors and are not rounded.
+        Ratios of integer counts have no rounding errors and are not rounded. Thresholds are rounded
+        to the dtype of the scores.
         """
+        if metric.name == THRESHOLD:
+            return round_thresholds(values, self.scores)
         is_exact = metric.count_ratio is not None and not self.weighted
-        is_exact |= metric.name == THRESHOLD
         return values if is_exact else round_values(values, metric.bounds)
 
 

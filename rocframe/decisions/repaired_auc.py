@@ -203,7 +203,7 @@ def _repair_chosen(
     """
     check_ends(curves, "its area cannot be computed", COMPLETE_CURVES)
     distinct, group = number_keys(chosen, keys)
-    intervals = Intervals.from_table("chosen", chosen, distinct, group, which)
+    intervals = Intervals.from_table("chosen", chosen, distinct, group, which, scores=curves.scores)
     key_of = find_keys(select_keys(curves.keys, keys), distinct).fill_null(-1).to_numpy()
     return _gain_columns(curves, intervals, key_of, distinct.height)
 

@@ -10,7 +10,7 @@ from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, rea
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.options import public
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.columns import THRESHOLD, with_scores
 from rocframe.schemas.decisions import TIE_NAMES, tie_columns
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, TIE_NAMES)
-        columns = tie_columns(table.row["tp"])
+        columns = with_scores(tie_columns(table.row["tp"]), table.scores)
         return through_node(
             plan.select(table.count_columns),
             lambda frame: _tie_table(read_curves(frame, table), columns),

@@ -26,7 +26,7 @@ from rocframe.inference.notes import class_notes
 from rocframe.kernel.threads import run_parallel
 from rocframe.options import check_group_column, check_supported, public
 from rocframe.rates import CONFUSION
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.columns import THRESHOLD, with_scores
 from rocframe.schemas.decisions import RULE_COLUMNS, transfer_columns
 from rocframe.text import format_key
 
@@ -262,6 +262,7 @@ def plan_transfer(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         new_columns = columns(schema.get("tp", pl.Int64()))
         table = curve_layout(schema, by, tuple(new_columns))
+        new_columns = with_scores(new_columns, table.scores)
         if keys is None:
             check_group_column("over", over, table.by, schema)
         check_keys("chosen", keys or {}, table.keys, keys or {}, noun="curves")

@@ -34,7 +34,7 @@ from rocframe.options import (
     parse_names,
     to_float,
 )
-from rocframe.schemas.columns import MODEL
+from rocframe.schemas.columns import MODEL, score_floats
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
@@ -118,9 +118,10 @@ class BoundRoles:
     `inputs` are the expressions of all columns to read. A role is a use of a column, such as
     "label" or "weight". `private` maps each role to the name of the column in the frame of
     `inputs`. `names` maps each role to the name of the column in error messages. `models` are the
-    names of the models if several scores are given, otherwise None. `keys` are the dtypes of the
-    group columns. If the rows of a reference table are included, the last group column is True for
-    these rows, and `reference_by` are the group columns of the reference; otherwise it is None.
+    names of the models if several scores are given, otherwise None. `scores` is the float dtype of
+    the scores. `keys` are the dtypes of the group columns. If the rows of a reference table are
+    included, the last group column is True for these rows, and `reference_by` are the group columns
+    of the reference; otherwise it is None.
     """
 
     roles: Roles
@@ -131,6 +132,7 @@ class BoundRoles:
     private: dict[str, str]
     names: dict[str, str]
     positive: object
+    scores: pl.DataType
     reference_by: tuple[str, ...] | None = None
 
     @property
@@ -181,10 +183,13 @@ def bind_roles(
 
     private = private_names(sources, by)
     inputs, names, positive = [column(name) for name in by], {}, None
+    score_dtypes = []
     for role, (argument, source) in sources.items():
         names[role], expr, dtype = resolve_column(plan, schema, argument, source)
         check_column_type(argument, names[role], dtype)
         inputs.append(expr.alias(private[role]))
+        if argument == "score":
+            score_dtypes.append(dtype)
         if argument == "label":
             positive = check_positive(roles.positive, names[role], dtype)
     return BoundRoles(
@@ -196,6 +201,7 @@ def bind_roles(
         private=private,
         names=names,
         positive=positive,
+        scores=score_floats(score_dtypes),
     )
 
 
