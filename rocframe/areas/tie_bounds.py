@@ -173,6 +173,7 @@ def _bounds_table(curves: Curves, names: Sequence[str]) -> pl.DataFrame:
         curves,
         "the bounds are unknown",
         "Compute the curve without thresholds=, and keep all its rows.",
+        gaps=True,
     )
     length, n_names = len(curves.firsts), len(names)
     # The bounds of a group are neighbors: its metrics in the order of `names`.
@@ -180,6 +181,7 @@ def _bounds_table(curves: Curves, names: Sequence[str]) -> pl.DataFrame:
     if length:
         for i, name in enumerate(names):
             bounds[:, :, i] = BOUNDS[name](curves)
+    bounds[0, curves.has_gaps] = np.nan  # only the bounds are known
     columns = [pl.Series(names, dtype=pl.String).gather(np.arange(length * n_names) % n_names)]
     values = dict(zip(TIE_BOUND_NAMES, [*columns, *bounds.reshape(3, -1)], strict=True))
     rows = np.repeat(np.arange(length), n_names)

@@ -21,7 +21,7 @@ from rocframe.averages.means import CurveValues, mean_limits
 from rocframe.averages.options import parse_average_options
 from rocframe.averages.pooled import merge_curves, pooled_curves
 from rocframe.curves.locate import CurveAxis, find_curves_lacking_rows, interleave
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import check_gaps, curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, through_node
 from rocframe.inference.notes import counted_note, join_notes, note_with_keys
@@ -450,15 +450,23 @@ def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | N
         )
 
 
+def _check_fixed(curves: Curves, plan: AveragePlan) -> None:
+    """Raise an error for curves at given thresholds if a metric is fixed, not the threshold."""
+    if plan.fixed is not None:
+        check_gaps(curves, f"its points at a given {plan.fixed.column} are unknown")
+
+
 def average_curves(curves: Curves, plan: AveragePlan) -> pl.DataFrame:
     """Return a table of means, with one row per group and value of the fixed metric."""
     options = plan.options
+    _check_fixed(curves, plan)
     curve_groups = group_curves(curves, options.over, options.weights, options.weights_argument)
     return _mean_table(curve_groups, plan)
 
 
 def pooled_metrics(curves: Curves, plan: AveragePlan) -> pl.DataFrame:
     """Return a table of metrics of pooled curves, with one row per group and fixed value."""
+    _check_fixed(curves, plan)
     members = group_curves(curves, plan.options.over, "equal")
     pooled = merge_curves(curves, members, ranked=plan.options.ranked)
     lacks_rows = find_curves_lacking_rows(curves)[members.curve]

@@ -13,7 +13,7 @@ from rocframe.areas.area import auc_of
 from rocframe.averages.curve_groups import group_curves
 from rocframe.averages.means import CurveValues
 from rocframe.curves.locate import find_curves_lacking_rows
-from rocframe.curves.table import CurveColumns, check_ends
+from rocframe.curves.table import CurveColumns, check_ends, check_gaps
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import take_rows
 from rocframe.inference.notes import join_notes, note_with_keys
@@ -40,6 +40,7 @@ def pooled_curves(
 
     If `ranked` is true, each score is first replaced by its rank in its curve.
     """
+    check_gaps(curves, "the area of the pooled curve is unknown")
     curve_groups = group_curves(curves, over, "equal")
     merged = merge_curves(curves, curve_groups, ranked=ranked)
     early = curves.ends_early[curve_groups.curve]
@@ -125,7 +126,13 @@ def merge_curves(curves: Curves, curve_groups: CurveGroups, *, ranked: bool) -> 
     dtype = np.result_type(*counts.values())
     named = {name: counts[name].astype(dtype, copy=False) for name in CONFUSION}
     merged = CurveColumns.from_arrays({THRESHOLD: threshold[first_rows], **named})
-    return replace(curves, keys=curve_groups.keys, columns=merged, starts=starts)
+    return replace(
+        curves,
+        keys=curve_groups.keys,
+        columns=merged,
+        starts=starts,
+        has_gaps=np.zeros(len(starts) - 1, bool),
+    )
 
 
 def _merge_order(threshold: NDArray[np.float64], is_first: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -58,8 +58,9 @@ from rocframe.charts.style import MUTED
 from rocframe.charts.threshold_chart import has_threshold_axis, threshold_chart
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import column
-from rocframe.kinds import PREVALENCE, has_prevalence
+from rocframe.kinds import PREVALENCE
 from rocframe.schemas.columns import CURVE_COLUMNS
+from rocframe.schemas.curves import GIVEN_THRESHOLDS
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
@@ -152,13 +153,16 @@ def _check_last_rows(curves: Curves) -> None:
         "its chart would be incomplete",
         "Compute the curve without thresholds=, and keep all its rows. To draw a part of the "
         "axes, use .roc.chart(x_domain=(0, 0.2)) or y_domain=.",
+        gaps=True,
     )
 
 
 def curves_of(table: pl.DataFrame, by: Sequence[str]) -> Curves:
     """Read the group columns, thresholds, counts and prevalence of a curve table."""
-    prevalence = [PREVALENCE] if has_prevalence(table.columns) else []
-    narrow = table.select(column(name) for name in (*by, *CURVE_COLUMNS, *prevalence))
+    layout = curve_layout(table.schema, by, ())
+    names = [PREVALENCE] * layout.has_prevalence
+    names += [*GIVEN_THRESHOLDS] * layout.has_given_thresholds
+    narrow = table.select(column(name) for name in (*by, *CURVE_COLUMNS, *names))
     columns = curve_layout(narrow.schema, by, ())
     return read_curves(narrow.select(columns.all_columns), columns)
 

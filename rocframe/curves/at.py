@@ -9,7 +9,7 @@ import polars as pl
 
 from rocframe.curves.locate import CurveAxis
 from rocframe.curves.segment import interpolated_values
-from rocframe.curves.table import check_new_columns, curve_layout, read_curves
+from rocframe.curves.table import check_gaps, check_new_columns, curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, build_column, lazy_plan, take_rows, through_node
 from rocframe.kinds import PREVALENCE
@@ -280,6 +280,9 @@ def rows_at(
         )
         hint = "Compute the curve without thresholds=, and do not filter its rows."
         raise BrokenCurveError.compose(f"curves: {problem}", hint)
+    if metric is not None and value.size:
+        first_value = value[int(np.argmax(curves.has_gaps)), 0]
+        check_gaps(curves, f"its row at {name}={first_value:.6g} is unknown")
     row = axis.search(group, value, axis.occurrence)
     exists = (row >= first) & (row <= last)
     exists &= ~np.isnan(axis.values(first, group[:, None]))

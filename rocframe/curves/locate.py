@@ -621,10 +621,10 @@ def find_curves_lacking_rows(curves: Curves) -> NDArray[np.bool_]:
 
     A curve lacks rows if it ends before its lowest score. A curve in which two neighboring rows
     have the same counts was computed at given thresholds, and is treated as a curve that lacks
-    rows. For weighted counts, the second condition is not checked, because different sums of
+    rows, and so is a curve with an error bound above 0. For weighted counts, the second condition is not checked, because different sums of
     weights can be rounded to equal counts.
     """
-    columns, result = curves.columns, curves.ends_early
+    columns, result = curves.columns, curves.ends_early | curves.has_gaps
     if columns.is_float("tp") or columns.is_float("fp"):
         return result
 

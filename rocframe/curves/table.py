@@ -23,6 +23,7 @@ from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import check_group_columns, group_dtypes, parse_fraction, parse_names
 from rocframe.rates import CONFUSION
 from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD, score_floats
+from rocframe.schemas.curves import GIVEN_THRESHOLDS
 from rocframe.text import format_key, format_list
 
 if TYPE_CHECKING:
@@ -56,11 +57,12 @@ class CurveLayout:
 
     @property
     def count_columns(self) -> list[pl.Expr]:
-        """Group columns, threshold, counts and prevalence as expressions.
+        """Group columns, threshold, counts, prevalence and error bounds as expressions.
 
         With these columns, lazy queries do not compute metrics that are not needed.
         """
-        return self._select((*CURVE_COLUMNS, *([PREVALENCE] if self.has_prevalence else [])))
+        names = [PREVALENCE] * self.has_prevalence + [*GIVEN_THRESHOLDS] * self.has_given_thresholds
+        return self._select((*CURVE_COLUMNS, *names))
 
     def _select(self, names: Iterable[str]) -> list[pl.Expr]:
         """Return the group columns and the columns `names`, which are renamed by `private`."""
@@ -71,6 +73,11 @@ class CurveLayout:
     def has_prevalence(self) -> bool:
         """Whether the table has a column with the prevalence at which its rates are computed."""
         return has_prevalence(list(self.row))
+
+    @property
+    def has_given_thresholds(self) -> bool:
+        """Whether the table has the error bounds of `curve` with `thresholds=`."""
+        return all(name in self.row for name in GIVEN_THRESHOLDS)
 
     @property
     def scores(self) -> pl.DataType:
@@ -134,6 +141,7 @@ class Curves:
     `layout.private` returns. Group i has the key `keys[i]` and the rows `starts[i]` to `starts[i +
     1] - 1`. Without group columns, `keys` has one row and no columns. `prevalence` is the
     prevalence at which the rates of the table are computed; None for the prevalence of each curve.
+    `has_gaps` is True for curves at given thresholds that lack rows between these thresholds.
     """
 
     layout: CurveLayout
@@ -141,6 +149,7 @@ class Curves:
     keys: pl.DataFrame
     starts: NDArray[np.int64]
     columns: CurveColumns
+    has_gaps: NDArray[np.bool_]
     prevalence: float | None = None
 
     @property
@@ -316,7 +325,12 @@ def _build_curves(
     frame: pl.DataFrame, table: CurveLayout, starts: NDArray[np.int64], columns: CurveColumns
 ) -> Curves:
     """Return the curves of a sorted table."""
+    has_gaps = np.zeros(len(starts), bool)
+    if table.has_given_thresholds:
+        error = frame.get_column(table.private("error")).gather(starts)
+        has_gaps = (error.cast(pl.Float64).fill_null(0) > 0).to_numpy()
     return Curves(
+        has_gaps=has_gaps,
         layout=table,
         table=frame,
         keys=take_rows(select_keys(frame, table.by), starts),
@@ -427,11 +441,25 @@ def _common_hull_hint(table: CurveLayout) -> str:
     )
 
 
-def check_ends(curves: Curves, consequence: str, hint: str) -> None:
-    """Raise an error if a curve lacks rows with low thresholds: its last row has true negatives.
+def check_gaps(curves: Curves, consequence: str, hint: str = COMPLETE_CURVES) -> None:
+    """Raise an error if a curve lacks rows between given thresholds.
 
     `consequence` is the part of the message that states what cannot be computed.
     """
+    if curves.has_gaps.any():
+        group = curves.name_group(int(np.argmax(curves.has_gaps)))
+        problem = f"curves: {group} lacks the points between its given thresholds, so {consequence}"
+        raise BrokenCurveError.compose(problem, hint)
+
+
+def check_ends(curves: Curves, consequence: str, hint: str, *, gaps: bool = False) -> None:
+    """Raise an error if a curve lacks rows with low thresholds: its last row has true negatives.
+
+    `consequence` is the part of the message that states what cannot be computed. Curves that lack
+    rows between given thresholds raise an error, too, unless `gaps` is true.
+    """
+    if not gaps:
+        check_gaps(curves, consequence, hint)
     early = curves.ends_early
     if early.any():
         group = curves.name_group(int(np.argmax(early)))

@@ -114,7 +114,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
 
 def _tie_table(curves: Curves, columns: Schema) -> pl.DataFrame:
     """Return a row for each score that both a positive and a negative of a curve have."""
-    check_ends(curves, "the ties of these scores are unknown", COMPLETE_CURVES)
+    check_ends(curves, "the ties of these scores are unknown", COMPLETE_CURVES, gaps=True)
     pos, neg = (np.diff(curves.columns[name], prepend=0) for name in ("tp", "fp"))
     pos[curves.firsts] = neg[curves.firsts] = 0  # the first row is above all scores
     rows = np.flatnonzero((pos > 0) & (neg > 0))

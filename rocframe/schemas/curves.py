@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 # The last columns of the results of `simplify`, and of `curve` with `max_error`.
 SIMPLIFICATION = floats("error", "area_change")
 
+# The last columns of the result of `curve` with `thresholds`.
+GIVEN_THRESHOLDS = floats("error", "area_error")
+
 # The last columns of the results of `at` with `interpolate=True`.
 MIX = floats("threshold_above", "threshold_below", "mix")
 

@@ -327,7 +327,10 @@ def test_rows_at_thresholds_are_those_of_the_definition(table, values):
     curves = rf.curve(table, "label", "score", by="group", missing="worst")
     actual = rf.at(curves, threshold=values)
     expected = [
-        (name, "threshold", value + 0.0, *oracles.at(points, "threshold", value))
+        (
+            *(name, "threshold", value + 0.0),
+            *oracles.at(points, "threshold", oracles.rounded(value, table)),
+        )
         for name, points in traced(table).items()
         for value in values
     ]
