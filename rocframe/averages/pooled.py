@@ -40,9 +40,9 @@ def pooled_curves(
 
     If `ranked` is true, each score is first replaced by its rank in its curve.
     """
-    check_gaps(curves, "the area of the pooled curve is unknown")
     curve_groups = group_curves(curves, over, "equal")
     merged = merge_curves(curves, curve_groups, ranked=ranked)
+    check_gaps(curves, "the area of the pooled curve is unknown")
     early = curves.ends_early[curve_groups.curve]
     areas = auc_of(curves)[curve_groups.curve]
     areas[~curve_groups.usable] = np.nan

@@ -91,9 +91,11 @@ def curve_chart(
     groups = read_groups(curves.keys, by, table.columns, options)
     _check_last_rows(curves)
     areas = areas_of(curves, kind)
+    # The area between given thresholds is unknown, and not shown.
+    shown = None if curves.has_gaps.any() else areas
     limits = read_area_limits(options.areas, curves.keys, groups.captioned_column, areas, kind)
     groups = replace(
-        groups, captions=area_captions(groups.captioned_column, areas, kind, limits.texts)
+        groups, captions=area_captions(groups.captioned_column, shown, kind, limits.texts)
     )
     points = drawn_points(curves, kind, areas)
     full = given_titles(curve_plane(kind, points, options.scale), options)
@@ -124,7 +126,7 @@ def curve_chart(
         *([_note_layer(groups.side)] if notes else []),
     ]
     # The subtitle shows the area if no legend, panel header or tooltip shows it.
-    area = "" if groups.captioned_column else total_area(areas, kind, groups)
+    area = "" if groups.captioned_column else total_area(shown, kind, groups)
     area = " ".join(filter(None, (area, limits.texts.get(""))))
     prevalence = prevalence_text(curves.prevalence, (kind.x, kind.y))
     unmarked = unmarked_text(options, overlays)

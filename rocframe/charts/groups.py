@@ -370,10 +370,8 @@ def free_name(name: str, names: Sequence[str]) -> str:
     return name
 
 
-def areas_of(curves: Curves, kind: Kind) -> list[float] | None:
-    """Return the area under each curve, NaN if undefined; None if a curve lacks rows."""
-    if curves.has_gaps.any():
-        return None
+def areas_of(curves: Curves, kind: Kind) -> list[float]:
+    """Return the area under each curve, NaN if undefined."""
     areas = average_precision_of(curves) if _is_precision_recall(kind) else auc_of(curves)
     return [float(area) for area in areas]
 

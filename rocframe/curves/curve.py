@@ -564,7 +564,7 @@ def counts_at_thresholds(cases: Cases, given: Sequence[float]) -> pl.DataFrame:
             np.divide(class_sums, total, out=np.zeros(sums[:, :cells].shape), where=total > 0)
         )
     (tp, fn), (fp, tn) = counts
-    # Between two rows, the full curve is known only if all scores between them are equal. Otherwise,
+    # Between two rows, the full curve is known only if all scores between them are equal. Otherwise
     # it is anywhere in a rectangle. The lowest scores are below all thresholds, in no rectangle.
     low, high = (
         function(values[:, :cells], values[:, cells : 2 * cells])

@@ -619,10 +619,10 @@ def find_extremes(
 def find_curves_lacking_rows(curves: Curves) -> NDArray[np.bool_]:
     """Return a mask of the curves that do not have one row per distinct score.
 
-    A curve lacks rows if it ends before its lowest score. A curve in which two neighboring rows
-    have the same counts was computed at given thresholds, and is treated as a curve that lacks
-    rows, and so is a curve with an error bound above 0. For weighted counts, the second condition is not checked, because different sums of
-    weights can be rounded to equal counts.
+    A curve lacks rows if it ends before its lowest score, or if it has an error bound above 0. A
+    curve in which two neighboring rows have the same counts was computed at given thresholds, and
+    is treated as a curve that lacks rows. For weighted counts, this condition is not checked,
+    because different sums of weights can be rounded to equal counts.
     """
     columns, result = curves.columns, curves.ends_early | curves.has_gaps
     if columns.is_float("tp") or columns.is_float("fp"):
