@@ -135,7 +135,7 @@ def chain(
           of all models of the chain are independent within each class.
 
         `fpr_alone` and `tpr_alone` (Float64) are the rates of the model alone, and `threshold`
-        (Float64) is the threshold of the model. For decisions, `threshold` is null. `n_pos` and
+        (a float) is the threshold of the model. For decisions, `threshold` is null. `n_pos` and
         `n_neg` (Int64) are the numbers of positives and negatives. A row counts `count` times;
         `weight` has no effect on these numbers.
 

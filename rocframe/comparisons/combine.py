@@ -131,7 +131,7 @@ def combine(
 
         - `fpr_a`, `tpr_a`, `fpr_b` and `tpr_b` (Float64) are the rates of both models on the rows
           that both scored.
-        - `threshold_a` and `threshold_b` (Float64) are the thresholds of the two models. They are
+        - `threshold_a` and `threshold_b` (floats) are the thresholds of the two models. They are
           null if the models have decisions instead of scores.
         - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives. A row counts
           `count` times; `weight` has no effect on these numbers.

@@ -109,8 +109,9 @@ def curve(
         expressions over `tp`, `fp`, `fn` and `tn`. Some metrics have several names, such as `"tnr"`
         and `"specificity"`. The new column has the name that you pass.
     thresholds : sequence of float, default None
-        Return only rows at these thresholds and at `inf`, in falling order. The full curve is not
-        computed.
+        Return only rows at these thresholds and at `inf`, in falling order. Thresholds are rounded
+        to the float dtype of the scores. The last columns of the result are `error` and
+        `area_error`. The full curve is not computed.
     max_error : float, default None
         Return a simplified curve, which differs from the full curve by at most this fraction of the
         length of an axis. The last columns of the result are `error` and `area_change`, as in the
@@ -157,10 +158,13 @@ def curve(
         `max_error`, there are fewer rows. With the option `prevalence`, the column `prevalence`
         (Float64, the same in all rows) is between `tn` and the rates. Functions that read the table
         compute areas, averages, points and charts at the prevalence in this column. With
-        `max_error`, the last columns are `error, area_change`.
+        `max_error`, the last columns are `error, area_change`. With `thresholds`, they are `error,
+        area_error` (Float64): upper bounds of the distance between the ROC curve and straight lines
+        between the rows, and of the difference of their areas. Both are 0 if there is at most one
+        distinct score between neighboring rows.
 
-        Counts are Int64, or Float64 if `weight`, `benefit` or `cost` is given; thresholds and rates
-        are Float64. A rate is null if its denominator is 0: in a group without positives, `tpr` is
+        Counts are Int64, or Float64 if `weight`, `benefit` or `cost` is given. Rates are Float64.
+        Thresholds are Float32 if the scores are Float32 or Float16, otherwise Float64. A rate is null if its denominator is 0: in a group without positives, `tpr` is
         null and `fpr` is not. If `missing="drop"` leaves out all rows of a group, the result has
         only the row with threshold `inf` for this group. Without `by`, all rows are one group, even
         if there are no rows. With `by`, a table without rows has no groups.

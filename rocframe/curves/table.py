@@ -441,13 +441,21 @@ def _common_hull_hint(table: CurveLayout) -> str:
     )
 
 
-def check_gaps(curves: Curves, consequence: str, hint: str = COMPLETE_CURVES) -> None:
+def check_gaps(
+    curves: Curves,
+    consequence: str,
+    hint: str = COMPLETE_CURVES,
+    *,
+    affected: NDArray[np.bool_] | None = None,
+) -> None:
     """Raise an error if a curve lacks rows between given thresholds.
 
-    `consequence` is the part of the message that states what cannot be computed.
+    `consequence` is the part of the message that states what cannot be computed. `affected` is a
+    mask of the curves for which rows between thresholds are needed; by default, all.
     """
-    if curves.has_gaps.any():
-        group = curves.name_group(int(np.argmax(curves.has_gaps)))
+    lacking = curves.has_gaps if affected is None else curves.has_gaps & affected
+    if lacking.any():
+        group = curves.name_group(int(np.argmax(lacking)))
         problem = f"curves: {group} lacks the points between its given thresholds, so {consequence}"
         raise BrokenCurveError.compose(problem, hint)
 

@@ -77,9 +77,9 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
         Curves without concavities have no row.
 
         - `area` (Float64) is the area between the hull and the curve.
-        - `threshold_above` and `threshold_below` (Float64) are the thresholds of the two vertices.
+        - `threshold_above` and `threshold_below` (floats) are the thresholds of the two vertices.
           The concavity consists of the rows with `threshold_below <= score < threshold_above`.
-        - `score_max` (Float64) is the highest score of these rows; `threshold_below` is the lowest
+        - `score_max` (a float) is the highest score of these rows; `threshold_below` is the lowest
           score.
         - `fpr_above`, `tpr_above`, `fpr_below` and `tpr_below` (Float64) are the rates of the two
           vertices.

@@ -46,7 +46,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
         For each group, one row per score that occurs in both classes, sorted by falling score:
         `*by, threshold, auc_change, tied_pos, tied_neg`. Groups without ties have no rows.
 
-        - `threshold` (Float64) is the tied score.
+        - `threshold` is the tied score.
         - `auc_change` (Float64) is the largest change of the AUC if the tied rows get different
           scores. If all positives of the tie get higher scores than its negatives, the AUC
           increases by this number. If they get lower scores, the AUC decreases by this number.

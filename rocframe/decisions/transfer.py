@@ -124,7 +124,7 @@ def transfer(
         - `optimism` (Float64) is the amount by which `value_chosen` is better than
           `value_realised`: `value_chosen - value_realised`, or `value_realised - value_chosen` if
           low values are better.
-        - `threshold` (Float64) is the chosen threshold.
+        - `threshold` is the chosen threshold.
         - `tp, fp, fn, tn` are the counts of the curve in this row, with `score >= threshold` as the
           prediction.
         - With `subject_to`, each metric in the constraints has a column of its name (Float64) with

@@ -226,6 +226,7 @@ def test_functions_of_full_curves_refuse_curves_with_gaps_between_given_threshol
         lambda: rf.average(curves): "its points at a given fpr are unknown",
         lambda: rf.average(curves, method="pooled"): "the area of the pooled curve is unknown",
         lambda: rf.cost_curve(curves): "its lowest expected cost is unknown",
+        lambda: rf.decision_curve(curves): "the net benefit at other thresholds is unknown",
     }
     with all_cases() as case:
         for call, consequence in refused.items():
