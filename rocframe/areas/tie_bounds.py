@@ -79,10 +79,10 @@ def tie_bounds(
         metrics, `pessimistic <= value <= optimistic`. All three values are in [0, 1].
 
         `value` is null for a curve with several scores between two given thresholds
-        (`thresholds=`), which are treated as tied. The values are null if there are no positives. The values of `auc`, `ks` and `eer` are also
-        null if there are no negatives. If the table was computed with `prevalence=`,
-        `average_precision` and `pr_auc` are computed at this prevalence, and are also null if there
-        are no negatives.
+        (`thresholds=`), which are treated as tied. The values are null if there are no positives.
+        The values of `auc`, `ks` and `eer` are also null if there are no negatives. If the table
+        was computed with `prevalence=`, `average_precision` and `pr_auc` are computed at this
+        prevalence, and are also null if there are no negatives.
 
     Raises
     ------

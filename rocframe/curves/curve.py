@@ -164,10 +164,11 @@ def curve(
         distinct score between neighboring rows.
 
         Counts are Int64, or Float64 if `weight`, `benefit` or `cost` is given. Rates are Float64.
-        Thresholds are Float32 if the scores are Float32 or Float16, otherwise Float64. A rate is null if its denominator is 0: in a group without positives, `tpr` is
-        null and `fpr` is not. If `missing="drop"` leaves out all rows of a group, the result has
-        only the row with threshold `inf` for this group. Without `by`, all rows are one group, even
-        if there are no rows. With `by`, a table without rows has no groups.
+        Thresholds are Float32 if the scores are Float32 or Float16, otherwise Float64. A rate is
+        null if its denominator is 0: in a group without positives, `tpr` is null and `fpr` is not.
+        If `missing="drop"` leaves out all rows of a group, the result has only the row with
+        threshold `inf` for this group. Without `by`, all rows are one group, even if there are no
+        rows. With `by`, a table without rows has no groups.
 
     Raises
     ------

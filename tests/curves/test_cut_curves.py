@@ -218,7 +218,7 @@ GAPS = "curves: group fold=1 lacks the points between its given thresholds, so "
 
 
 def test_functions_of_full_curves_refuse_curves_with_gaps_between_given_thresholds():
-    curves = rf.curve(PREDICTIONS, "label", "score", by="fold", thresholds=[0.5, -inf])
+    curves = rf.curve(PREDICTIONS, "label", "score", by="fold", thresholds=[0.5, 0.05])
     refused = {
         lambda: rf.area(curves): "the area under the curve is unknown",
         lambda: rf.hull(curves): "its convex hull is unknown",
