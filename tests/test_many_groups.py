@@ -134,7 +134,7 @@ def test_given_thresholds_of_very_many_groups_are_rows_of_their_curves(rows):
     found = actual.filter(pl.col("threshold").is_finite()).join(
         within.select("g", "threshold"), on=["g", "threshold"], how="semi", maintain_order="left"
     )
-    assert_frame_equal(found, within)
+    assert_frame_equal(found.drop("error", "area_error"), within)
 
 
 def test_simplified_curves_of_very_many_groups_are_those_of_simplify(rows):
