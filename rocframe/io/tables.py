@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +13,17 @@ import polars as pl
 from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError, StorageError
 from rocframe.io.files import (
     FILE_FORMATS,
+    METADATA_KEY,
     READ_ERRORS,
     FileFormat,
     add_checksum,
     check_target,
-    checksum_problem,
     collect_query,
+    content_problem,
     error_reason,
-    file_problem,
     local_path,
     replacement,
+    scan_file,
     visible_files,
 )
 from rocframe.kinds import PREVALENCE, has_prevalence
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-METADATA_KEY = "rocframe"
 METADATA_VERSION = 1
 MAX_METADATA_DEPTH = 100  # Python's JSON encoder and decoder fail above about 1,000 levels
 MAX_METADATA_SIZE = 1 << 24  # characters of JSON
@@ -203,10 +202,7 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
         )
     local, file_format = check_file(path)
     try:
-        if file_format == "Parquet":
-            lazy = pl.scan_parquet(local, glob=False, hive_partitioning=False)
-        else:
-            lazy = pl.scan_ipc(local, glob=False, hive_partitioning=False)
+        lazy = scan_file(local, file_format)
         lazy.collect_schema()
     except READ_ERRORS as error:
         raise _unreadable_table(path, error_reason(error)) from error
@@ -247,7 +243,7 @@ def _schema_text(schema: Mapping[str, pl.DataType]) -> str:
 def read_file_schema(path: Path) -> dict[str, pl.DataType]:
     """Return the columns of a Parquet file."""
     try:
-        return dict(pl.read_parquet_schema(path))
+        return dict(scan_file(path, "Parquet").collect_schema())
     except READ_ERRORS as error:
         raise _unreadable_table(path, error_reason(error)) from error
 
@@ -457,23 +453,15 @@ def check_table_path(path: str | os.PathLike[str]) -> None:
 
 
 def check_file(path: str | os.PathLike[str], *, verify: bool = True) -> tuple[Path, FileFormat]:
-    """Return the local path and the format of a file that is complete and matches its checksum.
+    """Return the local path and the format of a file that is complete and not damaged.
 
-    With `verify=False`, the checksum is not compared. polars can abort the process if the footer is
-    damaged, so pyarrow reads the footer of a Parquet file first.
+    With `verify=False`, the checksum is not compared, which would read the whole file.
     """
     file_format = _file_format(path)
     local = local_path(path)
     try:
-        problem = file_problem(local, file_format)
-        if not problem and verify:
-            problem = checksum_problem(local, file_format)
-        if not problem and file_format == "Parquet":
-            from pyarrow.parquet import read_metadata
-
-            with suppress(NotImplementedError):  # for dtypes such as 128-bit integers
-                read_metadata(local)
-    except (*READ_ERRORS, ValueError) as error:  # pyarrow.ArrowInvalid is a ValueError
+        problem = content_problem(local, file_format, verify=verify)
+    except OSError as error:
         raise _unreadable_table(path, error_reason(error)) from error
     if problem:
         raise StorageError.compose(
