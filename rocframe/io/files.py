@@ -246,7 +246,7 @@ def _read_arrow(path: Path, *, values: bool) -> bool:
 def _read_parquet_footer(path: Path) -> bool:
     """Read the footer of a Parquet file with pyarrow, and return whether it has lost its checksum.
 
-    An error is raised if the footer is damaged.
+    An error is raised if the footer is damaged, or is not the footer of this file.
     """
     from pyarrow import ArrowNotImplementedError
     from pyarrow.parquet import read_metadata
@@ -255,17 +255,17 @@ def _read_parquet_footer(path: Path) -> bool:
         footer = read_metadata(path)
     except ArrowNotImplementedError:  # for dtypes such as 128-bit integers
         return False
-    if METADATA_KEY.encode() not in (footer.metadata or {}):
-        return False
+    with path.open("rb") as file:
+        end = _footer_start(file, "Parquet")
     groups = (footer.row_group(i) for i in range(footer.num_row_groups))
     chunks = (group.column(i) for group in groups for i in range(group.num_columns))
-    ends = (
-        (chunk.dictionary_page_offset or chunk.data_page_offset) + chunk.total_compressed_size
-        for chunk in chunks
-    )
-    with path.open("rb") as file:
-        gap = _footer_start(file, "Parquet") - max(ends, default=len(MAGIC_BYTES["Parquet"]))
-    return gap == CHECKSUM_SIZE
+    last = start = len(MAGIC_BYTES["Parquet"])
+    for chunk in chunks:
+        position = chunk.dictionary_page_offset or chunk.data_page_offset
+        last = max(last, position + chunk.total_compressed_size)
+        if position < start or chunk.total_compressed_size < 0 or last > end:
+            raise ValueError("its footer names data outside the file")
+    return METADATA_KEY.encode() in (footer.metadata or {}) and end - last == CHECKSUM_SIZE
 
 
 def _matches_checksum(path: Path, file_format: FileFormat) -> bool | None:
