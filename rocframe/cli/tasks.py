@@ -283,6 +283,7 @@ def _concatenate_logs(
         column(new_score if name == old_score else name).alias(name) for name in old.columns
     )
     files = [log.files[0] for log in logs]
+    required[old_score] = "scores of two models, which are not compared with each other"
     dtypes = {
         name: common_dtype(
             name, option, [(files[0], old.schema[name]), (files[1], new.schema[name])]

@@ -257,7 +257,8 @@ class CompressInput:
         score, dtype = nw.col(name), self.dtypes[name]
         if not (dtype.is_float() or dtype == pl.Boolean or rounding.resolution):
             return score.cast(nw.Int64) if dtype in INT64_COMPATIBLE else score
-        score = score.cast(nw.Float64)
+        is_narrow = dtype in {pl.Float16, pl.Float32} and not rounding.resolution
+        score = score.cast(nw.Float32 if is_narrow else nw.Float64)
         if dtype.is_float():
             # NaN becomes null, and -0.0 becomes 0.0.
             score = nw.when(~score.is_nan()).then(score + 0.0)
@@ -289,14 +290,18 @@ class CompressInput:
 
         The column `width` contains the widths of the cells, before and after.
         """
-        edges = [pl.col(name) for name in self.scores]
-        if any(cells.collect_schema()[name] != pl.Float64 for name in self.scores):
+        dtypes = cells.collect_schema()
+        if not all(dtypes[name].is_float() for name in self.scores):
             return cells  # integers and decimals are exact
+        edges = [pl.col(name).cast(pl.Float64) for name in self.scores]
         groups = [pl.col(name) for name in self.keys]
         resolution, relative = group_resolution(edges, pl.col(WIDTH), groups)
         cells = cells.with_columns(resolution.alias(RESOLUTION), relative.alias(RELATIVE))
         options = {"resolution": pl.col(RESOLUTION), "relative": pl.col(RELATIVE)}
-        cells = cells.with_columns(round_down(edge, **options, when=pl.when) for edge in edges)
+        cells = cells.with_columns(
+            round_down(edge, **options, when=pl.when).cast(dtypes[name])
+            for name, edge in zip(self.scores, edges, strict=True)
+        )
         width = pl.max_horizontal(cell_width(edge, **options) for edge in edges)
         return (
             cells.group_by(*self.cell_columns, RESOLUTION, RELATIVE)

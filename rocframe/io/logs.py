@@ -417,14 +417,22 @@ INTEGER_DTYPES = tuple(
 )
 
 
+# Values of these columns are compared between rows of different files.
+COMPARED_OPTIONS = {"--score", "--by", "--id", "--partition-by"}
+
 MAX_ENUM_CATEGORIES = 20  # maximum number of categories in an error message
 
 
 def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType]]) -> pl.DataType:
     """Return a dtype that can represent the values of a column in all files exactly.
 
-    `dtypes` contains each file with the dtype of its column.
+    `dtypes` contains each file with the dtype of its column. Floats of different precisions raise
+    an error if values are compared between files, because equal values, such as 0.7, differ after
+    they are stored with different precisions.
     """
+    floats = {dtype: file for file, dtype in reversed(dtypes) if dtype.is_float()}
+    if option in COMPARED_OPTIONS and len(floats) > 1:
+        raise _different_precisions(name, floats)
     (first, common), *others = dtypes
     for file, dtype in others:
         wider = _wider_dtype(common, dtype, small_integers=option == "--label")
@@ -438,6 +446,19 @@ def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType
         if wider != common:
             first, common = file, wider
     return common
+
+
+def _different_precisions(name: str, floats: Mapping[pl.DataType, str]) -> LogError:
+    """Return the error for floats of different precisions; `floats` has a file of each dtype."""
+    narrowest, *_, widest = sorted(floats, key=FLOAT_DTYPES.index)
+    file = floats[widest]
+    hint = f"Equal values, such as 0.7, differ between these types. Cast the column to {narrowest}"
+    if LOG_FORMATS.get(Path(file).suffix.lower()) == "CSV":
+        hint += ", and write CSV files, which are read as Float64, as Parquet files."
+    else:
+        hint += " in all files."
+    problem = f"column {name!r} has type {widest}, but in {floats[narrowest]} type {narrowest}"
+    return LogError.compose(file, problem, hint)
 
 
 def _dtype_text(dtype: pl.DataType) -> str:
