@@ -161,20 +161,20 @@ def outcomes(path: Path, good: Path, *, is_log: bool) -> Iterator[tuple[str, Any
     if not is_log:
         return
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder)
+        out, stored = Path(folder), Path(folder, "stored")
         log, table = str(path), str(out / "table.parquet")
         by_model = [*COLUMNS, "--by", "model", "--quiet"]
         commands: dict[str, tuple[list[str], Path]] = {
             "evaluate": (["evaluate", log, *by_model, "--out", str(out)], out / "curves.parquet"),
-            "report": (["report", log, *by_model, "--out", str(out / "page.html")], out / "page.html"),
+            "report": (["report", log, *by_model, "--out", f"{out}/page.html"], out / "page.html"),
             "decide": (["decide", log, *by_model, "--out", table], Path(table)),
             "gate": (
                 ["gate", log, str(good), *COLUMNS, "--margin", "0.1", "--quiet", "--out", table],
                 Path(table),
             ),
             "store": (
-                ["evaluate", log, *by_model, "--store", str(out / "store"), "--out", str(out / "o")],
-                out / "o" / "curves.parquet",
+                ["evaluate", log, *by_model, "--store", f"{out}/store", "--out", str(stored)],
+                stored / "curves.parquet",
             ),
             "skip": (
                 ["evaluate", log, str(good), *by_model, "--skip-unreadable", "--out", str(out)],
@@ -230,7 +230,7 @@ def serve() -> None:
     # The page takes a second, and shows tables that are computed from the same rows.
     tasks._page = lambda evaluation, *_: _fingerprint(evaluation.areas)  # type: ignore[assignment]
     answers = os.fdopen(os.dup(1), "w")
-    errors = tempfile.TemporaryFile()
+    errors = tempfile.TemporaryFile()  # noqa: SIM115 - it is open until the process ends
     os.dup2(errors.fileno(), 2)  # polars writes the text of a panic to this file
     for line in sys.stdin:
         path, good, is_log = json.loads(line)
@@ -346,7 +346,7 @@ def main() -> int:
         if options.keep is not None:
             options.keep.mkdir(parents=True, exist_ok=True)
             suffix = "parquet" if "parquet" in text else "arrow"
-            (options.keep / f"{text.split()[0]}.{suffix}").write_bytes(content)
+            (options.keep / f"{text.split(maxsplit=1)[0]}.{suffix}").write_bytes(content)
 
     with tempfile.TemporaryDirectory() as folder:
         counts = check_files(options.files, options.seed, Path(folder), on_wrong)

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.text import format_count, format_list, format_type, format_value
+from rocframe.text import format_count, format_list, format_name, format_type, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -576,7 +576,7 @@ class LogError(RocframeError, OSError):
     @classmethod
     def compose(cls, path: object, problem: str, hint: str) -> LogError:
         """Return an error about a log file: what is wrong, and what to do."""
-        error = cls(f"{path}: {problem}.\n{hint}")
+        error = cls(f"{format_name(str(path))}: {problem}.\n{hint}")
         error.problem, error.hint = problem, hint
         return error
 

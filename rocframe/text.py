@@ -18,6 +18,7 @@ MAX_VALUE_CHARACTERS = 100  # longer values are truncated in messages
 # `isprintable` is false for U+200D.
 _SYMBOL = "[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]"
 EMOJI_JOINER = re.compile(f"(?<={_SYMBOL})\u200d(?={_SYMBOL})")
+EMOJI_SEQUENCES = re.compile(f"{_SYMBOL}(?:\u200d{_SYMBOL})+|.", re.DOTALL)
 
 
 def format_list(names: Iterable[object], *, most: int = 10) -> str:
@@ -57,6 +58,16 @@ def format_name(text: str) -> str:
     """Return a name, in quotes if it is blank, begins or ends with a space, or is unprintable."""
     printable = EMOJI_JOINER.sub("", text).isprintable()
     return text if printable and text == text.strip() != "" else repr(text)
+
+
+def escape_unprintable(text: str) -> str:
+    """Return a text with escape sequences for unprintable characters, except line breaks."""
+    return "".join(
+        part
+        if part == "\n" or EMOJI_JOINER.sub("", part).isprintable()
+        else part.encode("unicode_escape", "surrogatepass").decode()
+        for part in EMOJI_SEQUENCES.findall(text)
+    )
 
 
 def format_values(values: pl.Series) -> list[str]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rocframe.errors import RocframeError
 from rocframe.io.files import local_path
 from rocframe.options import suggest_argument
+from rocframe.text import escape_unprintable, format_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -386,28 +387,25 @@ def _run(
     with Progress(quiet=options.quiet) as progress:
         result = command(sources, options, None if out is None else local_path(out), progress)
     for file, reason in result.skipped.items():
-        print(f"rocframe: skipped {file}: {reason}.", file=sys.stderr)
+        _print_message(f"skipped {format_name(file)}: {reason}.")
     if unused := result.unused_keys:
         hint = (
             f"Add {' '.join(f'--by {name}' for name in unused)} to evaluate these rows separately."
         )
-        print(f"rocframe: {pooling_sentence(unused)} {hint}", file=sys.stderr)
+        _print_message(f"{pooling_sentence(unused)} {hint}")
     for warning in result.warnings:
-        print(f"rocframe: {warning}", file=sys.stderr)
+        _print_message(warning)
     if result.lacks_page:
         hint = 'install it with pip install "rocframe[report]"'
-        print(
-            f"rocframe: the page was not written, because vl-convert is not installed; {hint}.",
-            file=sys.stderr,
-        )
+        _print_message(f"the page was not written, because vl-convert is not installed; {hint}.")
     if not options.quiet:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         try:
-            print((table_text or areas_table)(result.table, width=width))
+            print(escape_unprintable((table_text or areas_table)(result.table, width=width)))
             if result.summary is not None:
-                print("", result.summary, sep="\n")
+                print("", escape_unprintable(result.summary), sep="\n")
             if result.written:
-                print("", *result.written, sep="\n")
+                print("", *(format_name(str(path)) for path in result.written), sep="\n")
             sys.stdout.flush()
         except BrokenPipeError:  # the exit code must not depend on the reader of the output
             _discard_output()
@@ -415,5 +413,10 @@ def _run(
 
 
 def _fail(message: str) -> int:
-    print(f"rocframe: {message}", file=sys.stderr)
+    _print_message(message)
     return USER_ERROR
+
+
+def _print_message(message: str) -> None:
+    """Print a message to stderr; control characters of names would change the terminal."""
+    print(f"rocframe: {escape_unprintable(message)}", file=sys.stderr)

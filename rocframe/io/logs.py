@@ -28,7 +28,7 @@ from rocframe.io.files import (
     scan_file,
     visible_files,
 )
-from rocframe.text import format_count, format_list, join_first
+from rocframe.text import format_count, format_list, format_name, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -144,7 +144,7 @@ def unreadable_logs(errors: Mapping[str, LogError]) -> LogError:
     (file, error), *others = errors.items()
     if not others:
         return error
-    names = join_first([name for name, _ in others], 5)
+    names = join_first([format_name(name) for name, _ in others], 5)
     problem = f"{error.problem}; these files cannot be read either: {names}"
     return LogError.compose(file, problem, error.hint)
 
@@ -439,7 +439,7 @@ def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType
         if wider is None:
             raise LogError.compose(
                 file,
-                f"column {name!r} has type {_dtype_text(dtype)}, but in {first} it has type "
+                f"column {name!r} has type {_dtype_text(dtype)}, but in {format_name(first)} it has type "
                 f"{_dtype_text(common)}",
                 "Cast the column to the same type in all files.",
             )
@@ -457,7 +457,10 @@ def _different_precisions(name: str, floats: Mapping[pl.DataType, str]) -> LogEr
         hint += ", and write CSV files, which are read as Float64, as Parquet files."
     else:
         hint += " in all files."
-    problem = f"column {name!r} has type {widest}, but in {floats[narrowest]} type {narrowest}"
+    problem = (
+        f"column {name!r} has type {widest}, but in {format_name(floats[narrowest])} it has type "
+    )
+    problem += str(narrowest)
     return LogError.compose(file, problem, hint)
 
 
