@@ -259,6 +259,7 @@ class Worker:
                 [sys.executable, "-m", "bench.damaged_files", "--serve"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                cwd=Path(__file__).parents[1],
                 text=True,
             )
         process = self._process

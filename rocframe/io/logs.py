@@ -439,8 +439,8 @@ def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType
         if wider is None:
             raise LogError.compose(
                 file,
-                f"column {name!r} has type {_dtype_text(dtype)}, but in {format_name(first)} it has type "
-                f"{_dtype_text(common)}",
+                f"column {name!r} has type {_dtype_text(dtype)}, but in {format_name(first)} it "
+                f"has type {_dtype_text(common)}",
                 "Cast the column to the same type in all files.",
             )
         if wider != common:
@@ -457,10 +457,8 @@ def _different_precisions(name: str, floats: Mapping[pl.DataType, str]) -> LogEr
         hint += ", and write CSV files, which are read as Float64, as Parquet files."
     else:
         hint += " in all files."
-    problem = (
-        f"column {name!r} has type {widest}, but in {format_name(floats[narrowest])} it has type "
-    )
-    problem += str(narrowest)
+    other = format_name(floats[narrowest])
+    problem = f"column {name!r} has type {widest}, but in {other} it has type {narrowest}"
     return LogError.compose(file, problem, hint)
 
 
