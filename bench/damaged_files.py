@@ -274,14 +274,15 @@ class Worker:
                 results: dict[str, str] = content
                 return results
             last = content
-        self._process = None
-        return {"all": f"{ABORT}: exit code {process.wait()} after {last}"}
+        process.stdin.close()
+        self.close()
+        return {"all": f"{ABORT}: exit code {process.returncode} after {last}"}
 
     def close(self) -> None:
         """End the process."""
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
-            self._process.wait()
+        if self._process is not None:
+            self._process.communicate()
+            self._process = None
 
 
 def check_files(

@@ -88,8 +88,7 @@ def test_a_table_that_another_program_writes_again_has_no_checksum():
     import pyarrow.parquet as pq
     from pyarrow import ipc
 
-    rf.write(LOG, "log.parquet")
-    table = pq.read_table("log.parquet")  # with the metadata of rocframe
+    table = LOG.to_arrow().replace_schema_metadata({"rocframe": '{"table": "table"}'})
     pq.write_table(table, "copy.parquet")
     with ipc.new_file("copy.arrow", table.schema) as writer:
         writer.write_table(table)
@@ -218,20 +217,19 @@ def test_a_folder_without_access_to_its_files_is_an_error_of_one_line(capsys, mo
     error = (2, f"rocframe: {file}: the file cannot be read: Permission denied.\n{SKIP}")
     for source in ("logs", "logs/closed", file, "logs/*/log.parquet", "logs/**/*.parquet"):
         assert run(capsys, "evaluate", source) == error
+    permissions = "Check the permissions of the folders in the path"
     for function in (rf.read, rf.scan, rf.about, lambda path: rf.write(LOG, path)):
         with pytest.raises(rf.StorageError) as caught:
             function(file)
         assert str(caught.value) == (
-            f"path={file!r}: it cannot be accessed: Permission denied.\n"
-            "Check the permissions of the folders in the path."
+            f"path={file!r}: it cannot be accessed: Permission denied.\n{permissions}."
         )
     rf.write(LOG, "log.parquet")
     for command in ("evaluate", "report", "decide"):
         monkeypatch.setitem(COMMANDS, command, ["--out", file])
         assert run(capsys, command, "log.parquet") == (
             2,
-            f"rocframe: {file}: it cannot be accessed: Permission denied.\n"
-            "Check the permissions of the folders in the path.\n",
+            f"rocframe: {file}: it cannot be accessed: Permission denied.\n{permissions}.\n",
         )
 
 

@@ -54,8 +54,8 @@ def write(
 
     An existing file is replaced when the new file is complete; if writing fails, the old file is
     unchanged. The file contains metadata and a checksum. The function `about` returns the metadata.
-    `read`, `scan` and `about` use the checksum to detect damage. Parquet files also have checksums
-    of their pages, which other programs can verify.
+    `read`, `scan`, `about` and the commands compare the checksum to detect damage. Parquet files
+    also have checksums of their pages, which other programs can verify.
 
     Parameters
     ----------
@@ -169,14 +169,15 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     LazyFrame
         The table in the file. `collect` reads only the parts of the file that the query needs. For
         a folder, the result contains the rows of all files, in the order of the names of the files.
-        Names of folders such as `day=2026-11-01` do not become columns.
+        Names of folders such as `day=2026-11-01` do not become columns. The checksum of each file
+        is compared when `scan` is called, and not when the query runs.
 
     Raises
     ------
     StorageError
-        If a file is missing, empty or damaged, or if its content does not have the format that its
-        suffix names. For a folder, this error is also raised if it contains no Parquet file, or if
-        its files have different columns.
+        If a file is missing, empty or damaged, if its content does not have the format that its
+        suffix names, or if a folder cannot be listed. For a folder, this error is also raised if it
+        contains no Parquet file, or if its files have different columns.
 
     Examples
     --------
