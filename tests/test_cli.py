@@ -140,8 +140,8 @@ def test_equal_scores_of_different_float_types_are_not_compared(capsys, command)
     arguments = ["?.parquet", *["log.parquet"] * (command == "gate"), *margin]
     columns = ["--label", "label", "--score", "score", "--out", "out"]
     code, _, err = run(capsys, command, *arguments, *columns)
-    assert (code, err) == (
-        2,
+    assert code == 2
+    assert err == (
         "rocframe: 0.parquet: column 'score' has type Float64, but in 1.parquet it has type "
         "Float32.\nEqual values, such as 0.7, differ between these types. Cast the column to "
         "Float32 in all files.\n",
