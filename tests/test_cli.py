@@ -144,7 +144,7 @@ def test_equal_scores_of_different_float_types_are_not_compared(capsys, command)
     assert err == (
         "rocframe: 0.parquet: column 'score' has type Float64, but in 1.parquet it has type "
         "Float32.\nEqual values, such as 0.7, differ between these types. Cast the column to "
-        "Float32 in all files.\n",
+        "Float32 in all files.\n"
     )
 
 
