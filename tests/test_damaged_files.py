@@ -282,7 +282,7 @@ def test_control_characters_of_names_do_not_reach_the_terminal(capsys, command):
 
 def test_random_damage_is_an_error_or_does_not_change_the_result(tmp_path):
     wrong = []
-    counts = check_files(15, 5, tmp_path, lambda text, _: wrong.append(text))
+    counts = check_files(8, 5, tmp_path, lambda text, _: wrong.append(text))
     assert wrong == []
     own = {outcome for (is_own, _, outcome) in counts if is_own}
     assert not own & {ABORT, DIFFERENT, RAW_ERROR}
