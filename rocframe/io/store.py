@@ -24,6 +24,8 @@ from rocframe.io.files import (
     error_reason,
     exclusive_lock,
     is_temporary,
+    raise_unlisted,
+    real_path,
     remove_stale_files,
     visible_files,
     write_text,
@@ -337,7 +339,7 @@ def locked_store(folder: Path, on_step: Callable[[str], None]) -> Iterator[None]
 
 def stored_files(folder: Path) -> list[Path] | None:
     """Return the parts in a folder that is a store or a folder of a store; None for others."""
-    path = Path(os.path.realpath(folder))
+    path = real_path(folder)
     for root in (folder, path.parent):
         # os.path.lexists is also False if the folder cannot be accessed.
         store = Store.read(root) if os.path.lexists(root / MANIFEST) else None
@@ -350,9 +352,14 @@ def stored_files(folder: Path) -> list[Path] | None:
     return None
 
 
-def data_files(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield the visible files of a folder and its subfolders; of a store, the parts it lists."""
-    return visible_files(folder, stored_files)
+def data_files(
+    folder: str | os.PathLike[str], on_error: Callable[[OSError], None] = raise_unlisted
+) -> Iterator[Path]:
+    """Yield the visible files of a folder and its subfolders; of a store, the parts it lists.
+
+    `on_error` is called with the error for a folder that cannot be listed; see `visible_files`.
+    """
+    return visible_files(folder, on_error, stored_files)
 
 
 def parquet_files(folder: Path) -> list[Path]:

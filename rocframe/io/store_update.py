@@ -148,7 +148,7 @@ class LogReader:
         except RocframeError as error:
             raise type(error)(f"{logs.files[0]}: {error}") from error
         return rows.with_columns(
-            *(scores_as_floats(rows[name], name).cast(pl.Float64) for name in self.options.scores),
+            *(scores_as_floats(rows[name], name) for name in self.options.scores),
             *(pl.col(name).cast(pl.Float64) for name in [WEIGHT] if self.options.weight),
         )
 

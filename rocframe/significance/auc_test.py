@@ -27,6 +27,7 @@ from rocframe.options import (
     NOT_GIVEN,
     check_choice,
     check_supported,
+    is_text,
     parse_fraction,
     parse_integer,
     public,
@@ -140,7 +141,7 @@ def auc_test(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `auc, p_value, p_adjusted, null, se, statistic, n_pos, n_neg, n_missing,
+        `*by`, (`model`,) `auc, p_adjusted, p_value, null, se, statistic, n_pos, n_neg, n_missing,
         test, note`; one row per group, sorted by group.
 
         - `p_adjusted` (Float64) is the p-value adjusted over all rows of the result.
@@ -153,8 +154,8 @@ def auc_test(
         - `test` (String) is the name of the method, or `permutation_exact` if all permutations were
           used.
 
-        With `best_of`, the columns `p_best` (Float64), `auc_by_chance` (Float64) and `best_of`
-        (Int64) are right of `p_adjusted`. `p_best` is the probability that the largest AUC of
+        With `best_of`, the columns `best_of` (Int64), `auc_by_chance` (Float64) and `p_best`
+        (Float64) are left of `note`. `p_best` is the probability that the largest AUC of
         `best_of` models with independent random scores is at least `auc`. `auc_by_chance` is the
         expected value of this largest AUC. Both are null if `p_value` is null.
 
@@ -168,7 +169,8 @@ def auc_test(
         p-values are null. An example is an AUC of 1 with `"delong"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance`.
+        no_negatives, one_positive, one_negative, zero_variance`. With `cluster`, the note of a
+        class in a single cluster is `one_positive_cluster` or `one_negative_cluster`.
 
     Raises
     ------
@@ -327,7 +329,7 @@ class AucTestOptions:
         # equally likely. For weighted or clustered rows, this is not the case.
         values = {
             "null": None if null == 0.5 else null,
-            "missing": missing if missing == "worst" else None,
+            "missing": missing if is_text(missing, "worst") else None,
         }
         delong_options = {"weight": weight, "cluster": cluster, **values}
         if method is None:
@@ -411,7 +413,7 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     statistic[equal], p_value[equal] = 0, 1
     sizes, zero_variance = class_sizes(scan, clusters), variance == 0
     if ranks is None:
-        note = class_notes(*sizes, zero_variance=zero_variance)
+        note = class_notes(*sizes, clustered=clusters is not None, zero_variance=zero_variance)
     else:  # the permutation and Mann-Whitney tests need only one row of each class
         note = first_notes(absent_classes(*sizes) | {"zero_variance": zero_variance})
     columns: dict[str, Any] = {
