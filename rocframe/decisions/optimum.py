@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 
 MAX_FLOAT_BITS = 1000  # integers with at most so many bits can be converted to Float64
-RATIO_ROUNDING = Fraction(1, 2**51)  # maximum relative error of the ratio of two rounded numbers
+COST_RATIO_ROUNDING = Fraction(
+    1, 2**51
+)  # maximum relative error of the ratio of two rounded numbers
 MAX_RATIO_TERM = 2**24  # different ratios of integers up to this limit differ by more than that
 NEAR_OPTIMUM = 1e-9  # values at a smaller relative distance from the best are compared exactly
 
@@ -294,7 +296,7 @@ def _simple_ratio(a: Fraction, b: Fraction) -> tuple[Fraction, Fraction]:
     if not a or not b:
         return a, b
     ratio = abs(a / b)
-    simple = simplest_fraction(ratio * (1 - RATIO_ROUNDING), ratio * (1 + RATIO_ROUNDING))
+    simple = simplest_fraction(ratio * (1 - COST_RATIO_ROUNDING), ratio * (1 + COST_RATIO_ROUNDING))
     if max(simple.numerator, simple.denominator) > MAX_RATIO_TERM:
         return a, b
     return (

@@ -155,6 +155,13 @@ def visible_files(
             files = list(itertools.filterfalse(os.path.islink, paths))
             visited.update(real / path.name for path in files)
             yield from files
+    yield from _linked_files(links, visited, report)
+
+
+def _linked_files(
+    links: Iterable[Path], visited: set[Path], report: Callable[[OSError], None]
+) -> Iterator[Path]:
+    """Yield the links to files that are not in `visited`, and report links to folders."""
     for path in links:
         if error := access_error(path):  # it may be a link to a folder
             report(error)
@@ -271,6 +278,8 @@ def _read_parquet_footer(path: Path) -> bool:
     chunks = (group.column(i) for group in groups for i in range(group.num_columns))
     last = start = len(MAGIC_BYTES["Parquet"])
     for chunk in chunks:
+        if not chunk.total_compressed_size:  # a column without rows has no position
+            continue
         position = chunk.dictionary_page_offset or chunk.data_page_offset
         last = max(last, position + chunk.total_compressed_size)
         if position < start or chunk.total_compressed_size < 0 or last > end:

@@ -301,7 +301,8 @@ def test_a_file_whose_name_has_invalid_bytes_is_unreadable():
     problem = (
         "the file cannot be read: 'utf-8' codec can't encode character '\\udcff' in position 5"
     )
-    assert str(caught.value).startswith(f"{name}: {problem}: surrogates not allowed.\n")
+    quoted = "'logs/\\udcff.parquet'"
+    assert str(caught.value).startswith(f"{quoted}: {problem}: surrogates not allowed.\n")
     _, logs = read("logs", skip_unreadable=True)
     assert (logs.files, [*logs.skipped]) == (["logs/a.parquet"], [name])
 
