@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.text import format_count, format_list, format_type, format_value
+from rocframe.text import format_count, format_list, format_name, format_type, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 VALUE_ALIASES = {
     **dict.fromkeys(("roc_auc", "roc_auc_score", "auroc"), "auc"),
     **dict.fromkeys(("ap", "average_precision_score"), "average_precision"),
+    "eer": "equal_error",
     **dict.fromkeys(("best", "j", "youden_index"), "youden"),
     **dict.fromkeys(("closest.topleft", "roc01", "distance"), "closest_top_left"),
     **dict.fromkeys(("sigmoid", "platt_scaling"), "platt"),
@@ -250,9 +251,9 @@ class UnknownOptionError(RocframeError, ValueError):
         """Return an error that lists the allowed values, and suggests the most similar value."""
         choices = list(allowed)
         return cls(
-            f"{argument}={format_value(value)}: unknown value.\n"
+            f"{argument}={format_value(value)}: unknown value."
+            f"{suggest_value(argument, value, choices)}\n"
             f"Choose one of: {format_list(choices, most=60)}."
-            + suggest_value(argument, value, choices)
         )
 
 
@@ -318,15 +319,26 @@ class LabelError(RocframeError, ValueError):
 
     @classmethod
     def unknown_positive(
-        cls, column: str, dtype: object, values: Iterable[object], example: object
+        cls,
+        column: str,
+        dtype: object,
+        values: Iterable[object] | None = None,
+        example: object = None,
     ) -> LabelError:
-        """Return an error for labels that require `positive=`; `example` is a label."""
+        """Return an error for labels that require `positive=`.
+
+        `values` are the labels, or None if only their type is known; `example` is one of them.
+        """
+        problem = (
+            f"label={column!r}: the positive class is unknown. The labels have type {dtype}, and "
+            "only Boolean and 0/1 labels have a default positive class.\n"
+        )
+        if values is None:
+            return cls(f"{problem}Pass the label of the positive class as positive=.")
         labels = list(values)
         are_scores = isinstance(example, float) and len(labels) > MAX_FRACTIONAL_LABELS
         return cls(
-            f"label={column!r}: the positive class is unknown. The labels have type {dtype}, and "
-            "only Boolean and 0/1 labels have a default positive class.\n"
-            f"{_state_labels(labels)}\n"
+            f"{problem}{_state_labels(labels)}\n"
             + (
                 "The labels look like scores. Check that label= and score= are not exchanged."
                 if are_scores
@@ -564,7 +576,7 @@ class LogError(RocframeError, OSError):
     @classmethod
     def compose(cls, path: object, problem: str, hint: str) -> LogError:
         """Return an error about a log file: what is wrong, and what to do."""
-        error = cls(f"{path}: {problem}.\n{hint}")
+        error = cls(f"{format_name(str(path))}: {problem}.\n{hint}")
         error.problem, error.hint = problem, hint
         return error
 

@@ -16,12 +16,12 @@ from rocframe.errors import (
     UnknownOptionError,
 )
 from rocframe.options import check_choice, check_distinct, to_list
-from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, RATES, Rate
+from rocframe.rates import CONFUSION, COUNT_COLUMNS, COUNT_METRICS, NAMES, RATES, Rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from rocframe.rates import Settings
+    from rocframe.rates import Counts, Settings
 
 
 Parsed = TypeVar("Parsed")
@@ -48,7 +48,7 @@ def parse_metric(
     argument accepts.
     """
     if isinstance(value, pl.Expr):
-        return user_metric(argument, value)
+        return user_metric(argument, value, settings)
     check_metric_name(argument, value, (*NAMES, *COUNT_METRICS, *others))
     metric = (NAMES | COUNT_METRICS)[str(value)]
     return replace(metric, column=str(value), settings=settings)
@@ -60,7 +60,9 @@ def check_metric_name(argument: str, value: object, names: Iterable[str]) -> Non
     If the value is a statistic of complete curves, such as "auc", or of probabilities, such as
     "brier", the error suggests `intervals`.
     """
-    name = VALUE_ALIASES.get(value, value) if isinstance(value, str) else None
+    name = value if isinstance(value, str) else None
+    if name not in CURVE_STATISTIC_NAMES:
+        name = VALUE_ALIASES.get(name, name) if name is not None else None
     if name in CURVE_STATISTIC_NAMES:
         area = "rf.auc(…) or " if name == "auc" else ""
         raise UnknownOptionError(
@@ -75,21 +77,41 @@ def check_metric_name(argument: str, value: object, names: Iterable[str]) -> Non
     check_choice(argument, value, names)
 
 
-def user_metric(argument: str, expr: pl.Expr) -> Rate:
-    """Return the record of a metric that is defined by a named expression."""
+def user_metric(argument: str, expr: pl.Expr, settings: Settings) -> Rate:
+    """Return the record of a metric that is defined by a named expression.
+
+    The expression may contain the threshold, counts, and rates such as `tpr`.
+    """
     name = expression_name(argument, expr)
-    for root in expr.meta.root_names():
-        if root not in VARIABLES:
-            raise MissingColumnError.compose(argument, root, VARIABLES)
-    check_rowwise(argument, name, expr)
+    roots = dict.fromkeys(expr.meta.root_names())
+    rates = [NAMES[root] for root in roots if root in NAMES]
+    for root in roots:
+        if root not in VARIABLES and root not in NAMES:
+            raise MissingColumnError.compose(argument, root, (*VARIABLES, "fpr", "tpr"))
+
+    def formula(counts: Counts, options: Settings) -> pl.Expr:
+        if not rates:
+            return expr
+        # polars cannot replace the columns of an expression, so the rates are computed first.
+        columns = [
+            (NAMES[root].formula(counts, options) if root in NAMES else pl.col(root)).alias(root)
+            for root in roots
+        ]
+        return pl.struct(columns).map_batches(
+            lambda rows: rows.struct.unnest().select(expr.cast(pl.Float64)).to_series(),
+            return_dtype=pl.Float64,
+        )
+
+    check_rowwise(argument, name, formula(COUNT_COLUMNS, settings))
     return Rate(
         name="",
         label=name,
         column=name,
-        formula=lambda *_: expr,
+        formula=formula,
         better="neither",
         bounds=(-inf, inf),
-        depends_on_prevalence=False,
+        depends_on_prevalence=any(rate.depends_on_prevalence for rate in rates),
+        settings=settings,
     )
 
 

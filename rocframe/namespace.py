@@ -217,9 +217,9 @@ class RocExpr(Namespace):
 
     An expression cannot raise errors that depend on the data. Rows whose label, score, weight or
     count is null or NaN are left out, and so are rows whose weight or count is 0. The result of a
-    group is null if the positive class is unknown (labels are neither Boolean nor 0/1, and
-    `positive` is not given), if a weight or count is negative, or if a weight is infinite. A column
-    named `count` is read only if `count="count"` is given.
+    group is null if it has no positives (except for `fpr`), if the positive class is unknown
+    (numeric labels other than 0 and 1 without `positive`), if a weight or count is negative, or if
+    a weight is infinite. A column named `count` is read only if `count="count"` is given.
     """
 
     def __init__(self, expr: pl.Expr) -> None:

@@ -61,6 +61,14 @@ def check_choice(argument: str, value: object, choices: Iterable[str | None]) ->
         raise UnknownOptionError.compose(argument, value, allowed)
 
 
+def is_text(value: object, *texts: str) -> bool:
+    """Return whether the value of an option is one of the texts.
+
+    `value == text` is not a Boolean if the value is an expression, an array or a table.
+    """
+    return isinstance(value, str) and value in texts
+
+
 def check_flag(argument: str, value: object) -> None:
     """Raise an error if the value of an option is not True or False."""
     if not isinstance(value, bool):
@@ -360,7 +368,7 @@ ARGUMENT_ALIASES: dict[str, tuple[str, ...]] = {
         ("label",): "y_true y_test y target targets truth true actual labels outcome response",
         ("score", "scores"): "y_score y_pred y_prob y_proba y_hat pred preds prediction predictor "
         "prob probs proba probability probas_pred score scores",
-        ("positive",): "pos_label pos_class positive_class positive_label event",
+        ("positive",): "pos_label pos_class positive_class positive_label event levels",
         ("by",): "group_by groupby group groups strata",
         ("between", "by"): "model models",
         ("over", "by"): "fold folds cv across",
@@ -398,11 +406,24 @@ ARGUMENTS_OF_OTHERS = {
         "If the result is a chart, use its method .properties({name}=…).",
     ),
     **dict.fromkeys(("average", "multi_class"), "Use multiclass_auc for averages over classes."),
+    "direction": "Higher scores indicate the positive class. If lower scores indicate it, negate "
+    'the score, for example with score=-pl.col("score").',
     "error_rate": 'Use operating_point("tpr", subject_to={{"error_rate": (0, 0.1)}}).',
 }
 
 # What to use instead of an argument that a function does not have, by function and argument.
 HINTS_OF_FUNCTIONS = {
+    **{
+        ("calibration_summary", name): "For confidence limits of these measures, use, for example, "
+        'intervals(…, metrics="calibration_slope").'
+        for name in ("ci", "level", "n_boot", "seed")
+    },
+    **{
+        ("compare", name): "For metrics of each model at a threshold, use "
+        'intervals(…, metrics="precision", threshold=0.5). For differences of the net benefit '
+        "between models, use decision_intervals."
+        for name in ("threshold", "thresholds", "cutoff", "cutoffs")
+    },
     **{
         ("confusion_matrix", name): "For a threshold of scores, use curve(…).roc.at(threshold=0.5)."
         for name in ("threshold", "thresholds", "cutoff", "cutoffs")
@@ -524,8 +545,13 @@ def _call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
     raise _argument_error(function, args, kwargs, problem)
 
 
-def _store_values(value: object) -> object:
-    """Return the values of an iterator as a list; other values, also open files, are unchanged."""
+def _store_values(value: Any) -> Any:
+    """Return the values of an iterator as a list, and a 0-d array of numpy as a scalar.
+
+    Other values, also open files, are unchanged.
+    """
+    if type(value).__name__ == "ndarray" and value.ndim == 0:
+        return value.item()
     return [*value] if isinstance(value, Iterator) and not isinstance(value, IOBase) else value
 
 

@@ -561,7 +561,7 @@ class PlannedTest:
         if self.auc_b is None or self.correlation is None:
             return _root(variance)
         variance_b = self._area_variance(self.auc_b)
-        return _root(variance + variance_b - 2 * self.correlation * sqrt(variance * variance_b))
+        return _root(variance + variance_b - 2 * self.correlation * _root(variance * variance_b))
 
     @property
     def power(self) -> float:

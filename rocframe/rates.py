@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import reduce
 from math import inf
 from operator import add
@@ -16,7 +17,7 @@ from rocframe.errors import OptionValueError
 from rocframe.options import check_choice, parse_fraction, parse_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -115,6 +116,17 @@ def ratio_or_inf(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
     return quotient.when(is_infinite).then(pl.lit(inf))
 
 
+def as_fpr_or_tpr(name: str, values: Sequence[float]) -> tuple[str, list[float]]:
+    """Return the FPR and its values for `specificity`, and the TPR for `sensitivity`.
+
+    Other rates are unchanged. The complement of the shortest decimal representation is exact: the
+    FPR of specificity 0.9 is 0.1.
+    """
+    if name == "specificity":
+        return "fpr", [float(1 - Fraction(str(float(value)))) for value in values]
+    return {"sensitivity": "tpr"}.get(name, name), [*values]
+
+
 # Sums of counts that are the same in all rows of a curve.
 TOTALS = (("tp", "fn"), ("fp", "tn"), ("tp", "fp", "fn", "tn"))
 
@@ -189,6 +201,8 @@ class Rate:
         the range and, if the curve is complete, the last row for values above the range.
     needs_alerts : bool
         Whether the metric is undefined if no row is predicted positive.
+    one_class : bool
+        Whether the metric describes rows of one class too, although it is not a `CountRatio`.
     column : str
         Name of the column; by default, `name`.
     settings : Settings
@@ -207,6 +221,7 @@ class Rate:
     occurrence: Literal["first", "last"] = "last"
     extends: bool = False
     needs_alerts: bool = False
+    one_class: bool = False
     column: str = ""
     settings: Settings | None = None
     function_of: tuple[CountRatio, Callable[[Any], Any]] | None = None
@@ -254,6 +269,17 @@ class Rate:
         """
         ratio = self.count_ratio
         return ratio.denominator if ratio is not None and ratio.denominator in TOTALS else ()
+
+    @property
+    def needs_both_classes(self) -> bool:
+        """Whether the metric says nothing about the decisions on rows of one class.
+
+        Without positives, for example, the precision is 0 at each threshold with alerts. Counts,
+        proportions of one class, proportions of all rows, and user-defined metrics are meaningful.
+        """
+        ratio = self.formula if isinstance(self.formula, CountRatio) else None
+        is_share = ratio is not None and (not ratio.denominator or ratio.denominator in TOTALS)
+        return bool(self.name) and not self.one_class and not is_share
 
     @property
     def uses_threshold(self) -> bool:
@@ -410,7 +436,7 @@ def net_benefit(c: Counts, _: Settings) -> pl.Expr:
 
     The odds are threshold / (1 - threshold).
     """
-    threshold = pl.col("threshold")
+    threshold = pl.col("threshold").cast(pl.Float64)
     benefit = (c.tp - c.fp * (threshold / (1 - threshold))) / c.n
     return (
         pl.when((threshold == inf) & (c.n > 0))
@@ -620,6 +646,7 @@ RATES = {
         ),
         Rate(
             name="expected_cost",
+            one_class=True,
             label="Expected cost per row",
             formula=expected_cost,
             better="lower",
@@ -627,6 +654,7 @@ RATES = {
         ),
         Rate(
             name="net_benefit",
+            one_class=True,
             label="Net benefit",
             formula=net_benefit,
             better="higher",

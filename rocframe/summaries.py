@@ -104,8 +104,9 @@ def summary(
         - `average_precision` and `pr_auc` are null if there are no positives.
         - `brier` and `log_loss` are null if a score of the group is outside [0, 1], or is missing
           with `missing="worst"`.
-        - `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
-          `one_negative`.
+        - `note` (String) is null, or the first of these values that applies: `no_rows,
+          no_positives, no_negatives, not_probabilities, one_positive, one_negative`.
+          `not_probabilities` means that `brier` and `log_loss` are null because of the scores.
 
     Raises
     ------
@@ -188,6 +189,8 @@ def summary_table(cases: Cases) -> pl.DataFrame:
         "n_pos": totals.pos_rows,
         "n_neg": totals.neg_rows,
         "n_missing": scan.rows.unscored.n_missing,
-        "note": class_notes(totals.pos_rows, totals.neg_rows).tolist(),
+        "note": class_notes(
+            totals.pos_rows, totals.neg_rows, not_probabilities=np.isnan(losses.brier)
+        ).tolist(),
     }
     return build_table(scan.rows.keys, columns, SUMMARY.columns())

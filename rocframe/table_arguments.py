@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, overload
 import polars as pl
 
 from rocframe.errors import OptionValueError
-from rocframe.text import format_type
+from rocframe.text import format_list, format_type
 
 
 class ArrowTable(Protocol):
@@ -70,10 +70,25 @@ def read_arrow_table(argument: str, table: Any) -> pl.DataFrame:
         # Each package raises errors of its own classes, and polars panics for some types.
         # The message of a panic contains the error that caused it.
         text = re.sub(r'.*ErrString\("(.*)"\)+', r"\1", str(error)).split("\n")[0].rstrip(".")
+        columns = _unreadable_columns(table)
+        where = f" ({format_list(columns)})" if columns else ""
         raise OptionValueError(
             f"{argument}: the {format_type(table)} cannot be read: {text}.\n"
-            "Convert, rename or leave out the columns that polars cannot read."
+            f"Convert, rename or leave out the columns that polars cannot read{where}."
         ) from error
+
+
+def _unreadable_columns(table: Any) -> list[str]:
+    """Return the columns of a pandas DataFrame that polars cannot read; none for other tables."""
+    if format_type(table) != "pandas DataFrame" or not table.columns.is_unique:
+        return []
+    names = []
+    for name in table.columns:
+        try:
+            pl.DataFrame(table[[name]])
+        except (Exception, pl.exceptions.PanicException):  # noqa: BLE001 - as above
+            names.append(name)
+    return names
 
 
 def check_frame(argument: str, value: object) -> None:

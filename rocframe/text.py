@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date, time, timedelta
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -17,6 +18,7 @@ MAX_VALUE_CHARACTERS = 100  # longer values are truncated in messages
 # `isprintable` is false for U+200D.
 _SYMBOL = "[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]"
 EMOJI_JOINER = re.compile(f"(?<={_SYMBOL})\u200d(?={_SYMBOL})")
+EMOJI_SEQUENCES = re.compile(f"{_SYMBOL}(?:\u200d{_SYMBOL})+|.", re.DOTALL)
 
 
 def format_list(names: Iterable[object], *, most: int = 10) -> str:
@@ -39,7 +41,7 @@ def format_value(value: object) -> str:
         return f"<table with the columns {format_list(value.columns)}>"
     try:
         plain = str(value) if isinstance(value, pl.Expr) else repr(value)
-    except (RecursionError, ValueError):  # too deeply nested, or an integer of too many digits
+    except (MemoryError, RecursionError, ValueError):  # too long, too deep, or too many digits
         plain = f"<{type(value).__name__}>"
     line = " ".join(plain.split()) if "\n" in plain else plain
     return line if len(line) <= MAX_VALUE_CHARACTERS else f"{line[:MAX_VALUE_CHARACTERS]}…"
@@ -56,6 +58,16 @@ def format_name(text: str) -> str:
     """Return a name, in quotes if it is blank, begins or ends with a space, or is unprintable."""
     printable = EMOJI_JOINER.sub("", text).isprintable()
     return text if printable and text == text.strip() != "" else repr(text)
+
+
+def escape_unprintable(text: str) -> str:
+    """Return a text with escape sequences for unprintable characters, except line breaks."""
+    return "".join(
+        part
+        if part == "\n" or EMOJI_JOINER.sub("", part).isprintable()
+        else part.encode("unicode_escape", "surrogatepass").decode()
+        for part in EMOJI_SEQUENCES.findall(text)
+    )
 
 
 def format_values(values: pl.Series) -> list[str]:
@@ -81,7 +93,10 @@ def _enclose(braces: str, parts: Iterable[str]) -> str:
 
 def format_key(names: Iterable[str], values: Iterable[object]) -> str:
     """Return the key of a group, such as "model='a', fold=1"; surplus values are left out."""
-    return ", ".join(f"{name}={value!r}" for name, value in zip(names, values, strict=False))
+    return ", ".join(
+        f"{name}={value if isinstance(value, date | time | timedelta) else repr(value)}"
+        for name, value in zip(names, values, strict=False)
+    )
 
 
 def format_number(value: float | None, decimals: int = 4) -> str | None:

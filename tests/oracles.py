@@ -106,6 +106,17 @@ def curve_table(groups: dict[Any, list[Case]], *, whole: bool = True) -> pl.Data
     return pl.DataFrame(rows, schema={"group": pl.String, "threshold": pl.Float64, **counts})
 
 
+def threshold_dtype(table: pl.DataFrame) -> pl.DataType:
+    """Return the dtype of the thresholds of a curve: that of the scores, if it is a float."""
+    narrow = table.schema["score"] in {pl.Float16, pl.Float32}
+    return pl.Float32() if narrow else pl.Float64()
+
+
+def rounded(threshold: float, table: pl.DataFrame) -> float:
+    """Return a given threshold in the dtype in which it is compared with the scores."""
+    return pl.Series([threshold]).cast(threshold_dtype(table)).cast(pl.Float64).item()
+
+
 def by_group(table: pl.DataFrame) -> dict[Any, list[Case]]:
     """Return the cases of each distinct `group`, nulls first."""
     names = sorted(set(table["group"]), key=lambda name: (name is not None, name))

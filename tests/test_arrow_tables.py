@@ -249,3 +249,13 @@ def test_a_numeric_option_can_be_a_column_of_another_package():
     expected = rf.at(CURVES, fpr=values)
     for given in (pd.Series(values), np.array(values)):
         assert_frame_equal(rf.at(CURVES, fpr=given), expected)
+
+
+def test_the_error_names_a_pandas_column_of_mixed_types():
+    table = pd.DataFrame({"label": [1, 0, 1], "score": [0.1, 0.2, 0.3]})
+    table["mixed"] = pd.Series([1, "a", 2.5], dtype=object)
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.auc(table, "label", "score")
+    assert str(caught.value).splitlines()[-1] == (
+        "Convert, rename or leave out the columns that polars cannot read ('mixed')."
+    )

@@ -130,6 +130,37 @@ def test_the_metadata_contain_the_options_and_the_files(capsys):
     assert rf.about("out/auc.parquet")["table"] == "auc"
 
 
+@pytest.mark.parametrize("command", ["evaluate", "decide", "gate"])
+def test_equal_scores_of_different_float_types_are_not_compared(capsys, command):
+    """Float32 0.7 is below Float64 0.7: rows with one score would have the area 0."""
+    rows = pl.DataFrame({"label": [0, 1] * 9, "score": [0.7] * 18})
+    rows.filter(label=0).write_parquet("0.parquet")
+    rows.filter(label=1).cast({"score": pl.Float32}).write_parquet("1.parquet")
+    margin = ["--margin", "0.1"] if command == "gate" else []
+    arguments = ["?.parquet", *["log.parquet"] * (command == "gate"), *margin]
+    columns = ["--label", "label", "--score", "score", "--out", "out"]
+    code, _, err = run(capsys, command, *arguments, *columns)
+    assert code == 2
+    assert err == (
+        "rocframe: 0.parquet: column 'score' has type Float64, but in 1.parquet it has type "
+        "Float32.\nEqual values, such as 0.7, differ between these types. Cast the column to "
+        "Float32 in all files.\n"
+    )
+
+
+def test_a_log_with_scores_of_another_float_type_is_not_added_to_a_store(capsys):
+    options = ["--label", "label", "--score", "score", "--store", "store"]
+    rows = pl.DataFrame({"label": [True, False] * 9, "score": [0.7] * 18})
+    for name, dtype in (("1", pl.Float32), ("2", pl.Float32), ("3", pl.Float64)):
+        rows.cast({"score": dtype}).write_parquet(f"{name}.parquet")
+    for name in ("1", "2"):
+        evaluate(capsys, f"{name}.parquet", *options)
+    assert rf.read("out/auc.parquet").select("auc", "n_pos").row(0) == (0.5, 18)
+    assert error_of(capsys, "3.parquet", *options).startswith(
+        "3.parquet: column 'score' has type Float64, but type Float32 in the store, such as in "
+    )
+
+
 def test_a_date_can_be_the_positive_class(capsys):
     days = LOG.select(label=pl.Series([1, 0, 1, 0, 0, 1]).cast(pl.Date), score="other")
     days.write_parquet("days.parquet")
@@ -508,3 +539,27 @@ def test_the_page_is_written_to_the_folder_of_the_tables(capsys, monkeypatch):
     out = evaluate(capsys, *BASIC, "--title", "Who & what")
     assert out.splitlines()[-3:] == ["out/curves.parquet", "out/auc.parquet", "out/charts.html"]
     assert "<title>Who &amp; what</title>" in Path("out/charts.html").read_text(encoding="utf-8")
+
+
+def test_a_second_column_of_an_option_is_no_log(tmp_path, capsys):
+    log = pl.DataFrame(
+        {"label": [1, 0], "score": [0.9, 0.1], "model": ["a", "a"], "day": ["x"] * 2}
+    )
+    log.write_parquet(tmp_path / "log.parquet")
+    options = ["evaluate", "--label", "label", "--score", "score", "--out", str(tmp_path / "out")]
+    code = cli.main([*options, str(tmp_path / "log.parquet"), "--by", "model", "day"])
+    assert code == 2
+    text = capsys.readouterr().err.strip().splitlines()
+    assert text[0] == "rocframe: day: the file or folder does not exist."
+    assert text[-1] == "For several columns, repeat the option: --by model --by day."
+
+
+def test_dates_in_messages_are_shown_as_in_files(tmp_path, capsys):
+    log = pl.DataFrame({"label": [1, 2], "score": [0.9, 0.1]}).cast({"label": pl.Date})
+    log.write_parquet(tmp_path / "log.parquet")
+    options = ["--label", "label", "--score", "score", "--out", str(tmp_path / "out")]
+    assert cli.main(["evaluate", *options, str(tmp_path / "log.parquet")]) == 2
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        "Found: 1970-01-02, 1970-01-03.",
+        "Use, for example, --positive 1970-01-03.",
+    ]

@@ -235,11 +235,13 @@ def test_a_parameter_that_verbs_share_is_explained_in_the_same_words(family):
 
 def test_functions_that_compare_explain_their_parameters_in_the_same_words():
     every = [documented(FUNCTIONS[name]) for name in COMPARE]
-    different = {"fpr", "tpr", "adjust", "unmatched", "baseline", "method"}
+    different = {"fpr", "tpr", "specificity", "adjust", "unmatched", "baseline", "method"}
     for parameter in set.union(*map(set, every)) - different:
         assert len({words[parameter] for words in every if parameter in words}) == 1, parameter
     contrast, covariance, hull_shares, decisions = every[1:]
-    assert all(contrast[name] == covariance[name] for name in ("fpr", "tpr", "unmatched"))
+    assert all(
+        contrast[name] == covariance[name] for name in ("fpr", "tpr", "specificity", "unmatched")
+    )
     assert decisions["baseline"].split(".")[0] == every[0]["baseline"].split(".")[0]
     assert hull_shares["unmatched"] == decisions["unmatched"] == covariance["unmatched"]
     combined, chained = documented(rf.combine), documented(rf.chain)
@@ -339,7 +341,7 @@ def test_the_columns_of_auc_are_those_documented():
     notes = names(rf.auc, 2)
     assert notes == [
         *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
-        *("zero_variance", "redrawn"),
+        *("zero_variance", "no_limits", "redrawn"),
     ]
 
 
@@ -347,7 +349,7 @@ def test_the_columns_of_auc_test_are_those_documented():
     columns = names(rf.auc_test, 0)
     tests = rf.auc_test(PREDICTIONS, "label", "score", by="model")
     assert tests.columns == ["model", *columns]
-    assert [*names(rf.auc_test, 1), "redrawn"] == names(rf.auc, 2)
+    assert [*names(rf.auc_test, 1), "no_limits", "redrawn"] == names(rf.auc, 2)
 
 
 def test_the_columns_of_comparisons_are_those_documented():
@@ -372,7 +374,7 @@ def test_the_columns_of_comparisons_are_those_documented():
     test = rf.contrast(rows, "label", scores, by="model_")
     assert test.columns == ["model_", *names(rf.contrast, 0)]
     for verb in (rf.compare, rf.contrast, rf.auc_covariance):
-        assert [*names(verb, -1), "redrawn"] == names(rf.auc, 2)
+        assert [*names(verb, -1), "no_limits", "redrawn"] == names(rf.auc, 2)
 
 
 def test_the_columns_of_verbs_on_many_classes_are_those_documented():
@@ -431,7 +433,7 @@ def test_the_columns_of_intervals_are_those_documented():
     assert result.columns == ["model", *names(rf.intervals, 0)]
     assert names(rf.intervals, 1) == [
         *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
-        *("zero_variance", "no_solution", "redrawn"),
+        *("zero_variance", "no_solution", "no_limits", "redrawn"),
     ]
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from rocframe.inference.notes import Note
 from rocframe.kinds import KINDS
 from rocframe.schemas.columns import CURVE_COLUMNS
-from rocframe.schemas.curves import SIMPLIFICATION
+from rocframe.schemas.curves import GIVEN_THRESHOLDS, SIMPLIFICATION
 from rocframe.schemas.recognition import TABLES
 from tests.all_cases import all_cases
 from tests.test_docstrings import DOCUMENTED, lists
@@ -55,6 +55,7 @@ CONDITIONAL = {
     "calibration_summary": {"model"},
     "fit_calibration": {"model", "over"},
     "murphy_curve": {"side"},
+    "transfer": {"subject_to", "is_met"},
 }
 
 # Types of tables for which the page and the docstring do not repeat the columns of the curve.
@@ -124,12 +125,13 @@ def test_the_page_on_tables_lists_the_columns_of_each_type_of_table():
                 else:
                     listed.append(assert_listed(table, found))
     # Tables without a record of their own: predictions that are compressed, of many classes or in
-    # windows, simplified curves, averages of metrics, and the list of all areas.
+    # windows, curves at given thresholds, simplified curves, averages of metrics, all areas.
     others = [names for names in found if names not in listed]
     assert [names[:2] for names in others] == [
         ["label", "score"],
         ["id", "class"],
         ["window", "window_end"],
+        list(GIVEN_THRESHOLDS),
         list(SIMPLIFICATION),
         ["_sd", "_se"],
         ["auc", "partial_auc"],

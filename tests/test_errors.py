@@ -138,26 +138,26 @@ TEXTS = {
     "an unknown option": (
         rf.UnknownOptionError.compose("ci", "delongg", ["delong", "newcombe", None]),
         (
-            "ci='delongg': unknown value.\nChoose one of: 'delong', 'newcombe', None.\n"
-            "Did you mean ci='delong'?"
+            "ci='delongg': unknown value.\nDid you mean ci='delong'?\n"
+            "Choose one of: 'delong', 'newcombe', None."
         ),
     ),
     "a metric with its name in scikit-learn": (
         rf.UnknownOptionError.compose("metrics", "f1_score", ["jaccard", "f1"]),
         (
-            "metrics='f1_score': unknown value.\nChoose one of: 'jaccard', 'f1'.\n"
-            "Did you mean metrics='f1'?"
+            "metrics='f1_score': unknown value.\nDid you mean metrics='f1'?\n"
+            "Choose one of: 'jaccard', 'f1'."
         ),
     ),
     "a metric in capitals": (
         rf.UnknownOptionError.compose("metrics", "Fpr", ["tpr", "fpr"]),
-        "metrics='Fpr': unknown value.\nChoose one of: 'tpr', 'fpr'.\nDid you mean metrics='fpr'?",
+        "metrics='Fpr': unknown value.\nDid you mean metrics='fpr'?\nChoose one of: 'tpr', 'fpr'.",
     ),
     "an alias that is not a name of the option": (
         rf.UnknownOptionError.compose("metrics", "false_positives", ["fpr", "fdr"]),
         (
-            "metrics='false_positives': unknown value.\nChoose one of: 'fpr', 'fdr'.\n"
-            "Did you mean metrics='fpr'?"
+            "metrics='false_positives': unknown value.\nDid you mean metrics='fpr'?\n"
+            "Choose one of: 'fpr', 'fdr'."
         ),
     ),
     "an option of the wrong type": (
@@ -188,6 +188,14 @@ TEXTS = {
             "label='y': the positive class is unknown. The labels have type String, and only "
             "Boolean and 0/1 labels have a default positive class.\nFound: 'a', 'b'.\n"
             "Use, for example, positive='b'."
+        ),
+    ),
+    "labels of a type without a default positive class": (
+        rf.LabelError.unknown_positive("y", pl.String()),
+        (
+            "label='y': the positive class is unknown. The labels have type String, and only "
+            "Boolean and 0/1 labels have a default positive class.\n"
+            "Pass the label of the positive class as positive=."
         ),
     ),
     "a positive value that is absent": (

@@ -8,7 +8,7 @@ import polars.selectors as cs
 import pytest
 from polars.testing import assert_frame_equal
 
-from rocframe.namespace import RocExpr
+from rocframe.namespace import RocExpr, lazy_methods
 
 AGGREGATES = [
     *("auc", "auc_se", "gini", "ks", "average_precision", "pr_auc", "brier", "log_loss"),
@@ -40,6 +40,10 @@ TABLE = pl.DataFrame(
 ).cast({"label": pl.Boolean})
 
 GROUPS = TABLE.sort("group").partition_by("group", maintain_order=True)
+
+
+def test_all_expressions_are_in_the_lists_of_these_tests():
+    assert sorted(lazy_methods(RocExpr)) == sorted([*AGGREGATES, *PER_ROW])
 
 
 def expression_method(score, method):

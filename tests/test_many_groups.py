@@ -128,13 +128,13 @@ def test_given_thresholds_of_very_many_groups_are_rows_of_their_curves(rows):
     given = [0.0, 0.25, 0.5, 2.0]
     actual = rf.curve(rows, "label", "score", by="g", thresholds=given)
     points = rf.curve(rows, "label", "score", by="g").roc.at(threshold=given[::-1])
-    read = points.with_columns(threshold="value").drop("at", "value")
+    read = points.with_columns(threshold="at_value").drop("at", "at_value")
     # Below the lowest score no row reaches the value; all rows are predicted positive there.
     within = read.filter(pl.col("tp").is_not_null())
     found = actual.filter(pl.col("threshold").is_finite()).join(
         within.select("g", "threshold"), on=["g", "threshold"], how="semi", maintain_order="left"
     )
-    assert_frame_equal(found, within)
+    assert_frame_equal(found.drop("error", "area_error"), within)
 
 
 def test_simplified_curves_of_very_many_groups_are_those_of_simplify(rows):

@@ -387,10 +387,10 @@ def test_several_scores_make_the_key_model_themselves(frame):
 @pytest.mark.parametrize(
     ("verb", "names"),
     [
-        (lambda curves, by: rf.at(curves, fpr=0.5, by=by), ["at", "value"]),
+        (lambda curves, by: rf.at(curves, fpr=0.5, by=by), ["at", "at_value"]),
         (
             lambda curves, by: rf.at(curves, fpr=0.5, interpolate=True, by=by),
-            ["at", "value", "mix", "threshold_above", "threshold_below"],
+            ["at", "at_value", "mix", "threshold_above", "threshold_below"],
         ),
         (
             lambda curves, by: rf.operating_point(curves, by=by),

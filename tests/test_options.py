@@ -164,7 +164,7 @@ WRONG = [
     (lambda: auc(seed=0.5), f"seed=0.5: {SEED}"),
     (
         lambda: curve(kind="prc"),
-        f"kind='prc': unknown value.\n{KINDS}\nDid you mean kind='pr'?",
+        f"kind='prc': unknown value.\nDid you mean kind='pr'?\n{KINDS}",
     ),
     (lambda: curve(kind=["roc"]), f"kind=['roc']: unknown value.\n{KINDS}"),
     (lambda: auc(level=10**400), f"level=1{'0' * 99}…: {SHARE}"),
@@ -190,15 +190,15 @@ WRONG = [
     (
         lambda: curve(costs={"FP": 1}),
         (
-            "costs='FP': unknown value.\n"
-            "Choose one of: 'tp', 'fp', 'fn', 'tn'.\nDid you mean costs='fp'?"
+            "costs='FP': unknown value.\nDid you mean costs='fp'?\n"
+            "Choose one of: 'tp', 'fp', 'fn', 'tn'."
         ),
     ),
     (
         lambda: curve(costs={"false_negatives": 1}),
         (
-            "costs='false_negatives': unknown value.\n"
-            "Choose one of: 'tp', 'fp', 'fn', 'tn'.\nDid you mean costs='fn'?"
+            "costs='false_negatives': unknown value.\nDid you mean costs='fn'?\n"
+            "Choose one of: 'tp', 'fp', 'fn', 'tn'."
         ),
     ),
     (
@@ -302,7 +302,7 @@ WRONG = [
     ),
     (
         lambda: compare(method="delongg"),
-        f"method='delongg': unknown value.\n{COMPARED}\nDid you mean method='delong'?",
+        f"method='delongg': unknown value.\nDid you mean method='delong'?\n{COMPARED}",
     ),
     (lambda: compare(method=None), f"method=None: unknown value.\n{COMPARED}"),
     (lambda: compare(level=95), f"level=95: {SHARE}"),
@@ -330,9 +330,8 @@ WRONG = [
     (
         lambda: compare(alternative="two.sided"),
         (
-            "alternative='two.sided': unknown value.\n"
-            "Choose one of: 'two-sided', 'greater', 'less'.\n"
-            "Did you mean alternative='two-sided'?"
+            "alternative='two.sided': unknown value.\nDid you mean alternative='two-sided'?\n"
+            "Choose one of: 'two-sided', 'greater', 'less'."
         ),
     ),
     (
@@ -342,8 +341,8 @@ WRONG = [
     (
         lambda: compare(family="groups"),
         (
-            "family='groups': unknown value.\nChoose one of: 'group', 'all'.\n"
-            "Did you mean family='group'?"
+            "family='groups': unknown value.\nDid you mean family='group'?\n"
+            "Choose one of: 'group', 'all'."
         ),
     ),
     (lambda: compare(method="bootstrap", n_boot=1), f"n_boot=1: {RESAMPLES}"),
@@ -411,8 +410,8 @@ WRONG = [
     (
         lambda: rf.contrast(PREDICTIONS, "label", ["score"], adjust="BH"),
         (
-            "adjust='BH': unknown value.\n"
-            "Choose one of: 'holm', 'bh', None.\nDid you mean adjust='bh'?"
+            "adjust='BH': unknown value.\nDid you mean adjust='bh'?\n"
+            "Choose one of: 'holm', 'bh', None."
         ),
     ),
     (lambda: rf.contrast(PREDICTIONS, "label", ["score"], fpr=0.1), f"fpr=0.1: {PAIR}"),
@@ -549,3 +548,188 @@ def test_columns_of_the_result_alone_cannot_be_group_columns():
         "by='auc': the frame has no column of this name.\n"
         "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
     )
+
+
+OF_WRONG_TYPE = {
+    "an expression": pl.col("score"),
+    "an array": np.array([1, 2]),
+    "an array of one number": np.array(1.5),
+    "an array of one text": np.array("x"),
+    "a table": pl.DataFrame({"a": [1]}),
+    "an object": object(),
+}
+SCORED = pl.DataFrame(
+    {
+        "label": [1, 0, 1, 0, 1, 0],
+        "score": [0.9, 0.8, 0.7, 0.3, 0.4, 0.1],
+        "other": [0.9, 0.1, 0.7, 0.3, 0.4, 0.8],
+        "fold": [1, 1, 2, 2, 2, 1],
+    }
+)
+FOLD_CURVES = rf.curve(SCORED, "label", "score", by="fold")
+POINTS = rf.at(rf.curve(SCORED, "label", ["score", "other"]), fpr=0.5)
+CHOICES = {
+    ("auc", "ci"): lambda **options: rf.auc(SCORED, "label", "score", **options),
+    ("auc", "score"): lambda **options: rf.auc(SCORED, "label", **options),
+    ("auc_test", "missing"): lambda **options: rf.auc_test(SCORED, "label", "score", **options),
+    ("intervals", "ci"): lambda **options: rf.intervals(
+        SCORED, "label", "score", metrics="auc", **options
+    ),
+    ("calibration", "ci"): lambda **options: rf.calibration(SCORED, "label", "score", **options),
+    ("calibration", "missing"): lambda **options: rf.calibration(
+        SCORED, "label", "score", **options
+    ),
+    ("compare", "id"): lambda **options: rf.compare(SCORED, "label", ["score", "other"], **options),
+    ("compare", "baseline"): lambda **options: rf.compare(
+        SCORED, "label", ["score", "other"], **options
+    ),
+    ("contrast", "coefficients"): lambda **options: rf.contrast(
+        SCORED, "label", ["score", "other"], **options
+    ),
+    ("average", "over"): lambda **options: rf.average(FOLD_CURVES, **options),
+    ("combine_points", "across"): lambda **options: rf.combine_points(POINTS, **options),
+    ("tie_bounds", "metrics"): lambda **options: rf.tie_bounds(FOLD_CURVES, **options),
+    ("chart", "kind"): lambda **options: rf.chart(FOLD_CURVES, **options),
+    ("chart", "x"): lambda **options: rf.chart(FOLD_CURVES, y="tpr", **options),
+    ("chart", "y"): lambda **options: rf.chart(FOLD_CURVES, x="fpr", **options),
+}
+
+
+@pytest.mark.parametrize(("function", "option"), CHOICES)
+def test_an_option_of_a_wrong_type_is_an_error_of_rocframe(function, option):
+    for name, value in OF_WRONG_TYPE.items():
+        if (name, option) == ("an expression", "score"):
+            continue
+        with pytest.raises(rf.RocframeError) as caught:
+            CHOICES[function, option](**{option: value})
+        assert str(caught.value).split("=")[0].split(":")[0] in {option, function}, name
+    if (function, option) == ("tie_bounds", "metrics"):
+        with pytest.raises(rf.UnknownOptionError):
+            CHOICES[function, option](metrics=None)
+
+
+def test_functions_of_curves_name_the_missing_columns_of_another_table():
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        rf.iso_lines(SCORED, costs={"fp": 1, "fn": 1})
+    assert str(caught.value).startswith(
+        "curves: expected a curve table, but the table has no column 'threshold', 'tp', 'fp', 'fn'"
+    )
+
+
+def test_a_chart_names_a_column_of_counts_that_is_text():
+    matrix = rf.confusion_matrix(SCORED, "label", pl.col("score") > 0.5)
+    with pytest.raises(rf.ColumnTypeError) as caught:
+        rf.chart(matrix.with_columns(pl.lit("many").alias("tp")))
+    assert str(caught.value) == (
+        "table: column 'tp' of the table has type String.\nThis column must be numeric."
+    )
+
+
+def test_costs_whose_ratio_is_infinite_are_an_error():
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.dashboard(FOLD_CURVES, costs={"fp": 1, "fn": 1e-320})
+    assert str(caught.value) == (
+        "costs={'fp': 1, 'fn': 1e-320}: the ratio of the two costs is too large or too small for a "
+        'floating-point number.\nUse, for example, costs={"fp": 1, "fn": 5}.'
+    )
+
+
+def test_the_power_of_an_area_near_1_with_one_negative_is_finite():
+    plan = rf.power(auc=1 - 1e-12, auc_b=0.7, correlation=0.5, n_pos=10**6, n_neg=1)
+    assert 0 < plan["power"].item() < 1
+
+
+HINTS = {
+    "levels": (lambda: rf.auc(SCORED, "label", "score", levels=[0, 1]), "Use positive= instead."),
+    "direction": (
+        lambda: rf.auc(SCORED, "label", "score", direction="<"),
+        (
+            "Higher scores indicate the positive class. If lower scores indicate it, negate the "
+            'score, for example with score=-pl.col("score").'
+        ),
+    ),
+    "limits of calibration": (
+        lambda: rf.calibration_summary(SCORED, "label", "score", ci="wilson"),
+        (
+            "For confidence limits of these measures, use, for example, "
+            'intervals(…, metrics="calibration_slope").'
+        ),
+    ),
+    "models at a threshold": (
+        lambda: rf.compare(SCORED, "label", ["score", "other"], threshold=0.5),
+        (
+            "For metrics of each model at a threshold, use "
+            'intervals(…, metrics="precision", threshold=0.5). For differences of the net benefit '
+            "between models, use decision_intervals."
+        ),
+    ),
+    "an ordered score": (
+        lambda: rf.auc(
+            SCORED.with_columns(pl.lit("mid").cast(pl.Enum(["low", "mid"])).alias("score")),
+            "label",
+            "score",
+        ),
+        (
+            "Scores must be numbers. To use the order of the categories, pass "
+            "score=pl.col('score').cat.physical()."
+        ),
+    ),
+    "classes as text": (
+        lambda: rf.confusion_matrix(SCORED.with_columns(p=pl.lit("yes")), "label", "p"),
+        (
+            "Scores must be numbers. Cast the column first, for example with "
+            "pl.col('p').cast(pl.Float64). For predicted classes, use a comparison, "
+            "such as pl.col('p') == 'yes'."
+        ),
+    ),
+    "several labels": (
+        lambda: rf.multiclass_auc(SCORED, ["label", "fold"], ["score", "other"]),
+        "Pass one column, or use one_vs_rest for several labels per row.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HINTS)
+def test_the_last_line_of_an_error_says_what_to_use(case):
+    call, hint = HINTS[case]
+    with pytest.raises(rf.RocframeError) as caught:
+        call()
+    assert str(caught.value).splitlines()[-1] == hint
+
+
+def test_the_order_of_categories_is_a_score():
+    score = pl.Series(["low", "mid", "high", "low"], dtype=pl.Enum(["low", "mid", "high"]))
+    table = pl.DataFrame({"label": [0, 1, 1, 0], "score": score})
+    assert rf.auc(table, "label", pl.col("score").cat.physical())["auc"].item() == 1
+
+
+def test_the_rule_eer_suggests_equal_error_before_the_choices():
+    with pytest.raises(rf.UnknownOptionError) as caught:
+        rf.operating_point(FOLD_CURVES, "eer")
+    assert str(caught.value).startswith(
+        "rule='eer': unknown value.\nDid you mean rule='equal_error'?\nChoose one of: 'youden', "
+    )
+
+
+def test_one_cluster_with_all_positives_has_a_note_of_its_own():
+    table = pl.DataFrame(
+        {
+            "label": [1] * 10 + [0] * 10,
+            "score": [*range(0, 20, 2), *range(1, 20, 2)],
+            "user": ["a"] * 10 + [f"b{i}" for i in range(10)],
+        }
+    )
+    area = rf.auc(table, "label", "score", cluster="user")
+    assert area.select("n_pos", "lower", "note").row(0) == (10, None, "one_positive_cluster")
+    other = rf.auc(table.with_columns(pl.col("label") == 0), "label", "score", cluster="user")
+    assert other.select("n_neg", "lower", "note").row(0) == (10, None, "one_negative_cluster")
+
+
+def test_a_value_whose_text_exceeds_the_memory_is_shown_by_its_type():
+    class Long:
+        def __repr__(self) -> str:
+            raise MemoryError
+
+    with pytest.raises(rf.UnknownOptionError) as caught:
+        rf.auc(SCORED, "label", "score", ci=Long())
+    assert str(caught.value).startswith("ci=<Long>: unknown value.")

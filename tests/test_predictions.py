@@ -392,7 +392,8 @@ WRONG_ROLES = {
         (
             "score='day': the column has type String.\n"
             "Scores must be numbers. Cast the column first, for example with "
-            "pl.col('day').cast(pl.Float64)."
+            "pl.col('day').cast(pl.Float64). For predicted classes, use a comparison, such as "
+            "pl.col('day') == 'yes'."
         ),
     ),
     "a group key that is a selector": (
@@ -476,7 +477,8 @@ LABELS = {
     "Int128": (pl.Int128, [1, 0], [None, 1]),
     "Float32": (pl.Float32, [1, 0], [None, 1, 1.0]),
     "Float64": (pl.Float64, [1, 0], [None, 1, True, np.float64(1)]),
-    "Decimal": (pl.Decimal(10, 2), [1, 0], [None, 1, Decimal("1.00")]),
+    "Decimal": (pl.Decimal(10, 2), [1, 0], [None, 1, 1.0, Decimal("1.00"), np.bool_(True), True]),
+    "Decimal, 0 positive": (pl.Decimal(38, 0), [0, 1], [0, 0.0, Decimal(0), False]),
     "Float64, infinite": (pl.Float64, [inf, -inf], [inf]),
     "Int64 beyond 1": (pl.Int64, [2, 1], [2, 2.0, np.int16(2), Decimal(2)]),
     "Int64 beyond 2^53": (pl.Int64, [2**60, 2**60 + 1], [2**60, 2.0**60, np.float64(2.0**60)]),
@@ -517,6 +519,8 @@ def test_labels_of_any_type_say_which_rows_are_positive(frame, dtype, values, po
         assert_frame_equal(actual, like(frame, expected))
     auc = pl.col("score").roc.auc("label", positive=positives[-1])
     assert like(frame, rows).lazy().select(auc).collect().item() == 0.875
+    cells = rf.compress(like(frame, rows), "label", "score", positive=positives[-1])
+    assert rf.auc(cells, "label", "score", count="count").lazy().collect()["auc"].item() == 0.875
 
 
 NEVER_EQUAL = "is never equal to a label of column 'label', which has type"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
 import math
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
+from rocframe.namespace import RocExpr, lazy_methods
 from rocframe.rates import CONFUSION, NAMES, RATES, Settings
 from tests import oracles
 
@@ -302,3 +304,154 @@ def test_the_docstring_of_curve_lists_every_metric_and_alias():
     notes = (rf.curve.__doc__ or "").split("Notes\n")[1].split("References\n")[0]
     arguments = {"metrics", "benefit", "cost", "weight"}
     assert set(re.findall(r"`(\w+)`", notes)) - {*arguments, *CONFUSION} == set(NAMES)
+
+
+ROWS = pl.DataFrame(
+    {
+        "y": [1, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0] * 3,
+        "a": [9, 8, 7, 6, 5, 5, 4, 3, 2, 1, 0, -1] * 2 + [*range(12)],
+        "b": [7, 8, 9, 6, 5, 2, 4, 3, 5, 1, 0, -1] * 2 + [*range(12)],
+        "c": [1, 8, 7, 2, 5, 5, 4, 3, 2, 0, 9, -1] * 3,
+    }
+)
+DRAWS = {"n_boot": 50, "seed": 1}
+# Functions of a range, of a single rate, or of both.
+OF_RANGES = {
+    "auc": lambda **rates: rf.auc(ROWS, "y", "a", **rates),
+    "expression": lambda **rates: ROWS.select(pl.col("a").roc.auc("y", **rates)),
+    "compare": lambda **rates: rf.compare(ROWS, "y", ["a", "b"], **rates),
+    "contrast": lambda **rates: rf.contrast(ROWS, "y", ["a", "b", "c"], **rates),
+    "auc_covariance": lambda **rates: rf.auc_covariance(ROWS, "y", ["a", "b"], **rates),
+}
+OF_RATES = {
+    "compare": lambda **rates: rf.compare(
+        ROWS, "y", ["a", "b"], method="bootstrap", **DRAWS, **rates
+    ),
+    "intervals": lambda **rates: rf.intervals(
+        ROWS, "y", "a", metrics=["precision", "threshold"], **DRAWS, **rates
+    ),
+    "mix": lambda **rates: rf.mix(rf.curve(ROWS, "y", "a"), **rates),
+}
+
+
+@pytest.mark.parametrize("function", OF_RANGES)
+def test_a_range_of_specificity_is_the_range_of_fpr_and_sensitivity_is_tpr(function):
+    call = OF_RANGES[function]
+    for specificity, fpr in [((0.9, 1), (0, 0.1)), ((0.3, 0.7), (0.3, 0.7)), ((0, 0.8), (0.2, 1))]:
+        assert_frame_equal(call(specificity=specificity), call(fpr=fpr), check_exact=True)
+    assert_frame_equal(call(sensitivity=(0.9, 1)), call(tpr=(0.9, 1)), check_exact=True)
+
+
+@pytest.mark.parametrize("function", OF_RATES)
+def test_a_specificity_is_the_complement_of_the_fpr(function):
+    call = OF_RATES[function]
+    for given_rate, rate in (
+        (("specificity", 0.9), ("fpr", 0.1)),
+        (("sensitivity", 0.7), ("tpr", 0.7)),
+    ):
+        found, expected = (call(**dict([each])) for each in (given_rate, rate))
+        if "at" in found.columns:
+            assert found.select("at", "value").unique().row(0) == given_rate
+        assert_frame_equal(
+            found.drop("at", "value", strict=False),
+            expected.drop("at", "value", strict=False),
+            check_exact=True,
+        )
+
+
+def test_functions_with_fpr_and_tpr_accept_specificity_and_sensitivity():
+    functions = {name: getattr(rf, name) for name in rf.__all__ if name.islower()}
+    functions |= {f"expression {name}": getattr(RocExpr, name) for name in lazy_methods(RocExpr)}
+    found = set()
+    for name, function in functions.items():
+        if callable(function) and {"fpr", "tpr"} <= {*inspect.signature(function).parameters}:
+            assert {"specificity", "sensitivity"} <= {*inspect.signature(function).parameters}, name
+            found.add(name)
+    assert found == {*OF_RANGES, *OF_RATES, "at", "expression auc"} - {"expression"}
+
+
+@pytest.mark.parametrize("function", OF_RANGES)
+def test_a_range_that_starts_with_its_larger_number_is_an_error(function):
+    problem = "the first number is larger than the second"
+    messages = {
+        "fpr": f"fpr=(1, 0.9): {problem}.\nUse fpr=(0.9, 1). For specificities from 0.9 to 1, "
+        "which pROC writes as partial.auc=c(1, 0.9), use specificity=(0.9, 1) or fpr=(0, 0.1).",
+        **{
+            name: f"{name}=(1, 0.9): {problem}.\nUse {name}=(0.9, 1)."
+            for name in ("tpr", "specificity", "sensitivity")
+        },
+    }
+    for name, message in messages.items():
+        with pytest.raises(rf.OptionValueError) as caught:
+            OF_RANGES[function](**{name: (1, 0.9)})
+        assert str(caught.value) == message
+
+
+FOLDS = ROWS.with_columns(pl.int_range(pl.len()).mod(3).alias("fold"))
+OVER_RATES = {
+    "youden": pl.col("tpr") - pl.col("fpr"),
+    "bounded": pl.min_horizontal("precision", "recall").fill_null(math.inf),
+    "net": pl.col("specificity") * pl.col("tn") - pl.col("threshold") * pl.col("fp"),
+}
+
+
+def quotient(count, other):
+    """Return count / (count + other); null if both counts are 0."""
+    total = pl.col(count) + pl.col(other)
+    return pl.when(total > 0).then(pl.col(count) / total)
+
+
+TPR, FPR, PRECISION = quotient("tp", "fn"), quotient("fp", "tn"), quotient("tp", "fp")
+OVER_COUNTS = {
+    "youden": TPR - FPR,
+    "bounded": pl.min_horizontal(PRECISION, TPR).fill_null(math.inf),
+    "net": quotient("tn", "fp") * pl.col("tn") - pl.col("threshold") * pl.col("fp"),
+}
+WITH_EXPRESSION = {
+    "operating_point": lambda metric, curves: rf.operating_point(curves, metric),
+    "transfer": lambda metric, curves: rf.transfer(curves, metric, over="fold"),
+    "average": lambda metric, curves: rf.average(curves, metrics=[metric], fixed="fpr", grid=5),
+    "average over values": lambda metric, curves: rf.average(
+        curves, metrics=["tpr"], fixed=metric, grid=[0.1, 0.5]
+    ),
+    "intervals": lambda metric, _: rf.intervals(
+        FOLDS, "y", "a", metrics=metric, threshold=4, **DRAWS
+    ),
+    "intervals at the best threshold": lambda metric, _: rf.intervals(
+        FOLDS, "y", "a", metrics=["tpr"], rule=metric, **DRAWS
+    ),
+    "class_metrics": lambda metric, curves: rf.class_metrics(
+        curves.with_columns(pl.lit("yes").alias("class")).select("class", *curves.columns),
+        metric,
+        prior={"yes": 0.5, "no": 0.5},
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (function, name)
+        for function, name in itertools.product(WITH_EXPRESSION, OVER_RATES)
+        # Between two rows of a curve, the threshold is undefined. `class_metrics` computes the
+        # precision at the share of the class.
+        if (function.split()[0], name) not in {("average", "net"), ("class_metrics", "bounded")}
+    ],
+)
+def test_an_expression_over_rates_is_the_expression_over_counts(function, name):
+    curves = rf.curve(FOLDS, "y", "a", by="fold")
+    found, expected = (
+        WITH_EXPRESSION[function](expressions[name].alias("own"), curves)
+        for expressions in (OVER_RATES, OVER_COUNTS)
+    )
+    assert_frame_equal(found, expected, check_exact=True)
+
+
+def test_rates_of_an_expression_are_those_at_the_given_prevalence():
+    curves = rf.curve(ROWS, "y", "a", prevalence=0.1)
+    own = (pl.col("precision") * pl.col("tpr")).alias("own")
+    found = rf.operating_point(curves, own)
+    rates = rf.curve(ROWS, "y", "a", prevalence=0.1, metrics=["precision"])
+    product = rates["precision"] * rates["tpr"]
+    assert found["value"].item() == product.max()
+    assert found["threshold"].item() == rates["threshold"][product.arg_max()]

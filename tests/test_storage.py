@@ -258,10 +258,10 @@ def test_a_table_is_recognized_with_columns_dropped_or_added(tmp_path):
     assert metadata_of(tmp_path, pairs)[:3] == ("comparison", None, ["m"])
 
 
-def test_group_columns_named_at_and_value_make_no_operating_points(tmp_path):
-    keys = {"at": pl.col("model"), "value": pl.lit(1), "day": pl.lit(2)}
-    table = rf.curve(LOG.with_columns(**keys), "label", "score", by=["at", "value", "day"])
-    assert metadata_of(tmp_path, table)[:3] == ("curve", "roc", ["at", "value", "day"])
+def test_group_columns_named_at_and_at_value_make_no_operating_points(tmp_path):
+    keys = {"at": pl.col("model"), "at_value": pl.lit(1), "day": pl.lit(2)}
+    table = rf.curve(LOG.with_columns(**keys), "label", "score", by=["at", "at_value", "day"])
+    assert metadata_of(tmp_path, table)[:3] == ("curve", "roc", ["at", "at_value", "day"])
 
 
 def test_an_unknown_table_has_the_type_table(tmp_path):
@@ -740,3 +740,25 @@ def test_two_writers_produce_one_complete_file(tmp_path):
         child.kill()
         child.communicate()
     assert rf.read(path).height in {10, 100_000}
+
+
+def test_a_query_of_a_deleted_file_and_a_name_with_a_null_character_cannot_be_written(tmp_path):
+    source, target = tmp_path / "log.parquet", tmp_path / "table.parquet"
+    pl.DataFrame({"a": [1]}).write_parquet(source)
+    plan = pl.scan_parquet(source)
+    source.unlink()
+    with pytest.raises(rf.StorageError) as caught:
+        rf.write(plan, target)
+    assert str(caught.value) == (
+        f"path={str(target)!r}: the table cannot be computed: a file that it reads has been "
+        "deleted since the scan.\nScan the file again, then write the table."
+    )
+    for suffix in ("parquet", "arrow"):
+        target = tmp_path / f"table.{suffix}"
+        with pytest.raises(rf.StorageError) as caught:
+            rf.write(pl.DataFrame({"a\0b": [1]}), target)
+        assert str(caught.value) == (
+            f"path={str(target)!r}: the name of column 'a\\x00b' contains a null character.\n"
+            "Files cannot store this character. Rename the column."
+        )
+        assert not target.exists()

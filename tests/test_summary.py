@@ -28,9 +28,11 @@ def test_the_statistics_are_those_of_the_other_functions():
         assert table.get_column(name).to_list() == pytest.approx(expected, abs=1e-15)
     measure = rf.h_measure(VOTE, "label", "score", by="model")
     assert_frame_equal(
-        table.select("model", "h_measure", "n_pos", "n_neg", "n_missing", "note"),
-        measure.select("model", "h_measure", "n_pos", "n_neg", "n_missing", "note"),
+        table.select("model", "h_measure", "n_pos", "n_neg", "n_missing"),
+        measure.select("model", "h_measure", "n_pos", "n_neg", "n_missing"),
     )
+    notes = table.filter(pl.col("note").is_not_null()).select("model", "note").rows()
+    assert notes == [("linear_svm", "not_probabilities")]
 
 
 @pytest.mark.hypothesis
@@ -83,6 +85,7 @@ def test_statistics_are_null_where_they_are_undefined():
     notes = dict(table.select("g", "note").iter_rows())
     assert notes["no_negatives"] == "no_negatives"
     assert notes["no_rows"] == "no_rows"
+    assert notes["outside"] == "not_probabilities"
 
 
 def test_losses_are_null_with_unscored_rows():

@@ -1,3 +1,5 @@
+import itertools
+from bisect import bisect_right
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -181,9 +183,6 @@ def test_the_windows_of_a_row_are_those_that_contain_its_time(zone, first, close
 @pytest.mark.parametrize(
     ("zone", "first", "lengths"),
     [
-        ("Pacific/Apia", date(2011, 12, 29), {"every": "6h", "period": "1d"}),
-        ("Pacific/Apia", date(2011, 12, 29), {"every": "1d", "period": timedelta(hours=36)}),
-        ("Pacific/Apia", date(2011, 12, 29), {"every": "1d", "offset": "2h"}),
         ("Antarctica/Troll", date(2026, 3, 28), {"every": "1h", "period": "1d"}),
     ],
 )
@@ -203,6 +202,51 @@ def test_a_skipped_end_of_a_window_raises_an_error_if_days_and_hours_are_combine
     for every, period in (("1d", "1d"), ("24h", "24h")):
         found = rf.windows(table, "time", every=every, period=period).lazy().collect()
         assert found.height == 48
+
+
+EVERY = {"1h": 60, "90m": 90, "2h": 120, "6h": 360, "12h": 720, "24h": 1440, "36h": 2160}
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe"])
+def test_windows_of_hours_start_at_the_same_local_times_all_year_and_for_each_part(zone):
+    """Each start is the first time at which the local time is at least a multiple of the length."""
+    first = midnight(date(2026, 1, 1), UTC)
+    minutes = range(-3 * 1440, 366 * 1440, 15)
+    instants = [first + timedelta(minutes=m) for m in minutes]
+    epoch = datetime(1970, 1, 1)  # noqa: DTZ001
+    local = [
+        (at.astimezone(ZoneInfo(zone)).replace(tzinfo=None) - epoch) // timedelta(minutes=1)
+        for at in instants
+    ]
+    hours = pl.Series(instants[3 * 96 :: 4]).dt.convert_time_zone(zone)
+    table = pl.DataFrame({"time": hours})
+    offset = pl.col("time").dt.dst_offset()
+    changes = table.filter((offset != offset.shift(36)) | (offset != offset.shift(-36)))
+    for every, length in EVERY.items():
+        highest = list(itertools.accumulate((m // length for m in local), max))
+        if every == "1h" and "Lord_Howe" not in zone:  # an hour that occurs twice has two windows
+            highest = [(m // length, m - minute) for m, minute in zip(local, minutes, strict=True)]
+        steps = zip(instants[1:], itertools.pairwise(highest), strict=True)
+        starts = [at for at, (before, after) in steps if before != after]
+        index = [bisect_right(starts, at) - 1 for at in instants[3 * 96 :: 4]]
+        expected = [(starts[i], starts[i + 1]) for i in index if i + 1 < len(starts)]
+        assert len(expected) > 365 * 24 - 36
+        found = rf.windows(table, "time", every=every)
+        in_utc = found.select(pl.col("window", "window_end").dt.convert_time_zone("UTC"))
+        assert in_utc.rows()[: len(expected)] == expected
+        spans = pl.DataFrame({"window": starts[:-1], "window_end": starts[1:]})
+        spans = spans.select(pl.all().dt.convert_time_zone(zone))
+        for part in (table[:4000], table[4000:], table[6001:6007]):
+            whole = found.filter(pl.col("time").is_in(part["time"].implode()))
+            assert_frame_equal(rf.windows(part, "time", every=every), whole)
+        for closed in ("left", "right", "both", "none"):
+            low, time, high = pl.col("window"), pl.col("time"), pl.col("window_end")
+            above = low <= time if closed in {"left", "both"} else low < time
+            below = time <= high if closed in {"right", "both"} else time < high
+            later = time > changes["time"][0]  # the first time of a table is in one window only
+            got = rf.windows(changes, "time", every=every, closed=closed).filter(later)
+            expected_rows = changes.join(spans, how="cross").filter(above & below & later)
+            assert_frame_equal(got, expected_rows, check_row_order=False)
 
 
 @pytest.mark.parametrize("closed", ["left", "right", "both", "none"])
@@ -309,6 +353,25 @@ def test_a_filter_of_a_lazy_result_gives_the_same_windows():
         pl.col("window") == MONDAY + timedelta(weeks=1), pl.col("row") > 10
     )
     assert lazy.collect()["row"].to_list() == list(range(11, 20))
+
+
+@pytest.mark.parametrize("every", ["1mo", "1q", "2mo", "1y"])
+def test_windows_of_months_start_on_a_day_that_all_months_have(every):
+    days = pl.date_range(date(2023, 1, 1), date(2026, 12, 31), eager=True)
+    table = pl.DataFrame({"day": days})
+    for offset in ("27d", "3w", "1mo", "-2mo"):
+        found = rf.windows(table, "day", every=every, offset=offset)
+        for first in (date(2023, 6, 1), date(2024, 2, 29), date(2025, 3, 5)):
+            later = pl.col("day") >= first
+            part = rf.windows(table.filter(later), "day", every=every, offset=offset)
+            assert_frame_equal(part, found.filter(later))
+    for offset in ("28d", "-1d", timedelta(days=30)):
+        with pytest.raises(rf.OptionValueError) as caught:
+            rf.windows(table, "day", every=every, offset=offset)
+        assert str(caught.value) == (
+            f"offset={offset!r}: windows of months would start on a day that some months do not "
+            'have.\nUse an offset from "0d" to "27d", or whole months, such as "1mo".'
+        )
 
 
 @pytest.mark.parametrize(

@@ -123,8 +123,8 @@ def area(
 
     Notes
     -----
-    If the curve was computed with `thresholds=`, the result is the area under straight lines
-    between the points at these thresholds.
+    If the curve was computed with `thresholds=`, an error is raised if there are several scores
+    between two thresholds. Use `tie_bounds` for the range that contains the area.
 
     With *m* positives and the prevalence π, `lift_area` is m · (π/2 + (1 − π) · auc). If positives
     are unscored (`missing="worst"`), `lift_area` is smaller than this value. The area under the

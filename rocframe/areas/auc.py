@@ -42,7 +42,7 @@ from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
 from rocframe.schemas.areas import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import polars as pl
     from numpy.typing import NDArray
@@ -67,6 +67,8 @@ def auc(
     by: By = None,
     fpr: Range | None = None,
     tpr: Range | None = None,
+    specificity: Range | None = None,
+    sensitivity: Range | None = None,
     alert_rate: Range | None = None,
     standardize: Literal["mcclish"] | None = None,
     ci: AUCIntervalMethod | None = "logit_delong",
@@ -108,6 +110,10 @@ def auc(
     tpr : (float, float), default None
         Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
         FPR over this range.
+    specificity : (float, float), default None
+        Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
+    sensitivity : (float, float), default None
+        Another name of `tpr`.
     alert_rate : (float, float), default None
         Range of the alert rate, the share of rows that are predicted positive. The range must start
         at 0: `(0, 0.01)` selects the 1 % of the rows with the highest scores. The partial area is
@@ -179,7 +185,7 @@ def auc(
           even if the limits are computed from another variance.
         - `ci` is one of DeLong's methods or a bootstrap method, and a class has only one row. With
           `cluster`, this also applies if all rows of a class are in one cluster.
-        - `alert_rate` is given, and `ci` has its default. This case has no note.
+        - `alert_rate` is given, and `ci` has its default.
 
         There is one exception to the first two cases: if the AUC (not a partial area) is 0 or 1,
         `se` is null, but the limits are not null. They are computed by Newcombe's method, and
@@ -189,9 +195,11 @@ def auc(
         and a class has fewer than 50 rows or clusters; see Notes. In all other cases, it is `ci`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, redrawn`. `redrawn:12` means that
-        12 resamples had no row of one class and were drawn again. This is possible with `cluster`
-        and with `alert_rate`.
+        no_negatives, one_positive, one_negative, zero_variance, no_limits, redrawn`. With
+        `cluster`, the note of a class in a single cluster is `one_positive_cluster` or
+        `one_negative_cluster`. `no_limits` means that the limits are null for another reason.
+        `redrawn:12` means that 12 resamples had no row of one class and were drawn again. This is
+        possible with `cluster` and with `alert_rate`.
 
     Raises
     ------
@@ -266,7 +274,8 @@ def auc(
     └──────┴─────────────────┴────────────────┴───────┴───────┴──────────────┘
     """
     confidence = Confidence.parse(ci, level, n_boot, seed)
-    rate_range = _parse_range(fpr, tpr, alert_rate, standardize)
+    rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
+    rate_range = _parse_range(rates, alert_rate, standardize)
     check_supported(
         "alert_rate",
         alert_rate,
@@ -274,7 +283,7 @@ def auc(
         supported=ci in {None, "logit_delong", *TOP_INTERVALS},
         hint=f'Use ci="{TOP_INTERVALS[0]}".',
     )
-    for option, value in (("fpr", fpr), ("tpr", tpr), ("weight", weight), ("cluster", cluster)):
+    for option, value in {**rates, "weight": weight, "cluster": cluster}.items():
         check_supported(
             option,
             value,
@@ -303,12 +312,12 @@ def auc(
 
 
 def _parse_range(
-    fpr: Range | None, tpr: Range | None, alert_rate: Range | None, standardize: str | None
+    rates: Mapping[str, object], alert_rate: Range | None, standardize: str | None
 ) -> RateRange | TopRange | None:
     """Check the options of a partial area, and return its range; None for the full area."""
     if alert_rate is None:
-        return RateRange.parse(fpr, tpr, standardize)
-    for name, value in (("fpr", fpr), ("tpr", tpr)):
+        return RateRange.parse(rates, standardize)
+    for name, value in rates.items():
         hint = f"A partial area has one range: leave out {name}= or alert_rate=."
         check_supported(name, value, "alert_rate=", hint=hint)
     check_choice("standardize", standardize, ("mcclish", None))
@@ -388,7 +397,16 @@ def auc_table(
             "ci_method": list(interval.method),
         }
     zero_variance = None if variance is None else variance == 0
-    note = class_notes(*sizes, zero_variance=zero_variance, redrawn=n_redrawn)
+    no_limits = np.zeros(len(areas[0]), bool)
+    if confidence.ci is not None:
+        no_limits = np.isnan(interval.lower) & ~np.isnan(areas[0])
+    note = class_notes(
+        *sizes,
+        clustered=clusters is not None,
+        zero_variance=zero_variance,
+        no_limits=no_limits,
+        redrawn=n_redrawn,
+    )
     columns["note"] = list(note)
     return build_table(scan.rows.keys, columns, auc_columns(names)), parts
 

@@ -14,8 +14,11 @@ from rocframe.errors import OptionValueError
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.resample import ReplicateStatistic
 from rocframe.options import check_choice, to_floats
+from rocframe.rates import as_fpr_or_tpr
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from rocframe.areas.variance import Clusters
@@ -40,19 +43,21 @@ class RateRange:
     mcclish: bool
 
     @classmethod
-    def parse(
-        cls, fpr: Range | None, tpr: Range | None, standardize: str | None
-    ) -> RateRange | None:
-        """Check the options, and return the range; None if neither `fpr` nor `tpr` is given."""
+    def parse(cls, rates: Mapping[str, object], standardize: str | None) -> RateRange | None:
+        """Check the options, and return the range; None if no rate is given.
+
+        `rates` are the arguments `fpr`, `tpr`, `specificity` and `sensitivity`.
+        """
         check_choice("standardize", standardize, ("mcclish", None))
-        if fpr is not None and tpr is not None:
+        given = [name for name, ends in rates.items() if ends is not None]
+        if len(given) > 1:
             raise OptionValueError.compose(
-                "tpr",
-                tpr,
-                "fpr= is given as well",
-                "A partial area has one range: pass either fpr= or tpr=.",
+                given[1],
+                rates[given[1]],
+                f"{given[0]}= is given as well",
+                f"A partial area has one range: pass either {given[0]}= or {given[1]}=.",
             )
-        if fpr is None and tpr is None:
+        if not given:
             if standardize is not None:
                 raise OptionValueError.compose(
                     "standardize",
@@ -61,14 +66,23 @@ class RateRange:
                     "Pass fpr= or tpr=.",
                 )
             return None
-        rate: Literal["fpr", "tpr"] = "fpr" if fpr is not None else "tpr"
-        ends = fpr if fpr is not None else tpr
-        example = f"Use, for example, {rate}=(0, 0.1)."
-        low, high = parse_ends(rate, ends, example)
-        if not (0 <= low < high <= 1):
+        (name,) = given
+        example = (
+            f"Use, for example, {name}={'(0, 0.1)' if name in {'fpr', 'tpr'} else '(0.9, 1)'}."
+        )
+        first, last = parse_ends(name, rates[name], example)
+        if not (0 <= first <= 1 and 0 <= last <= 1 and first != last):
             problem = "expected two different numbers between 0 and 1"
-            raise OptionValueError.compose(rate, ends, problem, example)
-        return cls(rate=rate, low=low, high=high, mcclish=standardize == "mcclish")
+            raise OptionValueError.compose(name, rates[name], problem, example)
+        if first > last:
+            raise _reversed_range(name, rates[name], first, last)
+        rate, ends = as_fpr_or_tpr(name, (first, last))
+        return cls(
+            rate=rate,  # type: ignore[arg-type]
+            low=min(ends),
+            high=max(ends),
+            mcclish=standardize == "mcclish",
+        )
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -144,11 +158,25 @@ class RateRange:
 
 
 def parse_ends(argument: str, value: object, example: str) -> tuple[float, float]:
-    """Return the lower and the upper end of a range, which must be a pair of numbers."""
+    """Return the two ends of a range, which must be a pair of numbers."""
     ends = to_floats(value)
     if ends is None or len(ends) != 2:
         raise OptionValueError.compose(argument, value, "expected a pair of numbers", example)
-    return min(ends), max(ends)
+    return ends[0], ends[1]
+
+
+def _reversed_range(argument: str, value: object, first: float, last: float) -> OptionValueError:
+    """Return the error for a range that starts with its larger number, as in pROC."""
+    hint = f"Use {argument}=({last:g}, {first:g})."
+    if argument == "fpr":
+        low, high = as_fpr_or_tpr("specificity", (first, last))[1]
+        hint += (
+            f" For specificities from {last:g} to {first:g}, which pROC writes as "
+            f"partial.auc=c({first:g}, {last:g}), use specificity=({last:g}, {first:g}) or "
+            f"fpr=({low:g}, {high:g})."
+        )
+    problem = "the first number is larger than the second"
+    return OptionValueError.compose(argument, value, problem, hint)
 
 
 class Segments(NamedTuple):

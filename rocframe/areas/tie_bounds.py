@@ -16,10 +16,10 @@ from rocframe.areas.area import (
 from rocframe.areas.steps import Steps
 from rocframe.curves.segment import log_growth, precision_recall_integral
 from rocframe.curves.table import check_ends, curve_layout, read_curves
-from rocframe.errors import OptionValueError, RepeatedNameError, UnknownOptionError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.kernel.groups import groups_of_rows
-from rocframe.options import public
+from rocframe.metric_options import parse_metrics
+from rocframe.options import check_choice, public
 from rocframe.schemas.areas import TIE_BOUND_NAMES, TIE_BOUNDS_COLUMNS
 
 if TYPE_CHECKING:
@@ -78,10 +78,11 @@ def tie_bounds(
         `eer`, where lower values are better, `pessimistic >= value >= optimistic`; for all other
         metrics, `pessimistic <= value <= optimistic`. All three values are in [0, 1].
 
-        The values are null if there are no positives. The values of `auc`, `ks` and `eer` are also
-        null if there are no negatives. If the table was computed with `prevalence=`,
-        `average_precision` and `pr_auc` are computed at this prevalence, and are also null if there
-        are no negatives.
+        `value` is null for a curve with several scores between two given thresholds
+        (`thresholds=`), which are treated as tied. The values are null if there are no positives.
+        The values of `auc`, `ks` and `eer` are also null if there are no negatives. If the table
+        was computed with `prevalence=`, `average_precision` and `pr_auc` are computed at this
+        prevalence, and are also null if there are no negatives.
 
     Raises
     ------
@@ -147,15 +148,12 @@ def tie_bounds(
     │ pr_auc            ┆ 0.776122 ┆ 0.716083    ┆ 0.851238   │
     └───────────────────┴──────────┴─────────────┴────────────┘
     """
-    names = [metrics] if isinstance(metrics, str) else list(metrics)
-    for name in names:
-        if name not in BOUNDS:
-            raise UnknownOptionError.compose("metrics", name, BOUNDS)
-        if names.count(name) > 1:
-            raise RepeatedNameError.compose("metrics", name, names)
-    if not names:
-        problem = "expected at least one metric"
-        raise OptionValueError.compose("metrics", metrics, problem, 'Use, for example, "auc".')
+
+    def parse(metric: object) -> tuple[str, str]:
+        check_choice("metrics", metric, BOUNDS)
+        return str(metric), str(metric)
+
+    names = list(parse_metrics(metrics, parse, example="auc"))
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, tuple(TIE_BOUNDS_COLUMNS))
@@ -176,6 +174,7 @@ def _bounds_table(curves: Curves, names: Sequence[str]) -> pl.DataFrame:
         curves,
         "the bounds are unknown",
         "Compute the curve without thresholds=, and keep all its rows.",
+        gaps=True,
     )
     length, n_names = len(curves.firsts), len(names)
     # The bounds of a group are neighbors: its metrics in the order of `names`.
@@ -183,6 +182,7 @@ def _bounds_table(curves: Curves, names: Sequence[str]) -> pl.DataFrame:
     if length:
         for i, name in enumerate(names):
             bounds[:, :, i] = BOUNDS[name](curves)
+    bounds[0, curves.has_gaps] = np.nan  # only the bounds are known
     columns = [pl.Series(names, dtype=pl.String).gather(np.arange(length * n_names) % n_names)]
     values = dict(zip(TIE_BOUND_NAMES, [*columns, *bounds.reshape(3, -1)], strict=True))
     rows = np.repeat(np.arange(length), n_names)

@@ -21,7 +21,7 @@ from rocframe.averages.means import CurveValues, mean_limits
 from rocframe.averages.options import parse_average_options
 from rocframe.averages.pooled import merge_curves, pooled_curves
 from rocframe.curves.locate import CurveAxis, find_curves_lacking_rows, interleave
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import check_gaps, curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, through_node
 from rocframe.inference.notes import counted_note, join_notes, note_with_keys
@@ -112,13 +112,13 @@ def average(
     fixed : str or Expr, default None
         Metric that is fixed: the means are computed at the values of this metric that are given in
         `grid`. Pass one of these: the name of a metric (such as `"tpr"` or `"accuracy"`);
-        `"threshold"`; a named expression over `tp`, `fp`, `fn`, `tn`. The default depends on
-        `method`: it is an axis of the curve, or the threshold. With `method="pooled"`, the pooled
-        curve is evaluated at the values in `grid`.
+        `"threshold"`; a named expression over counts and rates. The default
+        depends on `method`: it is an axis of the curve, or the threshold. With `method="pooled"`,
+        the pooled curve is evaluated at the values in `grid`.
     metrics : str, Expr or sequence of these, default None
         Metrics to average, instead of the axes of the curve: names of metrics or of the four
-        counts, and named expressions over the counts. Expressions may contain `threshold` if the
-        threshold is fixed.
+        counts, and named expressions over counts and rates. Expressions may contain `threshold`
+        if the threshold is fixed.
     nearest : bool, default False
         If True, use the row of each curve whose value is nearest to the fixed value. If False,
         interpolate between the two neighboring rows.
@@ -200,6 +200,7 @@ def average(
         `note` is null, or contains all of the following values that apply:
 
         - `zero_variance`: all curves have the same value.
+        - `one_curve`: limits are null because a single curve has a value at this point.
         - `left_out:1 (7)`: one curve, with the value 7 of `over`, lacks a class and is excluded.
         - `lacks_rows:1 (3)`: one curve, with the value 3 of `over`, lacks rows and has no value at
           this point.
@@ -398,7 +399,7 @@ def average(
             columns = dict(plan.schema)
         else:
             columns = {
-                THRESHOLD: pl.Float64(),
+                THRESHOLD: pl.Float64() if options.ranked else table.scores,
                 **dict.fromkeys(CONFUSION, pl.Float64() if is_weighted else pl.Int64()),
                 **({PREVALENCE: pl.Float64()} if rescaled else {}),
                 **dict.fromkeys(curve_kind.rates, pl.Float64()),
@@ -454,15 +455,23 @@ def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | N
         )
 
 
+def _check_fixed(curves: Curves, plan: AveragePlan) -> None:
+    """Raise an error for curves at given thresholds if a metric is fixed, not the threshold."""
+    if plan.fixed is not None:
+        check_gaps(curves, f"its points at a given {plan.fixed.column} are unknown")
+
+
 def average_curves(curves: Curves, plan: AveragePlan) -> pl.DataFrame:
     """Return a table of means, with one row per group and value of the fixed metric."""
     options = plan.options
+    _check_fixed(curves, plan)
     curve_groups = group_curves(curves, options.over, options.weights, options.weights_argument)
     return _mean_table(curve_groups, plan)
 
 
 def pooled_metrics(curves: Curves, plan: AveragePlan) -> pl.DataFrame:
     """Return a table of metrics of pooled curves, with one row per group and fixed value."""
+    _check_fixed(curves, plan)
     members = group_curves(curves, plan.options.over, "equal")
     pooled = merge_curves(curves, members, ranked=plan.options.ranked)
     lacks_rows = find_curves_lacking_rows(curves)[members.curve]
@@ -631,6 +640,8 @@ class CurveAverager:
             excluded = self.curve_groups.notes[group]
             notes[i] = excluded
             notes[i, constant[i]] = join_notes("zero_variance", excluded)
+            if self.plan.options.interval not in {None, "binomial"}:
+                notes[i, n_curves[i] == 1] = join_notes("one_curve", excluded)
         ends = np.cumsum(self.curve_groups.sizes[block.groups])
         for i in np.unique(np.searchsorted(ends, np.flatnonzero(unknown.any(axis=1)), "right")):
             group = block.groups[i]

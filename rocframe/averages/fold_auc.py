@@ -137,7 +137,8 @@ def fold_auc(
           of rows with a missing value, in all folds together.
         - `ci_method` and `note` are String. The columns whose types are not stated are Float64.
         - `note` is null, or the first of these values that applies: `no_rows, no_positives,
-          no_negatives, one_positive, one_negative, zero_variance`. If folds are excluded, `note`
+          no_negatives, one_positive, one_negative, zero_variance, one_curve`. `one_curve` means
+          that `sd` is null because only one fold has an AUC. If folds are excluded, `note`
           also contains their number and names: `left_out:1 (3)` means that one fold is excluded,
           the fold 3.
 
@@ -342,7 +343,9 @@ class Folds:
         The variance of the mean is undefined if a fold has only one row of a class.
         """
         totals = self.scan.totals
-        applies: dict[Note, NDArray[np.bool_ | np.int64]] = {}
+        applies: dict[Note, NDArray[np.bool_ | np.int64]] = {
+            "one_curve": self.areas.count[:, 0] == 1
+        }
         if variance is not None:
             single_rows: dict[Note, NDArray[np.int64]] = {
                 "one_positive": totals.pos_rows,
@@ -421,7 +424,7 @@ def _clustered_mean_variance(folds: Folds) -> NDArray[np.float64]:
         with np.errstate(divide="ignore", invalid="ignore"):
             factor = np.where(folds.usable, np.sqrt(sizes / (sizes - 1)), 0)[clusters.group]
             influence = np.where(factor > 0, factor * values, 0)
-        return np.bincount(number, influence, len(codes))
+        return np.bincount(number, influence, len(codes)).astype(np.float64)
 
     n_pos, n_neg, n = clusters.sizes
     (pos, pos_of_both), (neg, neg_of_both) = (

@@ -13,7 +13,7 @@ from rocframe.areas.area import auc_of
 from rocframe.averages.curve_groups import group_curves
 from rocframe.averages.means import CurveValues
 from rocframe.curves.locate import find_curves_lacking_rows
-from rocframe.curves.table import CurveColumns, check_ends
+from rocframe.curves.table import CurveColumns, check_ends, check_gaps
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import take_rows
 from rocframe.inference.notes import join_notes, note_with_keys
@@ -42,6 +42,7 @@ def pooled_curves(
     """
     curve_groups = group_curves(curves, over, "equal")
     merged = merge_curves(curves, curve_groups, ranked=ranked)
+    check_gaps(curves, "the area of the pooled curve is unknown")
     early = curves.ends_early[curve_groups.curve]
     areas = auc_of(curves)[curve_groups.curve]
     areas[~curve_groups.usable] = np.nan
@@ -69,6 +70,8 @@ def pooled_curves(
     table = take_rows(curve_groups.keys, group).with_columns(
         pl.Series(name, values) for name, values in merged.columns.items()
     )
+    if not ranked:
+        table = table.with_columns(pl.col(THRESHOLD).cast(curves.layout.scores))
     if curves.layout.has_prevalence:
         table = table.with_columns(pl.lit(curves.prevalence, pl.Float64()).alias(PREVALENCE))
     rates = kind.exprs(Settings(prevalence=curves.prevalence))
@@ -123,7 +126,13 @@ def merge_curves(curves: Curves, curve_groups: CurveGroups, *, ranked: bool) -> 
     dtype = np.result_type(*counts.values())
     named = {name: counts[name].astype(dtype, copy=False) for name in CONFUSION}
     merged = CurveColumns.from_arrays({THRESHOLD: threshold[first_rows], **named})
-    return replace(curves, keys=curve_groups.keys, columns=merged, starts=starts)
+    return replace(
+        curves,
+        keys=curve_groups.keys,
+        columns=merged,
+        starts=starts,
+        has_gaps=np.zeros(len(starts) - 1, bool),
+    )
 
 
 def _merge_order(threshold: NDArray[np.float64], is_first: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -317,7 +317,7 @@ def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | Non
     axes = {"x": options.x, "y": options.y}
     given = {name: value for name, value in axes.items() if value is not None}
     if not given:
-        return kind_of(columns, options.kind or default)
+        return kind_of(columns, default if options.kind is None else options.kind)
     if options.kind is not None:
         hint = "Pass either kind=, or x= and y=."
         problem = f"not allowed together with {' and '.join(f'{name}=' for name in given)}"

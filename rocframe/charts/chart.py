@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.errors import BrokenCurveError, LazyFrameError
+from rocframe.errors import BrokenCurveError, ColumnTypeError, LazyFrameError
 from rocframe.options import NOT_GIVEN, NotGiven, check_flag, check_supported, public
 from rocframe.schemas.columns import CURVE_COLUMNS
 from rocframe.schemas.curves import CURVE
@@ -353,6 +353,11 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         table_type = CURVE
     if table_type is CURVE:
         _check_curve(table.columns)
+    for name in CURVE_COLUMNS:
+        dtype = table.schema.get(name, pl.Int64())
+        if name not in layout.by and not (dtype.is_numeric() or dtype == pl.Null):
+            hint = "This column must be numeric."
+            raise ColumnTypeError.of_table("table", name, dtype, hint)
     options.check(table_type.chart_options, table_type.name)
     module, name = str(table_type.drawing).split(":")
     draw = getattr(import_module(module), name)

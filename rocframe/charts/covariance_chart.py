@@ -39,7 +39,8 @@ def covariance_chart(
     """Draw the correlations of the areas of each group as a matrix."""
     models = model_texts(table)
     groups, _ = read_rows(table, layout.by, color=None, facet=None)
-    columns = documented_columns(table, layout.by)[2:]
+    shown = documented_columns(table, layout.by)
+    columns = [name for name in shown if name not in {"model_a", "model_b"}]
     records = row_records(table, groups, columns)
     texts = models.texts
     for record, a, b in zip(records, texts[: table.height], texts[table.height :], strict=True):

@@ -58,8 +58,9 @@ from rocframe.charts.style import MUTED
 from rocframe.charts.threshold_chart import has_threshold_axis, threshold_chart
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import column
-from rocframe.kinds import PREVALENCE, has_prevalence
+from rocframe.kinds import PREVALENCE
 from rocframe.schemas.columns import CURVE_COLUMNS
+from rocframe.schemas.curves import GIVEN_THRESHOLDS
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
@@ -90,9 +91,11 @@ def curve_chart(
     groups = read_groups(curves.keys, by, table.columns, options)
     _check_last_rows(curves)
     areas = areas_of(curves, kind)
+    # The area between given thresholds is unknown, and not shown.
+    shown = None if curves.has_gaps.any() else areas
     limits = read_area_limits(options.areas, curves.keys, groups.captioned_column, areas, kind)
     groups = replace(
-        groups, captions=area_captions(groups.captioned_column, areas, kind, limits.texts)
+        groups, captions=area_captions(groups.captioned_column, shown, kind, limits.texts)
     )
     points = drawn_points(curves, kind, areas)
     full = given_titles(curve_plane(kind, points, options.scale), options)
@@ -123,7 +126,7 @@ def curve_chart(
         *([_note_layer(groups.side)] if notes else []),
     ]
     # The subtitle shows the area if no legend, panel header or tooltip shows it.
-    area = "" if groups.captioned_column else total_area(areas, kind, groups)
+    area = "" if groups.captioned_column else total_area(shown, kind, groups)
     area = " ".join(filter(None, (area, limits.texts.get(""))))
     prevalence = prevalence_text(curves.prevalence, (kind.x, kind.y))
     unmarked = unmarked_text(options, overlays)
@@ -152,13 +155,16 @@ def _check_last_rows(curves: Curves) -> None:
         "its chart would be incomplete",
         "Compute the curve without thresholds=, and keep all its rows. To draw a part of the "
         "axes, use .roc.chart(x_domain=(0, 0.2)) or y_domain=.",
+        gaps=True,
     )
 
 
 def curves_of(table: pl.DataFrame, by: Sequence[str]) -> Curves:
     """Read the group columns, thresholds, counts and prevalence of a curve table."""
-    prevalence = [PREVALENCE] if has_prevalence(table.columns) else []
-    narrow = table.select(column(name) for name in (*by, *CURVE_COLUMNS, *prevalence))
+    layout = curve_layout(table.schema, by, ())
+    names = [PREVALENCE] * layout.has_prevalence
+    names += [*GIVEN_THRESHOLDS] * layout.has_given_thresholds
+    narrow = table.select(column(name) for name in (*by, *CURVE_COLUMNS, *names))
     columns = curve_layout(narrow.schema, by, ())
     return read_curves(narrow.select(columns.all_columns), columns)
 

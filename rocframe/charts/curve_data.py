@@ -161,11 +161,13 @@ def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]
     """
     points = lines.points
     is_row = (points.row != BETWEEN).tolist()
+    at_rows = {name: curves.columns[name][points.row] for name in ("tp", "fp")}
+    at_rows["threshold"] = curves.shown_thresholds(points.row)
     columns: dict[str, list[Any]] = {
         name: [
             value if known else None
             for value, known in zip(
-                json_numbers(curves.columns[name][points.row].tolist(), None, digits_of(name)),
+                json_numbers(at_rows[name].tolist(), None, digits_of(name)),
                 is_row,
                 strict=True,
             )

@@ -34,6 +34,7 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.time_chart import date_column, time_chart
 from rocframe.options import NOT_GIVEN
+from rocframe.schemas.columns import POINT_NAMES
 from rocframe.schemas.table_type import DotStyle
 from rocframe.text import format_count, format_p_value, join_first
 
@@ -216,7 +217,7 @@ def _row_text(record: dict[str, Any], style: DotStyle) -> str:
 
 def _point_names(table: pl.DataFrame) -> list[str]:
     """Return the metric of each row with its operating point, such as "tpr at fpr 0.1"."""
-    metrics, at, values = (table.get_column(name) for name in ("metric", "at", "value"))
+    metrics, at, values = (table.get_column(name) for name in ("metric", *POINT_NAMES))
     points = zip(at, values, distinct_number_texts(values), strict=True)
     suffixes = [
         "" if axis is None else " by a rule" if value is None else f" at {axis} {text}"

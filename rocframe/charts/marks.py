@@ -15,7 +15,7 @@ from rocframe.charts.curve_data import POINTS
 from rocframe.charts.labels import chart_text, json_rows, level_text, note_text
 from rocframe.charts.match_rows import CURVE_INDEX, match_rows
 from rocframe.curves.at import operating_points, point_axis, rows_at
-from rocframe.curves.table import TOTAL_ROUNDING
+from rocframe.curves.table import TOTAL_ROUNDING, shown_numbers
 from rocframe.curves.thinning import BETWEEN
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.options import to_floats
@@ -90,7 +90,7 @@ def _marks(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, Any]]:
     plane = inputs.plane
     threshold = table.get_column(THRESHOLD).fill_null(nan).to_numpy()
     values: dict[str, list[Any]] = {
-        name: table.get_column(name).to_list() for name in (THRESHOLD, "tp", "fp")
+        name: shown_numbers(table.get_column(name)).to_list() for name in (THRESHOLD, "tp", "fp")
     }
     values[THRESHOLD] = [
         "between two rows" if value is None else value for value in values[THRESHOLD]
@@ -217,7 +217,7 @@ def _has_limits(points: object) -> TypeGuard[pl.DataFrame]:
 def _points_with_limits(inputs: OverlayInput, points: pl.DataFrame) -> pl.DataFrame:
     """Return the points of a table of `intervals`, one row per curve and point.
 
-    The columns are the curve, its row, `at, value, threshold, tp, fp`, and `x` and `y` with the
+    The columns are the curve, its row, `at, at_value, threshold, tp, fp`, and `x` and `y` with the
     columns `x_estimate, x_lower, x_upper` and `y_estimate, y_lower, y_upper`. Limits are null on an
     axis whose metric is not in the table, and on an axis of thresholds. Raise an error if the table
     has no metric of the axes and no axis shows the threshold, or if an estimate differs from the

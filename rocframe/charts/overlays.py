@@ -257,7 +257,8 @@ def _equal_costs(inputs: OverlayInput, settings: Settings) -> list[dict[str, Any
             curves.append(i)
             ends.append(end)
         if plane.contains(*point):
-            values = (columns["threshold"][row].item(), *point, tp, fp)
+            threshold = inputs.curves.shown_thresholds(np.array([row])).item()
+            values = (threshold, *point, tp, fp)
             points = {name: [value] for name, value in zip(POINTS, values, strict=True)}
             record = inputs.point_record(LOWEST_COST, i, points)
             lowest_cost_points.append(record | {"cost": json_number(best.cost[i].item())})

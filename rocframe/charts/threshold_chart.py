@@ -40,7 +40,7 @@ from rocframe.charts.overlays import overlay_layers, overlay_texts
 from rocframe.curves.thinning import BETWEEN
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.kinds import Kind
-from rocframe.options import check_choice, check_supported
+from rocframe.options import check_choice, check_supported, is_text
 from rocframe.rates import COUNT_METRICS, NAMES
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_count, join_names
@@ -70,10 +70,10 @@ def has_threshold_axis(options: ChartOptions) -> bool:
     The y axis can show the threshold if the metric on the x axis only rises or only falls as the
     threshold is lowered.
     """
-    if options.x == THRESHOLD:
+    if is_text(options.x, THRESHOLD):
         return True
     rate = (NAMES | COUNT_METRICS).get(str(options.x))
-    return options.y == THRESHOLD and rate is not None and rate.monotone
+    return is_text(options.y, THRESHOLD) and rate is not None and rate.monotone
 
 
 def threshold_chart(
@@ -86,7 +86,7 @@ def threshold_chart(
     metric is defined. If the threshold is on the y axis, the line starts at the metric of the row
     with threshold `inf`.
     """
-    is_y = options.y == THRESHOLD
+    is_y = is_text(options.y, THRESHOLD)
     axis = f"{'y' if is_y else 'x'}={THRESHOLD!r}"
     for name, default in UNSUPPORTED.items():
         check_supported(name, getattr(options, name), axis, default=default)

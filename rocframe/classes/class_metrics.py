@@ -50,8 +50,9 @@ def class_metrics(
         remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
         another package that exports Arrow streams is converted to a polars DataFrame.
     metrics : str, Expr or sequence of these
-        Metrics to add: names of metrics of `curve`, and named expressions over `threshold` and the
-        four counts. For expressions, the counts are not adjusted to `prior`.
+        Metrics to add: names of metrics of `curve`, and named expressions over `threshold`,
+        the four counts, and rates. In expressions, rates are those at `prior`, but the counts are
+        not adjusted to `prior`.
     prior : mapping
         Share of each class: a mapping from classes to numbers that sum to 1.
     costs : mapping or square matrix, default None

@@ -286,6 +286,14 @@ def _check_numeric(name: str, dtype: pl.DataType) -> None:
         )
 
 
+def check_single_label(label: object) -> None:
+    """Raise an error if there is a label column for each class."""
+    if not isinstance(label, str | pl.Expr):
+        problem = "expected one label column, because each row must have one true class"
+        hint = "Pass one column, or use one_vs_rest for several labels per row."
+        raise OptionValueError.compose("label", label, problem, hint)
+
+
 def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:
     """Raise an error if the type of a column of classes is not supported."""
     if not (_type_family(dtype) in {"text", "number"} or dtype == pl.Boolean):
@@ -293,6 +301,8 @@ def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:
             "Classes must be Boolean, numbers, String, Categorical or Enum: convert the column "
             "first."
         )
+        if dtype.is_nested():
+            hint += " For several labels per row, use one_vs_rest."
         raise ColumnTypeError.compose(argument, name, dtype, hint)
 
 
@@ -477,6 +487,7 @@ def _encode(
 
     The third result is the name of the column with the number of the class of each row.
     """
+    check_single_label(roles.label)
     name, label, dtype = resolve_column(plan, schema, "label", roles.label)
     arguments: list[tuple[str, Column]] = [("by", group) for group in parse_names(roles.by)]
     arguments += [("scores", score) for score in scores.columns]

@@ -212,14 +212,6 @@ def read_layout(
     )
 
 
-def check_single_label(label: ClassLabels) -> None:
-    """Raise an error if there is a label column for each class."""
-    if not isinstance(label, str | pl.Expr):
-        problem = "expected one label column, because each row must have one true class"
-        hint = "Pass one column, or use one_vs_rest for several labels per row."
-        raise OptionValueError.compose("label", label, problem, hint)
-
-
 def _of_one_type(
     plan: pl.LazyFrame, exprs: Sequence[pl.Expr], names: Sequence[str]
 ) -> Sequence[pl.Expr]:

@@ -19,7 +19,7 @@ from rocframe.classes.inputs import compute_class_table, read_class_scores
 from rocframe.errors import LabelError, OptionValueError
 from rocframe.inference.bootstrap import batched_replicates, bootstrap_interval
 from rocframe.inference.confidence import Confidence
-from rocframe.inference.notes import first_notes
+from rocframe.inference.notes import first_notes, note_with_keys
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import group_starts, run_starts
 from rocframe.kernel.resample import RowSampler, draw_together, stream_keys
@@ -128,8 +128,8 @@ def multiclass_auc(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, average, auc, lower, upper, se, n_classes, n_classes_used, n, n_missing, ci_level,
-        ci_method, note`; one row per group and average, sorted by group, with averages in the order
+        `*by, auc, lower, upper, se, n, n_missing, ci_level, ci_method, n_classes, n_classes_used,
+        average, note`; one row per group and average, sorted by group, with averages in the order
         of `average`.
 
         - `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two classes.
@@ -145,8 +145,9 @@ def multiclass_auc(
           With `missing="drop"`, a row in which at least one score is missing is left out for all
           classes.
         - `note` (String) is null, or the first of these values that applies: `no_rows, one_class,
-          zero_variance, redrawn`. For example, `redrawn:12` means that 12 resamples had a single
-          class and were drawn again.
+          zero_variance, no_limits, redrawn, left_out`. For example, `redrawn:12` means that 12
+          resamples had a single class and were drawn again, and `left_out:1 (c)` that the class c
+          has no rows and the average is over the other classes.
 
     Raises
     ------
@@ -284,10 +285,29 @@ def _multiclass_auc_columns(
             ):
                 for name, value in interval.items():
                     columns[name][i * len(averages) + j] = value
+    _note_absent_classes(columns, cell, n_used, grouped.names)
     return {
         name: values.tolist() if name in {"note", "ci_method"} else values
         for name, values in columns.items()
     }
+
+
+def _note_absent_classes(
+    columns: dict[str, Any], cell: NDArray[np.int64], n_used: NDArray[np.int64], names: list[str]
+) -> None:
+    """Add the classes without rows, of which averages have no area, to the notes of rows without.
+
+    `cell` is the number of the group times the number of classes, plus that of the class. The
+    micro-average uses all classes.
+    """
+    averages = columns["average"]
+    size = len(averages) // max(len(n_used), 1)
+    for i in np.flatnonzero((n_used > 1) & (n_used < len(names))).tolist():
+        used = set((cell[cell // len(names) == i] % len(names)).tolist())
+        absent = [name for code, name in enumerate(names) if code not in used]
+        for row in range(i * size, (i + 1) * size):
+            if columns["note"][row] is None and averages[row] != "micro":
+                columns["note"][row] = note_with_keys("left_out", absent)
 
 
 def _group_averages(
@@ -352,6 +372,7 @@ def _average_intervals(
         notes = first_notes(
             {
                 "zero_variance": np.array([interval.constant]),
+                "no_limits": np.isnan([interval.lower]),
                 "redrawn": np.array([n_redrawn]),
             }
         )

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import polars as pl
 
-from rocframe.classes.layout import check_single_label, read_layout, score_difference
+from rocframe.classes.inputs import check_single_label
+from rocframe.classes.layout import read_layout, score_difference
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, private_names
 from rocframe.options import check_choice, parse_integer, public

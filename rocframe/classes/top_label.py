@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.classes.inputs import nan_as_null
-from rocframe.classes.layout import check_single_label, read_layout
+from rocframe.classes.inputs import check_single_label, nan_as_null
+from rocframe.classes.layout import read_layout
 from rocframe.frames import as_input_frame, column, lazy_plan, private_names
 from rocframe.options import public
 

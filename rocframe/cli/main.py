@@ -11,12 +11,14 @@ import sys
 from ast import literal_eval
 from collections.abc import Sequence
 from dataclasses import fields
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rocframe.errors import RocframeError
 from rocframe.io.files import local_path
 from rocframe.options import suggest_argument
+from rocframe.text import escape_unprintable, format_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 text = f"{text.split(' Did you mean ')[0]} Did you mean {option}?"
         return _fail(f"{text}\nSee rocframe {command}--help.")
     except RocframeError as error:
-        return _fail(with_options(str(error)))
+        return _fail(with_options(str(error)) + _repeated_option_hint(arguments, error))
     except MemoryError:
         return _fail(
             "there is not enough memory for these logs. Each output file is complete or "
@@ -105,15 +107,40 @@ DICT = re.compile(rf"(?:({'|'.join(DICT_OPTIONS)})=|(?<=example, ))(\{{[^{{}}]*\
 ITEM = re.compile(rf"({'|'.join(DICT_OPTIONS)})\[(['\"])(.*?)\2\]=(\([^()]*\))?")
 # A quoted text, or the number inf outside quotes.
 INFINITY = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\binf\b""")
+# A date, time or datetime of Python, such as datetime.date(2024, 2, 29).
+DATE = re.compile(r"\bdatetime\.(date|datetime|time)\((\d+(?:, \d+)*)\)")
+# An option that can be repeated.
+LISTED_OPTIONS = ("--by", "--score", "--id")
 # An argument without a value, such as costs=.
 BARE_ARGUMENT = re.compile(rf"(?<![\w.\-'\"/\\])({ARGUMENTS})=(?![\w'\"(\[{{…-])")
 
 
+def _repeated_option_hint(arguments: Sequence[str], error: RocframeError) -> str:
+    """Return a line on an option that must be repeated, for `--by model segment`; else empty.
+
+    `segment` is then read as the name of a log, which does not exist.
+    """
+    for option, value, source in zip(arguments, arguments[1:], arguments[2:], strict=False):
+        is_source = str(error).startswith(f"{source}: the file or folder does not exist")
+        if is_source and option in LISTED_OPTIONS:
+            return f"\nFor several columns, repeat the option: {option} {value} {option} {source}."
+    return ""
+
+
 def with_options(message: str) -> str:
-    """Replace the arguments in a message with options of the command, `by="x"` with `--by x`."""
+    """Replace the arguments in a message with options of the command, `by="x"` with `--by x`.
+
+    Dates and times are shown as in files, such as 2024-02-29.
+    """
+    message = DATE.sub(_iso_date, message)
     message = ITEM.sub(_item_option, DICT.sub(_dict_options, message))
     message = ASSIGNMENT.sub(_assigned_option, message)
     return BARE_ARGUMENT.sub(lambda match: _option_name(match[1]), message)
+
+
+def _iso_date(match: re.Match[str]) -> str:
+    kind = {"date": date, "datetime": datetime, "time": time}[match[1]]
+    return str(kind(*map(int, match[2].split(", "))))
 
 
 def _option_name(argument: str) -> str:
@@ -360,28 +387,25 @@ def _run(
     with Progress(quiet=options.quiet) as progress:
         result = command(sources, options, None if out is None else local_path(out), progress)
     for file, reason in result.skipped.items():
-        print(f"rocframe: skipped {file}: {reason}.", file=sys.stderr)
+        _print_message(f"skipped {format_name(file)}: {reason}.")
     if unused := result.unused_keys:
         hint = (
             f"Add {' '.join(f'--by {name}' for name in unused)} to evaluate these rows separately."
         )
-        print(f"rocframe: {pooling_sentence(unused)} {hint}", file=sys.stderr)
+        _print_message(f"{pooling_sentence(unused)} {hint}")
     for warning in result.warnings:
-        print(f"rocframe: {warning}", file=sys.stderr)
+        _print_message(warning)
     if result.lacks_page:
         hint = 'install it with pip install "rocframe[report]"'
-        print(
-            f"rocframe: the page was not written, because vl-convert is not installed; {hint}.",
-            file=sys.stderr,
-        )
+        _print_message(f"the page was not written, because vl-convert is not installed; {hint}.")
     if not options.quiet:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         try:
-            print((table_text or areas_table)(result.table, width=width))
+            print(escape_unprintable((table_text or areas_table)(result.table, width=width)))
             if result.summary is not None:
-                print("", result.summary, sep="\n")
+                print("", escape_unprintable(result.summary), sep="\n")
             if result.written:
-                print("", *result.written, sep="\n")
+                print("", *(format_name(str(path)) for path in result.written), sep="\n")
             sys.stdout.flush()
         except BrokenPipeError:  # the exit code must not depend on the reader of the output
             _discard_output()
@@ -389,5 +413,10 @@ def _run(
 
 
 def _fail(message: str) -> int:
-    print(f"rocframe: {message}", file=sys.stderr)
+    _print_message(message)
     return USER_ERROR
+
+
+def _print_message(message: str) -> None:
+    """Print a message to stderr; control characters of names would change the terminal."""
+    print(f"rocframe: {escape_unprintable(message)}", file=sys.stderr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import isnan
 from pathlib import Path  # noqa: TC003 - cyclopts evaluates the annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -199,6 +199,9 @@ class StoreArguments:
     last
         Length of the window to evaluate, such as 28d, 4w or 3mo; for integers, such as 10. The
         window ends at --until, or at the last day of the store.
+    drop_missing_parts
+        Accept that files of the store are missing whose logs do not exist or are not given, such as
+        those of old days. By default, a missing file is an error.
     """
 
     store: Annotated[Path | None, Parameter(metavar="FOLDER")] = None
@@ -209,14 +212,16 @@ class StoreArguments:
     since: Annotated[str | None, Parameter(metavar="DAY", allow_leading_hyphen=True)] = None
     until: Annotated[str | None, Parameter(metavar="DAY", allow_leading_hyphen=True)] = None
     last: Annotated[str | None, Parameter(metavar="LENGTH")] = None
+    drop_missing_parts: Annotated[bool, FLAG] = False
 
     def check(self) -> None:
         """Raise an error if an option is given without `--store`, or with another option."""
-        names = ("partition_by", "resolution", "relative", "max_envelope", "since", "until", "last")
         given = [
-            f"--{name.replace('_', '-')}"
-            for name in names
-            if getattr(self, name) is not None and getattr(self, name) is not False
+            f"--{field.name.replace('_', '-')}"
+            for field in fields(self)
+            if field.name != "store"
+            and getattr(self, field.name) is not None
+            and getattr(self, field.name) is not False
         ]
         if self.store is None and given:
             raise OptionValueError(

@@ -14,19 +14,14 @@ import polars as pl
 from rocframe.cli.options import parse_positive, scores_by_model
 from rocframe.compression.cells import COUNT, LABEL, WEIGHT
 from rocframe.compression.compress import compress
-from rocframe.errors import OptionValueError, StorageError
+from rocframe.errors import OptionValueError, RocframeError, StorageError
 from rocframe.frames import collect_frame
 from rocframe.inputs.windows import parse_length
-from rocframe.io.files import local_path, output_folder
+from rocframe.io.files import READ_ERRORS, error_reason, local_path, output_folder
 from rocframe.io.logs import find_logs, open_logs
-from rocframe.io.store import (
-    StoreOptions,
-    locked_store,
-    read_parts,
-    scan_parts,
-)
+from rocframe.io.store import Store, StoreOptions, locked_store, read_current
 from rocframe.io.store_update import LogReader, StoreUpdate, update_store
-from rocframe.io.tables import read_file_schema
+from rocframe.io.tables import read_part_schema, scan_parts
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
@@ -80,67 +75,74 @@ def read_store(
         raise StorageError.compose(
             out, f"the folder is in the store {str(folder)!r}", "Pass another folder as --out."
         )
+    update: StoreUpdate | None = None
     with ExitStack() as stack:
-        if sources:
+        if sources or arguments.drop_missing_parts:
             stack.enter_context(output_folder(folder, "--store"))
             stack.enter_context(locked_store(folder, progress.step))
+            progress.step("Reading the store")
+            store = _matching_store(folder, given, arguments)
+            progress.step("Finding the logs")
+            reader = LogReader(
+                options=store.options,
+                open=lambda file: _open_log(file, options),
+                columns=_stored_columns(store.options),
+                positive=lambda dtype: parse_positive(store.options.positive, dtype),
+            )
+            update = update_store(
+                store,
+                find_logs(sources, exclude=[folder, out]) if sources else [],
+                reader,
+                skip_unreadable=options.skip_unreadable,
+                drop_missing_parts=arguments.drop_missing_parts,
+                on_file=progress.count,
+            )
         elif not folder.is_dir():
             raise StorageError.compose(
                 folder, "the store does not exist", "Pass logs to create it, or check the path."
             )
-        progress.step("Reading the store")
-        parts = read_parts(folder)
-        stored = given
-        if parts:
-            stored = parts[0].options
-            given.check_match(stored, folder)
-        if stored.partition_by is None and (window_options := _window_options(arguments)):
-            problem = f"the store {str(folder)!r} has no --partition-by"
-            hint = "Create a store with --partition-by and the column of the days."
-            raise OptionValueError(f"{_window_text(window_options)}: {problem}.\n{hint}")
-        update = StoreUpdate()
-        if sources:
-            progress.step("Finding the logs")
-            reader = LogReader(
-                options=stored,
-                open=lambda file: _open_log(file, options),
-                columns=_stored_columns(stored),
-                positive=lambda dtype: parse_positive(stored.positive, dtype),
-            )
-            update = update_store(
-                folder,
-                parts,
-                find_logs(sources, exclude=[folder, out]),
-                reader,
-                skip_unreadable=options.skip_unreadable,
-                on_file=progress.count,
-            )
-            parts = read_parts(folder)
-        if not parts:
-            hint = "Pass logs to add them to the store."
-            raise StorageError.compose(folder, "the store is empty", hint)
-        dtype, days = _partition_values(parts)
-        window = _window(parts, arguments, dtype, days)
-        progress.step(f"Reading {format_count(len(window), 'part')} of the store")
-        scores = stored.scores
-        predictions = collect_frame(
-            compress(
-                scan_parts(window),
-                LABEL,
-                scores if len(scores) > 1 else scores[0],
-                by=options.by,
-                weight=None if stored.weight is None else WEIGHT,
-                count=COUNT,
-            )
+        return read_current(
+            lambda: _matching_store(folder, given, arguments),
+            lambda store: _read_window(store, options, arguments, update, progress),
         )
+
+
+def _matching_store(folder: Path, given: StoreOptions, arguments: StoreArguments) -> Store:
+    """Return the state of a store, after a check of the options."""
+    store = Store.open(folder, given)
+    given.check_match(store.options, folder)
+    if store.options.partition_by is None and (window_options := _window_options(arguments)):
+        problem = f"the store {str(folder)!r} has no --partition-by"
+        hint = "Create a store with --partition-by and the column of the days."
+        raise OptionValueError(f"{_window_text(window_options)}: {problem}.\n{hint}")
+    return store
+
+
+def _read_window(
+    store: Store,
+    options: EvaluationOptions,
+    arguments: StoreArguments,
+    update: StoreUpdate | None,
+    progress: Progress,
+) -> StoredPredictions:
+    """Return the predictions of the window of a store; `update` are the changes of this run."""
+    folder, stored = store.folder, store.options
+    if not store.parts:
+        hint = "Pass logs to add them to the store."
+        raise StorageError.compose(folder, "the store is empty", hint)
+    dtype, days = _partition_values(store)
+    window = _window(store, arguments, dtype, days)
+    progress.step(f"Reading {format_count(len(window), 'part')} of the store")
+    predictions = _read_predictions(store, window, options.by)
     report_options = replace(
         options.report_options(pl.Boolean()),
         label=LABEL,
-        score=scores_by_model(scores),
+        score=scores_by_model(stored.scores),
         positive=None,
         weight=None if stored.weight is None else WEIGHT,
         count=COUNT,
     )
+    changes, chosen = update or StoreUpdate(), set(window)
     return StoredPredictions(
         predictions=predictions,
         options=report_options,
@@ -151,19 +153,42 @@ def read_store(
             "positive": True if stored.positive is None else stored.positive,
             "weight": stored.weight,
             "count": stored.count,
-            "files": sorted({part.source for part in window}),
-            "files_skipped": update.skipped,
+            "files": [log.source for log in store.logs if not chosen.isdisjoint(log.parts)],
+            "files_skipped": changes.skipped,
             "store": str(folder),
             "days": _range_text(window, days),
             "resolution": stored.resolution,
             "relative": stored.relative,
             "max_envelope": stored.max_envelope,
         },
-        columns=(*stored.keys, *update.columns),
-        skipped=update.skipped,
-        summary=_store_summary(folder, parts, window, days, update, updated=bool(sources)),
-        warnings=_warnings(update, stored),
+        columns=(*stored.keys, *changes.columns),
+        skipped=changes.skipped,
+        summary=_store_summary(store, window, days, update),
+        warnings=_warnings(changes, stored),
     )
+
+
+def _read_predictions(
+    store: Store, window: Sequence[Part], by: Sequence[str] | None
+) -> pl.DataFrame:
+    """Return the predictions of parts of a store."""
+    files, scores = sorted(map(store.path, window)), store.options.scores
+    rows = compress(
+        scan_parts(files),
+        LABEL,
+        scores if len(scores) > 1 else scores[0],
+        by=by,
+        weight=None if store.options.weight is None else WEIGHT,
+        count=COUNT,
+    )
+    try:
+        return collect_frame(rows)
+    except RocframeError:
+        raise
+    except READ_ERRORS as error:
+        scan_parts(files)  # raises an error that names the part, if it is missing now
+        problem = f"the store cannot be read: {error_reason(error)}"
+        raise StorageError.compose(store.folder, problem, "Run the command again.") from error
 
 
 def _store_options(options: EvaluationOptions, arguments: StoreArguments) -> StoreOptions:
@@ -223,22 +248,22 @@ def _window_text(options: dict[str, str]) -> str:
     return " ".join(f"--{name} {text}" for name, text in options.items())
 
 
-def _partition_values(parts: Sequence[Part]) -> tuple[pl.DataType, dict[Path, Any]]:
+def _partition_values(store: Store) -> tuple[pl.DataType, dict[Part, Any]]:
     """Return the dtype of the partition column, and the value of each part that has one.
 
     The values are integers or text. The order of dates is the order of their text.
     """
-    key = parts[0].options.partition_by
-    dtype = pl.Null() if key is None else read_file_schema(parts[0].path)[key]
+    key, path = store.options.partition_by, store.existing_part() or store.path(store.parts[0])
+    dtype = pl.Null() if key is None else read_part_schema(path)[key]
     convert = int if dtype.is_integer() else str
-    return dtype, {part.path: convert(part.value) for part in parts if part.value is not None}
+    return dtype, {part: convert(part.value) for part in store.parts if part.value is not None}
 
 
 def _window(
-    parts: Sequence[Part],
+    store: Store,
     arguments: StoreArguments,
     dtype: pl.DataType,
-    days: Mapping[Path, Any],
+    days: Mapping[Part, Any],
 ) -> Sequence[Part]:
     """Return the parts of the days that `--since`, `--until` and `--last` select.
 
@@ -246,8 +271,8 @@ def _window(
     """
     options = _window_options(arguments)
     if not options:
-        return parts
-    window, name = _window_text(options), parts[0].options.partition_by
+        return store.parts
+    window, name = _window_text(options), store.options.partition_by
     if dtype == pl.Boolean:
         raise OptionValueError(
             f"{window}: the column {name!r} of the store is Boolean.\n"
@@ -269,14 +294,12 @@ def _window(
         since = _first_of_last(options["last"], end, dtype)
     chosen = [
         part
-        for part in parts
-        if part.path in days
-        and (since is None or since <= days[part.path])
-        and (until is None or days[part.path] <= until)
+        for part, day in days.items()
+        if (since is None or since <= day) and (until is None or day <= until)
     ]
     if not chosen:
         content = (
-            f"The store has {name} {_range_text(parts, days)}."
+            f"The store has {name} {_range_text(store.parts, days)}."
             if days
             else f"The column {name!r} of the store is null in all rows."
         )
@@ -314,31 +337,28 @@ def _first_of_last(length: str, end: Any, dtype: pl.DataType) -> Any:
     return (start + timedelta(days=1)).isoformat()
 
 
-def _range_text(parts: Sequence[Part], days: Mapping[Path, Any]) -> str | None:
+def _range_text(parts: Sequence[Part], days: Mapping[Part, Any]) -> str | None:
     """Return the first and the last day of parts as text; None without days."""
-    values = sorted({days[part.path] for part in parts if part.path in days})
+    values = sorted({days[part] for part in parts if part in days})
     if not values:
         return None
     return str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
 
 
 def _store_summary(
-    folder: Path,
-    parts: Sequence[Part],
-    window: Sequence[Part],
-    days: Mapping[Path, Any],
-    update: StoreUpdate,
-    *,
-    updated: bool,
+    store: Store, window: Sequence[Part], days: Mapping[Part, Any], update: StoreUpdate | None
 ) -> str:
     """Return lines that describe the store, and the changes of this run."""
-    n_logs = len({part.source for part in parts})
-    line = f"{folder}: {format_count(n_logs, 'log')}"
-    if text := _range_text(parts, days):
-        line += f", {parts[0].options.partition_by} {text}"
-    evaluated = f"; evaluated: {_range_text(window, days)}" if len(window) < len(parts) else ""
-    lines = [line + evaluated]
-    if updated:
+    line, key = (
+        f"{store.folder}: {format_count(len(store.logs), 'log')}",
+        store.options.partition_by,
+    )
+    if text := _range_text(store.parts, days):
+        line += f", {key} {text}"
+    if len(window) < len(store.parts):
+        line += f"; evaluated: {_range_text(window, days)}"
+    lines = [line]
+    if update is not None:
         changes = {
             "added": update.added,
             "replaced": update.replaced,
@@ -346,27 +366,23 @@ def _store_summary(
             "unchanged": update.unchanged,
             "skipped": list(update.skipped),
         }
-        lines.append(", ".join(f"{len(logs):,} {name}" for name, logs in changes.items() if logs))
+        counts = [f"{len(logs):,} {name}" for name, logs in changes.items() if logs]
+        lines += [", ".join(counts)] if counts else []
         for name in ("replaced", "moved"):
             lines += [f"{name}: {join_first(changes[name])}"] if changes[name] else []
-    if rows := _rows_without_day(parts):
-        option = parts[0].options.partition_by
+        if update.dropped:
+            files = format_count(len(update.dropped), "missing file")
+            lines.append(f"The store no longer lists {files}: {join_first(update.dropped, 3)}")
+    rows = sum(part.rows for part in store.parts if part.value is None and key is not None)
+    if rows:
         lines.append(
-            f"{format_count(rows, 'row')} without a {option}, which --since, --until and --last "
+            f"{format_count(rows, 'row')} without a {key}, which --since, --until and --last "
             "leave out"
         )
-    if update.gone:
+    if update is not None and update.gone:
         logs = format_count(len(update.gone), "deleted log")
         lines.append(f"The store keeps the rows of {logs}: {join_first(update.gone, 3)}")
     return "\n".join(lines)
-
-
-def _rows_without_day(parts: Sequence[Part]) -> int:
-    """Return the number of rows of a store whose partition column is null."""
-    null = [part for part in parts if part.value is None and part.options.partition_by is not None]
-    if not null:
-        return 0
-    return int(collect_frame(scan_parts(null).select(pl.col(COUNT).sum())).item())
 
 
 def _warnings(update: StoreUpdate, options: StoreOptions) -> list[str]:
@@ -378,10 +394,4 @@ def _warnings(update: StoreUpdate, options: StoreOptions) -> list[str]:
     if update.without_rows:
         files = join_first(sorted(update.without_rows), 5)
         warnings.append(f"no row with a label and a score in {files}.")
-    if update.incomplete:
-        warnings.append(
-            "an earlier run was interrupted. The rows of these logs may be incomplete or counted "
-            f"twice: {join_first(update.incomplete, 5)}. The logs no longer exist: restore them "
-            "and run the command again."
-        )
     return warnings

@@ -28,7 +28,7 @@ from rocframe.reports.page import report_page
 from rocframe.reports.report import check_page_path
 from rocframe.reports.report_tables import areas_and_curves, report_tables
 from rocframe.schemas.columns import MODEL
-from rocframe.text import format_count
+from rocframe.text import format_count, format_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -238,7 +238,9 @@ def gate_logs(
         skipped={file: why for log in logs for file, why in log.skipped.items()},
         unused_keys=roles.unused_keys(columns) if options.id is None else [],
         summary=_gate_summary(table, options),
-        warnings=[f"OLD and NEW contain the same file {min(shared)}."] if shared else (),
+        warnings=[f"OLD and NEW contain the same file {format_name(min(shared))}."]
+        if shared
+        else (),
         has_passed=bool(table["passed"].all()),
     )
 
@@ -283,6 +285,7 @@ def _concatenate_logs(
         column(new_score if name == old_score else name).alias(name) for name in old.columns
     )
     files = [log.files[0] for log in logs]
+    required[old_score] = "scores of two models, which are not compared with each other"
     dtypes = {
         name: common_dtype(
             name, option, [(files[0], old.schema[name]), (files[1], new.schema[name])]
@@ -418,7 +421,7 @@ def _evaluate(logs: Logs, options: EvaluationOptions, progress: Progress) -> Eva
 
 
 def _subject(files: Sequence[str]) -> str:
-    return Path(files[0]).name if len(files) == 1 else f"{len(files):,} files"
+    return format_name(Path(files[0]).name) if len(files) == 1 else f"{len(files):,} files"
 
 
 def _missing_rows(areas: pl.DataFrame, options: ReportOptions) -> int | dict[str, int]:

@@ -73,7 +73,7 @@ def release_table(table: pl.DataFrame, *, width: int | None, max_rows: int = 60)
     Long group names are shortened as in `areas_table`.
     """
     top = table.head(max_rows)
-    names = name_columns(top, group_columns(table, "model_old"))
+    names = name_columns(top, group_columns(table, "passed"))
     metric = table.columns[table.columns.index("se") + 1].removesuffix("_old")
     title = METRIC_TITLES.get(metric, metric)
     level = format_percent(table["ci_level"][0])

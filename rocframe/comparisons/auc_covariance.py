@@ -41,6 +41,8 @@ def auc_covariance(
     by: By = None,
     fpr: Range | None = None,
     tpr: Range | None = None,
+    specificity: Range | None = None,
+    sensitivity: Range | None = None,
     standardize: Literal["mcclish"] | None = None,
     unmatched: Unmatched = "raise",
     cluster: Column | None = None,
@@ -81,6 +83,10 @@ def auc_covariance(
     tpr : (float, float), default None
         Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
         FPR over this range.
+    specificity : (float, float), default None
+        Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
+    sensitivity : (float, float), default None
+        Another name of `tpr`.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
@@ -111,7 +117,7 @@ def auc_covariance(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `model_a, model_b, covariance, correlation, auc_a, auc_b, n_pos, n_neg, note`; one
+        `*by`, `covariance, correlation, auc_a, auc_b, n_pos, n_neg, model_a, model_b, note`; one
         row per group and ordered pair of its models, including each model with itself, sorted by
         group, `model_a` and `model_b`.
 
@@ -186,7 +192,8 @@ def auc_covariance(
         missing=missing,
         cluster=cluster,
     )
-    quantity = Quantity(rate_range=RateRange.parse(fpr, tpr, standardize))
+    rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
+    quantity = Quantity(rate_range=RateRange.parse(rates, standardize))
     pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched, min_models=1)
     return plan_comparison(
         predictions,

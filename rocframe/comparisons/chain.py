@@ -120,9 +120,9 @@ def chain(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `operator, stage, model, fpr, tpr, fpr_independent, tpr_independent, tp, fp, fn, tn,
-        fpr_alone, tpr_alone, threshold, n_pos, n_neg, note`; one row per group and stage, sorted by
-        group and `stage`.
+        `*by`, `fpr, tpr, fpr_independent, tpr_independent, tp, fp, fn, tn, fpr_alone, tpr_alone,
+        threshold, n_pos, n_neg, operator, stage, model, note`; one row per group and stage, sorted
+        by group and `stage`.
 
         - `stage` (Int64) is the number of models in the chain up to and including this stage: 1, 2
           and so on.
@@ -135,7 +135,7 @@ def chain(
           of all models of the chain are independent within each class.
 
         `fpr_alone` and `tpr_alone` (Float64) are the rates of the model alone, and `threshold`
-        (Float64) is the threshold of the model. For decisions, `threshold` is null. `n_pos` and
+        (a float) is the threshold of the model. For decisions, `threshold` is null. `n_pos` and
         `n_neg` (Int64) are the numbers of positives and negatives. A row counts `count` times;
         `weight` has no effect on these numbers.
 

@@ -113,10 +113,10 @@ def combine(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `model_a, model_b, operator, fpr, tpr, fpr_independent, tpr_independent, fpr_min,
-        fpr_max, tpr_min, tpr_max, tp, fp, fn, tn, fpr_a, tpr_a, fpr_b, tpr_b, threshold_a,
-        threshold_b, n_pos, n_neg, note`; two rows per group and pair of models that both have rows
-        in the group, sorted by group, `model_a`, `model_b` and `operator`.
+        `*by`, `fpr, tpr, fpr_independent, tpr_independent, fpr_min, fpr_max, tpr_min, tpr_max, tp,
+        fp, fn, tn, fpr_a, tpr_a, fpr_b, tpr_b, threshold_a, threshold_b, n_pos, n_neg, model_a,
+        model_b, operator, note`; two rows per group and pair of models that both have rows in the
+        group, sorted by group, `model_a`, `model_b` and `operator`.
 
         - `operator` (String) is `"and"` or `"or"`.
         - `fpr` and `tpr` (Float64) are the measured rates of AND or OR.
@@ -131,7 +131,7 @@ def combine(
 
         - `fpr_a`, `tpr_a`, `fpr_b` and `tpr_b` (Float64) are the rates of both models on the rows
           that both scored.
-        - `threshold_a` and `threshold_b` (Float64) are the thresholds of the two models. They are
+        - `threshold_a` and `threshold_b` (floats) are the thresholds of the two models. They are
           null if the models have decisions instead of scores.
         - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives. A row counts
           `count` times; `weight` has no effect on these numbers.

@@ -32,9 +32,15 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inference.notes import first_notes
-from rocframe.options import check_group_columns, group_dtypes, parse_names, public
+from rocframe.options import (
+    check_column_name,
+    check_group_columns,
+    group_dtypes,
+    parse_names,
+    public,
+)
 from rocframe.rates import CONFUSION, TOTALS
-from rocframe.schemas.columns import MODEL, THRESHOLD
+from rocframe.schemas.columns import MODEL, THRESHOLD, score_floats, with_scores
 from rocframe.schemas.comparisons import combination_columns
 from rocframe.schemas.recognition import OTHER, table_of
 from rocframe.text import format_key
@@ -117,6 +123,7 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        check_column_name("across", across, example=MODEL)
         if across not in list(schema):
             raise MissingColumnError.compose("across", across, schema)
         recognized = table_of(list(schema))
@@ -129,11 +136,12 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
         check_group_columns(names, schema, tuple(columns))
         keys = group_dtypes(names, schema)
         rates = _rates_of_points(schema)
-        threshold = pl.lit(None)
+        threshold, scores = pl.lit(None), score_floats([])
         if THRESHOLD in schema:
             check_threshold_column("table", schema)
-            threshold = column(THRESHOLD)
-        inputs = {MODEL: column(across), **rates, THRESHOLD: threshold.cast(pl.Float64)}
+            threshold, scores = column(THRESHOLD), score_floats([schema[THRESHOLD]])
+        columns = with_scores(columns, scores)
+        inputs = {MODEL: column(across), **rates, THRESHOLD: threshold.cast(scores)}
         private = private_names(inputs, names)
 
         def compute(frame: pl.DataFrame) -> pl.DataFrame:

@@ -50,6 +50,8 @@ def compare(
     method: ComparisonMethod | NotGiven = NOT_GIVEN,
     fpr: float | Range | None = None,
     tpr: float | Range | None = None,
+    specificity: float | Range | None = None,
+    sensitivity: float | Range | None = None,
     standardize: Literal["mcclish"] | None = None,
     margin: float | None = None,
     alternative: Alternative = "two-sided",
@@ -133,6 +135,11 @@ def compare(
         Range of the true positive rate, such as `(0.9, 1)`, to compare partial areas. With a single
         number, the false positive rates at this true positive rate are compared; this requires
         `method="bootstrap"`.
+    specificity : float or (float, float), default None
+        Specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`, and 0.9 the same as
+        `fpr=0.1`.
+    sensitivity : float or (float, float), default None
+        Another name of `tpr`.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
@@ -332,8 +339,7 @@ def compare(
         roles,
         metric=metric,
         method=method,
-        fpr=fpr,
-        tpr=tpr,
+        rates={"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity},
         standardize=standardize,
         margin=margin,
         alternative=alternative,

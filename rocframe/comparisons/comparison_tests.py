@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from rocframe.areas.partial import Range
     from rocframe.comparisons.hypothesis import PairedComparison
     from rocframe.comparisons.instances import Instances, UnpairedModels
     from rocframe.comparisons.pairing import PairingColumns, Unmatched
@@ -218,8 +217,7 @@ class CompareOptions:
         *,
         metric: ComparedMetric,
         method: str | NotGiven,
-        fpr: float | Range | None = None,
-        tpr: float | Range | None = None,
+        rates: Mapping[str, object] | None = None,
         standardize: str | None = None,
         margin: float | None,
         alternative: Alternative = "two-sided",
@@ -234,7 +232,7 @@ class CompareOptions:
     ) -> CompareOptions:
         """Return the options; raise an error if one is invalid or not supported by the test."""
         level = parse_level(level)
-        quantity = Quantity.parse(metric, fpr, tpr, standardize)
+        quantity = Quantity.parse(metric, rates or {}, standardize)
         test = ComparisonTest.parse(method, quantity.metric, tests)
         n_draws = {
             "n_boot": parse_n_boot("n_boot", n_boot),

@@ -59,6 +59,8 @@ def contrast(
     method: ContrastMethod = "delong_f",
     fpr: Range | None = None,
     tpr: Range | None = None,
+    specificity: Range | None = None,
+    sensitivity: Range | None = None,
     standardize: Literal["mcclish"] | None = None,
     adjust: Adjust | None = "holm",
     unmatched: Unmatched = "raise",
@@ -108,6 +110,10 @@ def contrast(
     tpr : (float, float), default None
         Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
         FPR over this range.
+    specificity : (float, float), default None
+        Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
+    sensitivity : (float, float), default None
+        Another name of `tpr`.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
@@ -230,7 +236,8 @@ def contrast(
         missing=missing,
         cluster=cluster,
     )
-    rate_range = RateRange.parse(fpr, tpr, standardize)
+    rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
+    rate_range = RateRange.parse(rates, standardize)
     pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched)
     contrasts = parse_coefficients(coefficients)
     check_choice("method", method, get_args(ContrastMethod))

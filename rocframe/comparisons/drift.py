@@ -128,10 +128,10 @@ def drift(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `over`, (`window_end`,) (`model`,) `auc, lower, upper, difference, difference_lower,
-        difference_upper, p_value, p_adjusted, reference, reference_auc, reference_lower,
-        reference_upper, se, statistic, df, n_pos, n_neg, n_missing, ci_level, ci_method, test,
-        note`; one row per group and window, sorted by group and window.
+        `*by`, `over`, (`window_end`,) (`model`,) `auc, difference, lower, upper, p_value,
+        reference, reference_auc, reference_lower, reference_upper, se, statistic, df, n_pos, n_neg,
+        n_missing, ci_level, ci_method, test, difference_lower, difference_upper, p_adjusted, note`;
+        one row per group and window, sorted by group and window.
 
         `lower` and `upper` are the limits of `auc`, as in the result of the function `auc`.
         `difference` is `auc` - `reference_auc`, between -1 and 1. `difference_lower` and
@@ -163,9 +163,12 @@ def drift(
         (String) is the method of `lower` and `upper`, and `test` (String) is `"delong_t_unpaired"`,
         the method of `compare`. `note` (String) is null, or the first of these values that applies:
         `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance,
-        shared_rows`, `few_rows:3`. `shared_rows` means that the window overlaps the reference.
-        `few_rows:3` means that the smallest class of the two windows has only 3 rows. With fewer
-        than 4 rows, the test can reject a true null hypothesis too often.
+        shared_rows`, `few_rows:3`, `reference`. `shared_rows` means that the window overlaps the
+        reference. `few_rows:3` means that the smallest class of the two windows has only 3 rows.
+        With fewer than 4 rows, the test can reject a true null hypothesis too often.
+        `reference:one_positive` means that the difference cannot be tested because the reference
+        has a single positive; the part after the colon is the note of the reference, or `no_rows`
+        if the group lacks it.
 
     Raises
     ------
@@ -348,6 +351,10 @@ def drift_table(
         dtype=pl.String,
     )
     note = windows.areas.get_column("note")
+    note = note.zip_with(note.is_not_null(), test_note)
+    reference_note = _reference_notes(windows.areas.get_column("note"), reference, options)
+    untested = np.isnan(columns["p_value"]) & (reference != all_rows)
+    note = note.zip_with(note.is_not_null() | ~pl.Series(untested), reference_note)
     position = pl.Series(reference).replace(-1, None)
     areas = {name: windows.areas.get_column(name) for name in AREA_COLUMNS}
     columns |= areas | {
@@ -358,11 +365,23 @@ def drift_table(
             for name, source in REFERENCE_AREA.items()
         },
         "test": "delong_t_unpaired",
-        "note": note.zip_with(note.is_not_null(), test_note),
+        "note": note,
     }
     keys = windows.areas.select(windows.window_keys)
     table = build_table(keys, columns, drift_columns(windows.window.dtype))
     return table.filter(~pl.Series(windows.is_reference)) if windows.is_reference.any() else table
+
+
+def _reference_notes(
+    notes: pl.Series, reference: NDArray[np.int64], options: DriftOptions
+) -> pl.Series:
+    """Return the note of the reference of each window, such as `reference:one_positive`."""
+    of_reference = notes.gather(pl.Series(reference).replace(-1, None))
+    is_previous = isinstance(options.reference, str) and options.reference == "previous"
+    if not is_previous:  # the first window has no previous window
+        has_none = pl.Series(reference) < 0
+        of_reference = of_reference.zip_with(~has_none, pl.Series(["no_rows"]))
+    return "reference:" + of_reference
 
 
 # The columns of `welch_columns`, and their names in the result.

@@ -111,9 +111,9 @@ def drift_test(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `homogeneity_p, homogeneity_p_adjusted, trend_p, trend_p_adjusted, slope,
-        lower, upper, se, between_sd, cochran_q, df, df_denominator, mean_auc, n_windows, n_pos,
-        n_neg, n_missing, ci_level, note`; one row per group, sorted by group.
+        `*by`, (`model`,) `homogeneity_p_adjusted, trend_p_adjusted, homogeneity_p, trend_p, se,
+        between_sd, cochran_q, df, df_denominator, mean_auc, n_windows, n_pos, n_neg, n_missing,
+        ci_level, slope, lower, upper, note`; one row per group, sorted by group.
 
         - `homogeneity_p` (Float64) is the p-value of Cochran's test, and `cochran_q` (Float64) is
           the statistic of this test. `cochran_q` / `df` is compared with an F distribution with

@@ -155,8 +155,8 @@ def gate(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `model_old, model_new, passed, verdict, deterioration, limit, margin, p_adjusted,
-        p_value, se, auc_old, auc_new, n_paired, n_pos, n_neg, ci_level, test, note`; one row per
+        `*by`, `passed, deterioration, limit, margin, p_adjusted, p_value, se, auc_old, auc_new,
+        n_paired, n_pos, n_neg, ci_level, test, verdict, model_old, model_new, note`; one row per
         group and new model, sorted by group and `model_new`. The result also contains groups in
         which only one of the two models has rows.
 

@@ -10,7 +10,7 @@ import polars as pl
 from rocframe.comparisons.instances import model_batches, read_instances, read_models
 from rocframe.comparisons.paired_resampling import paired_samples
 from rocframe.comparisons.pairing import PairingOptions, build_model_table, plan_comparison
-from rocframe.curves.convex_hull import common_vertices, hull_vertices
+from rocframe.curves.convex_hull import RATE_ROUNDING, common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
 from rocframe.frames import find_keys
 from rocframe.inference.bootstrap import batched_replicates
@@ -369,7 +369,7 @@ def vertex_counts(resamples: Sequence[ReplicateCounts]) -> NDArray[np.int64]:
     parts = [_curve_vertices(scan, *scales) for scan, *scales in zip(scans, pos, neg, strict=True)]
     sample, tp, fp, is_trivial = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     model = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
-    counted = common_vertices(tp, fp, sample) & ~is_trivial
+    counted = common_vertices(tp, fp, sample, RATE_ROUNDING) & ~is_trivial
     shape = len(scans[0].totals.pos), len(scans)
     cell = sample[counted] * shape[1] + model[counted]
     return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from rocframe.areas.partial import Range, RateRange
+from rocframe.areas.partial import RateRange
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import normal_quantile
 from rocframe.inference.notes import class_notes, few_rows
 from rocframe.inference.p_values import check_alternative, normal_p_value
 from rocframe.options import check_choice, check_supported, parse_number, to_float
 from rocframe.probabilities.losses import EPSILON
+from rocframe.rates import as_fpr_or_tpr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,24 +47,23 @@ class Quantity:
     def parse(
         cls,
         metric: ComparedMetric,
-        fpr: float | Range | None,
-        tpr: float | Range | None,
+        rates: Mapping[str, object],
         standardize: str | None,
     ) -> Quantity:
         """Return the compared quantity.
 
-        For `fpr` and `tpr`, a number is a fixed rate, and a pair of numbers is the range of a
-        partial area.
+        `rates` are the arguments `fpr`, `tpr`, `specificity` and `sensitivity`. A number is a fixed
+        rate, and a pair of numbers is the range of a partial area.
         """
         check_choice("metric", metric, get_args(ComparedMetric))
         if metric != "auc":
-            for name, value in {"fpr": fpr, "tpr": tpr, "standardize": standardize}.items():
+            for name, value in {**rates, "standardize": standardize}.items():
                 check_supported(name, value, f"metric={metric!r}")
             return cls(metric=metric)
-        for name, value, other in (("fpr", fpr, tpr), ("tpr", tpr, fpr)):
-            rate = to_float(value)
-            if rate is None or other is not None or standardize is not None:
-                continue
+        given = [name for name, value in rates.items() if value is not None]
+        name = given[0] if len(given) == 1 and standardize is None else ""
+        rate = to_float(rates.get(name))
+        if rate is not None:
             if not 0 <= rate <= 1:
                 raise OptionValueError.compose(
                     name,
@@ -72,8 +72,9 @@ class Quantity:
                     f"Pass a rate, such as {name}=0.1, or the range of a partial area, "
                     f"such as {name}=(0, 0.1).",
                 )
+            name, (rate,) = as_fpr_or_tpr(name, [rate])
             return cls(fixed_rate=(name, rate))  # type: ignore[arg-type]
-        return cls(rate_range=RateRange.parse(fpr, tpr, standardize))  # type: ignore[arg-type]
+        return cls(rate_range=RateRange.parse(rates, standardize))
 
     @property
     def name(self) -> str:

@@ -24,7 +24,7 @@ import numpy as np
 from rocframe.comparisons.delong import paired_areas
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.unpaired import welch_variance
-from rocframe.inference.confidence import newcombe
+from rocframe.inference.confidence import Estimate, newcombe
 from rocframe.inference.p_values import normal_p_value
 from rocframe.kernel.threads import run_parallel
 
@@ -136,17 +136,10 @@ class AreaDifference:
 
     def limits(self, z: float | NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
         """Return the limits of the difference a - b, for a quantile `z` of the reference."""
-        lower_a, upper_a = newcombe(self.a, *self.sizes_a, z)
-        lower_b, upper_b = newcombe(self.b, *self.sizes_b, z)
-        difference = self.a - self.b
-        lower = difference - self._distance(self.a - lower_a, upper_b - self.b)
-        upper = difference + self._distance(upper_a - self.a, self.b - lower_b)
-        return lower, upper
-
-    def _distance(self, of_a: NDArray[np.float64], of_b: NDArray[np.float64]) -> Any:
-        """Return the distance of a limit from the difference, from the distances of both areas."""
-        squared = (of_a - of_b) ** 2 + 2 * (1 - self.correlation) * of_a * of_b
-        return np.sqrt(np.maximum(squared, 0))
+        a = Estimate(self.a, *newcombe(self.a, *self.sizes_a, z))
+        b = Estimate(self.b, *newcombe(self.b, *self.sizes_b, z))
+        difference = a.minus(b, self.correlation)
+        return difference.lower, difference.upper
 
     def _statistic(self, null: float) -> NDArray[np.float64]:
         """Return the smallest z for which a limit is `null`, negative if the difference is below.

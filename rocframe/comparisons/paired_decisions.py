@@ -19,6 +19,7 @@ from rocframe.decisions.confusion_matrix import check_decisions
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import check_keys, column, find_keys, take_rows
 from rocframe.inputs.cases import RowState
+from rocframe.kernel.codec import round_thresholds
 from rocframe.kernel.exact import exact_quotient
 from rocframe.options import to_float
 from rocframe.rates import CONFUSION, TOTALS
@@ -72,7 +73,8 @@ def model_thresholds(
 ) -> NDArray[np.float64]:
     """Return the threshold of each model (rows) in each group (columns), or NaN.
 
-    A threshold is NaN if the table `threshold` has none for this model and group. If `threshold` is
+    Thresholds are rounded to the dtype of the scores of the model. A threshold is NaN if the table
+    `threshold` has none for this model and group. If `threshold` is
     None, the scores must be 0 or 1, and the thresholds are 1.
     """
     keys = instances.keys
@@ -84,6 +86,23 @@ def model_thresholds(
         ):
             check_decisions(score, used & (state == RowState.USED), hint)
         return np.ones(shape)
+    values = _unrounded_thresholds(threshold, instances, columns)
+    return np.array(
+        [
+            round_thresholds(row, score.dtype)
+            for row, score in zip(values, instances.score, strict=True)
+        ]
+    ).reshape(shape)
+
+
+def _unrounded_thresholds(
+    threshold: float | Mapping[Any, float] | pl.DataFrame,
+    instances: Instances,
+    columns: PairingColumns,
+) -> NDArray[np.float64]:
+    """Return the given threshold of each model (rows) in each group (columns), or NaN."""
+    keys = instances.keys
+    shape = len(instances.models), keys.height
     if isinstance(threshold, pl.DataFrame):
         return _table_thresholds(threshold, instances.models, keys, columns)
     if not isinstance(threshold, Mapping):

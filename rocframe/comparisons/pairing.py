@@ -25,7 +25,7 @@ from rocframe.frames import (
 )
 from rocframe.inputs.roles import bind_roles, resolve_column
 from rocframe.options import NOT_GIVEN, check_choice, check_group_columns
-from rocframe.schemas.columns import MODEL
+from rocframe.schemas.columns import MODEL, cast_scores, with_scores
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
@@ -150,10 +150,11 @@ def plan_comparison(
         pairing = bind_pairing(plan, columns, roles, options, tuple(schema(pl.String())))
         by = pairing.bound.by
         names = dict(zip(map(str, range(len(by))), by, strict=True))
+        result = pairing.bound.keys | with_scores(schema(pairing.model), pairing.bound.scores)
         return through_node(
             plan.select(pairing.inputs),
-            lambda frame: build(frame, pairing).rename(names),
-            schema={**pairing.bound.keys, **schema(pairing.model)},
+            lambda frame: cast_scores(build(frame, pairing).rename(names), result),
+            schema=result,
             by=by if independent_groups else (),
             anchor=anchor,
         )
@@ -279,7 +280,9 @@ def build_model_table(
 def model_position(argument: str, model: object, models: Sequence[object]) -> int:
     """Return the position in `models` of the model that is passed as an argument."""
     hint = f"Models: {format_list(models)}."
-    if isinstance(model, pl.Expr | pl.Series) or getattr(model, "ndim", False):
+    if isinstance(model, pl.Expr | pl.Series | pl.DataFrame | pl.LazyFrame) or getattr(
+        model, "ndim", False
+    ):
         raise OptionValueError.unexpected_type(argument, model, "the name of a model", hint)
     if model not in models:
         if argument == "baseline":

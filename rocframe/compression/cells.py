@@ -19,7 +19,7 @@ from rocframe.compression.engines import (
 from rocframe.errors import MassError, OptionValueError, RepeatedNameError, ScoreError
 from rocframe.frames import through_node
 from rocframe.inputs.cases import is_positive
-from rocframe.inputs.roles import bind_roles
+from rocframe.inputs.roles import bind_roles, comparable_positive
 from rocframe.inputs.score_cells import SCORE_WIDTH, cell_width, group_resolution, round_down
 from rocframe.options import check_group_columns
 
@@ -72,7 +72,13 @@ class CompressInput:
         names = {f"by {i}": name for i, name in enumerate(bound.by)} | bound.names
         required = [*dict.fromkeys(names.values())]
         is_large = "count" in bound.names and schema[bound.names[COUNT]] not in INT64_COMPATIBLE
-        if has_python_objects(frame, required) or (is_large and isinstance(frame, nw.DataFrame)):
+        # pyarrow does not group by nested values, and does not compare Float16 with integers.
+        is_unsupported = is_large or any(
+            schema[name].is_nested() or schema[name] == pl.Float16 for name in required
+        )
+        if has_python_objects(frame, required) or (
+            is_unsupported and isinstance(frame, nw.DataFrame)
+        ):
             table = collect_rows(frame.select(*required))
             columns = {role: table.get_column(name) for role, name in names.items()}
             rows = nw.from_native(pl.LazyFrame(columns))
@@ -138,6 +144,8 @@ class CompressInput:
         sums: dict[str, Any] = {COUNT: nw.lit(1)}
         if COUNT in self.dtypes:
             count: Any = nw.col(COUNT)
+            if self.dtypes[COUNT] in INT64_COMPATIBLE:
+                count = count.cast(nw.Int64)  # HIGH_UNIT is larger than the integers of 32 bits
             high: Any = count // HIGH_UNIT
             sums = {NEGATIVE: count < 0, MISSING: count.is_null()}
             if self.dtypes[COUNT] not in INT64_COMPATIBLE:
@@ -234,6 +242,7 @@ class CompressInput:
                 code = nw.when(label == 0).then(nw.lit(0)).otherwise(code)
                 code = nw.when(label == 1).then(nw.lit(1)).otherwise(code)
         else:
+            positive = comparable_positive(positive, dtype)
             literal = nw.lit(positive)
             if dtype.is_temporal():
                 # Engines compare times of different units in the coarser unit.
@@ -248,7 +257,8 @@ class CompressInput:
         score, dtype = nw.col(name), self.dtypes[name]
         if not (dtype.is_float() or dtype == pl.Boolean or rounding.resolution):
             return score.cast(nw.Int64) if dtype in INT64_COMPATIBLE else score
-        score = score.cast(nw.Float64)
+        is_narrow = dtype in {pl.Float16, pl.Float32} and not rounding.resolution
+        score = score.cast(nw.Float32 if is_narrow else nw.Float64)
         if dtype.is_float():
             # NaN becomes null, and -0.0 becomes 0.0.
             score = nw.when(~score.is_nan()).then(score + 0.0)
@@ -280,14 +290,18 @@ class CompressInput:
 
         The column `width` contains the widths of the cells, before and after.
         """
-        edges = [pl.col(name) for name in self.scores]
-        if any(cells.collect_schema()[name] != pl.Float64 for name in self.scores):
+        dtypes = cells.collect_schema()
+        if not all(dtypes[name].is_float() for name in self.scores):
             return cells  # integers and decimals are exact
+        edges = [pl.col(name).cast(pl.Float64) for name in self.scores]
         groups = [pl.col(name) for name in self.keys]
         resolution, relative = group_resolution(edges, pl.col(WIDTH), groups)
         cells = cells.with_columns(resolution.alias(RESOLUTION), relative.alias(RELATIVE))
         options = {"resolution": pl.col(RESOLUTION), "relative": pl.col(RELATIVE)}
-        cells = cells.with_columns(round_down(edge, **options, when=pl.when) for edge in edges)
+        cells = cells.with_columns(
+            round_down(edge, **options, when=pl.when).cast(dtypes[name])
+            for name, edge in zip(self.scores, edges, strict=True)
+        )
         width = pl.max_horizontal(cell_width(edge, **options) for edge in edges)
         return (
             cells.group_by(*self.cell_columns, RESOLUTION, RELATIVE)

@@ -116,9 +116,10 @@ def compress(
 
         - `score` is the lower edge of the range of scores that were merged, and null if the score
           is missing. With `resolution` or `max_envelope`, the dtype is Float64. Without both,
-          floats become Float64, and integers of a dtype whose values all fit into Int64, such as
-          Int8, become Int64. Integers of other dtypes and decimals keep their dtype. If several
-          scores are given, each model has a column with its own name instead of `score`.
+          Float32 and Float64 keep their dtype, Float16 becomes Float32, and integers of a dtype
+          whose values all fit into Int64, such as Int8, become Int64. Integers of other dtypes and
+          decimals keep their dtype. If several scores are given, each model has a column with its
+          own name instead of `score`.
         - `score_width` (Float64) is the width of this range: a row represents scores s with
           `score <= s < score + score_width`. The width is 0 if `score` is exact, and null if the
           score is missing.

@@ -9,14 +9,14 @@ import polars as pl
 
 from rocframe.curves.locate import CurveAxis
 from rocframe.curves.segment import interpolated_values
-from rocframe.curves.table import check_new_columns, curve_layout, read_curves
+from rocframe.curves.table import check_gaps, check_new_columns, curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
-from rocframe.frames import as_input_frame, lazy_plan, take_rows, through_node
+from rocframe.frames import as_input_frame, build_column, lazy_plan, take_rows, through_node
 from rocframe.kinds import PREVALENCE
 from rocframe.metric_options import parse_metric
 from rocframe.options import check_flag, parse_numbers, public
 from rocframe.rates import CONFUSION, NAMES, Settings
-from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
+from rocframe.schemas.columns import POINT_NAMES, THRESHOLD, with_scores
 from rocframe.schemas.curves import MIX, curve_columns
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def at(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and value: `*by, at` (String, the name of the argument), `value`
+        One row per group and value: `*by, at` (String, the name of the argument), `at_value`
         (Float64), then the columns of the curve table. The columns of the curve table are null if
         no row of the curve meets the condition.
 
@@ -156,7 +156,7 @@ def at(
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
     >>> curves = rf.curve(predictions, "label", "score")
-    >>> rf.at(curves, threshold=0.5).drop("at", "value")
+    >>> rf.at(curves, threshold=0.5).drop("at", "at_value")
     shape: (1, 7)
     ┌───────────┬─────┬─────┬─────┬─────┬─────┬─────┐
     │ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ fpr ┆ tpr │
@@ -200,7 +200,7 @@ def at(
         check_new_columns(table, added, "at")
         row = dict(table.row)
         if interpolate:
-            row |= curve_columns(pl.Float64()) | MIX
+            row |= with_scores(curve_columns(pl.Float64()) | MIX, table.scores)
 
         def find_points(frame: pl.DataFrame) -> pl.DataFrame:
             return operating_points(
@@ -210,9 +210,9 @@ def at(
         return through_node(
             plan.select(table.all_columns),
             find_points,
-            schema={**table.keys, "at": pl.String(), "value": pl.Float64(), **row},
+            schema={**table.keys, "at": pl.String(), "at_value": pl.Float64(), **row},
             by=table.by,
-            anchor="value",
+            anchor="at_value",
         )
 
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
@@ -264,6 +264,8 @@ def rows_at(
     name = THRESHOLD if metric is None else metric.column
     group = np.arange(len(curves.firsts))
     value = np.asarray(values, np.float64)
+    if metric is None:
+        value = curves.round_thresholds(value)
     if value.ndim == 1:
         value = np.broadcast_to(value, (len(group), len(value)))
     first, last = curves.firsts[:, None], curves.lasts[:, None]
@@ -278,6 +280,9 @@ def rows_at(
         )
         hint = "Compute the curve without thresholds=, and do not filter its rows."
         raise BrokenCurveError.compose(f"curves: {problem}", hint)
+    if metric is not None and value.size:
+        first_value = value[int(np.argmax(curves.has_gaps)), 0]
+        check_gaps(curves, f"its row at {name}={first_value:.6g} is unknown")
     row = axis.search(group, value, axis.occurrence)
     exists = (row >= first) & (row <= last)
     exists &= ~np.isnan(axis.values(first, group[:, None]))
@@ -298,7 +303,7 @@ def operating_points(
     group = np.repeat(np.arange(len(curves.firsts)), len(values))
     keys = take_rows(curves.keys, group).with_columns(
         pl.Series("at", [name] * len(group), pl.String),
-        pl.Series("value", np.tile(np.asarray(values, np.float64), len(curves.firsts)), pl.Float64),
+        pl.Series("at_value", np.tile(np.asarray(values, np.float64), len(curves.firsts))),
     )
     if between_rows:
         return _interpolated_points(axis, keys, group, row, exists)
@@ -314,17 +319,17 @@ def _interpolated_points(
 ) -> pl.DataFrame:
     """Return operating points between two rows of a curve, which have exactly the given rates.
 
-    `keys` has the key columns and the column `value` of each point, and `group` is its curve. `row`
-    and `exists` are the results of `rows_at`. For the first occurrence (`tpr` and `fnr`), `row` is
-    the row with the lower threshold of the two rows; for other rates, it is the row with the higher
-    threshold.
+    `keys` has the key columns and the column `at_value` of each point, and `group` is its curve.
+    `row` and `exists` are the results of `rows_at`. For the first occurrence (`tpr` and `fnr`),
+    `row` is the row with the lower threshold of the two rows; for other rates, it is the row
+    with the higher threshold.
     """
     assert axis.metric is not None
     curves = axis.curves
     above, below = row, np.minimum(row + 1, curves.lasts[group])
     if axis.occurrence == "first":
         above, below = np.maximum(row - 1, curves.firsts[group]), row
-    mix = axis.fraction_between(group, keys.get_column("value").to_numpy(), above, below)
+    mix = axis.fraction_between(group, keys.get_column("at_value").to_numpy(), above, below)
     columns = {
         name: interpolated_values(
             curves.columns.at(name, above), curves.columns.at(name, below), mix
@@ -334,12 +339,14 @@ def _interpolated_points(
     for name, rows in (("threshold_above", above), ("threshold_below", below)):
         columns[name] = np.asarray(curves.columns.at(THRESHOLD, rows), np.float64)
     columns["mix"] = mix
+    floats = with_scores(MIX, curves.layout.scores)
     interpolated = {
-        name: pl.Series(name, np.where(exists, values, np.nan), nan_to_null=True)
+        name: build_column(name, np.where(exists, values, np.nan), dtype, len(exists))
         for name, values in columns.items()
+        for dtype in (floats.get(name, pl.Float64()),)
     }
     points = keys.with_columns(
-        pl.lit(None, curves.layout.row[THRESHOLD]).alias(THRESHOLD),
+        pl.lit(None, curves.layout.scores).alias(THRESHOLD),
         *(interpolated[name] for name in CONFUSION),
     )
     rest = [name for name in curves.layout.row if name not in points.columns]

@@ -54,7 +54,7 @@ def score_bins(curves: Curves) -> pl.DataFrame:
         edges = bin_edges(falling, tp[start:end], fp[start:end])
         # Scores beyond the outer edges are counted in the outer bins. In all rows of a curve, fp
         # includes the unscored negatives, so differences of fp between rows do not include them.
-        rows = axis.search(np.array([curve]), edges[None, :], "last")[0]
+        rows = axis.search(np.array([curve]), curves.round_thresholds(edges)[None, :], "last")[0]
         rows[0], rows[-1] = end - 1, start
         scored = falling[1:]
         last = np.arange(len(edges) - 1) == len(edges) - 2

@@ -19,17 +19,21 @@ if TYPE_CHECKING:
 SAMPLED_EVERY = 32
 MAX_EXACT_PRODUCT = 2**61  # sums and differences of two products up to this limit fit into Int64
 HULL_ROUNDING = 1e-13  # larger than rounding errors of sums of weights whose total is about 1
+RATE_ROUNDING = 4e-12  # larger than the effect of rates that are rounded to 12 digits
 
 
 def hull_vertices(
-    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]
+    tp: NDArray[Any],
+    fp: NDArray[Any],
+    starts: NDArray[np.int64],
+    rounding: float = HULL_ROUNDING,
 ) -> NDArray[np.bool_]:
     """Return a mask of the rows that are vertices of the upper convex hull of their curve.
 
     The points of a curve are (fp, tp). The rows of curve i are `starts[i]:starts[i + 1]`. Each
     curve has at least one row. The first and the last row of a curve are always marked. Points on
     an edge between two vertices are not marked. Integer counts are compared exactly. With weights,
-    a point that is above an edge by less than a rounding error is not marked.
+    a point that is above an edge by less than the rounding error `rounding` is not marked.
     """
     if tp.dtype.kind == "f" or fp.dtype.kind == "f":
         lengths, lasts = np.diff(starts), starts[1:] - 1
@@ -39,47 +43,51 @@ def hull_vertices(
     def find(curves: slice) -> NDArray[np.bool_]:
         edges = starts[curves.start : curves.stop + 1]
         rows = slice(edges[0], edges[-1])
-        return _block_vertices(tp[rows], fp[rows], edges - edges[0])
+        return _block_vertices(tp[rows], fp[rows], edges - edges[0], rounding)
 
     blocks = run_parallel(find, split_groups(starts, BLOCK_ROWS), arrays_only=True)
     return np.concatenate(blocks) if blocks else np.zeros(0, bool)
 
 
 def common_vertices(
-    tp: NDArray[Any], fp: NDArray[Any], group: NDArray[np.int64]
+    tp: NDArray[Any], fp: NDArray[Any], group: NDArray[np.int64], rounding: float = HULL_ROUNDING
 ) -> NDArray[np.bool_]:
     """Return a mask of the points that are vertices of the upper convex hull of their group.
 
     The points may be in any order. If several points coincide at a vertex, all of them are marked.
+    `rounding` is the rounding error of points that are not integers, as in `hull_vertices`.
     """
     order = np.lexsort((tp, fp, group))
     x, y, key = fp[order], tp[order], group[order]
     is_new = is_run_start(key, x, y)
     starts = run_starts(key[is_new])
-    marked = hull_vertices(y[is_new], x[is_new], np.append(starts, np.count_nonzero(is_new)))
+    starts = np.append(starts, np.count_nonzero(is_new))
+    marked = hull_vertices(y[is_new], x[is_new], starts, rounding)
     is_vertex = np.zeros(len(tp), bool)
     is_vertex[order] = marked[np.cumsum(is_new) - 1]
     return is_vertex
 
 
 def _block_vertices(
-    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]
+    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64], rounding: float
 ) -> NDArray[np.bool_]:
     """Return a mask of the hull vertices of the curves in a block.
 
     For long curves, rows that cannot be vertices are excluded first, which is faster.
     """
     if len(tp) <= SAMPLED_EVERY * len(starts):
-        return _quickhull(tp, fp, starts)
-    candidates = _hull_candidates(tp, fp, starts)
+        return _quickhull(tp, fp, starts, rounding)
+    candidates = _hull_candidates(tp, fp, starts, rounding)
     is_vertex = np.zeros(len(tp), bool)
     is_vertex[candidates] = _quickhull(
-        tp[candidates], fp[candidates], np.searchsorted(candidates, starts)
+        tp[candidates], fp[candidates], np.searchsorted(candidates, starts), rounding
     )
     return is_vertex
 
 
-def _quickhull(tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _quickhull(
+    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64], rounding: float
+) -> NDArray[np.bool_]:
     """Return a mask of the hull vertices, by repeated division of curves at the farthest row."""
     is_vertex = np.zeros(len(tp), bool)
     if not len(tp):
@@ -102,8 +110,8 @@ def _quickhull(tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]) ->
         across -= fp1.repeat(sizes)
         across *= height.repeat(sizes)
         above -= across
-        limit = 0 if is_exact else (HULL_ROUNDING * (np.abs(height) + width)).repeat(sizes)
-        remaining = np.flatnonzero(above > limit)
+        limit = (0 if is_exact else rounding) * (np.abs(height) + width)
+        remaining = np.flatnonzero(above > (0 if is_exact else limit.repeat(sizes)))
         if not len(remaining):
             break
         rows, above = rows[remaining], above[remaining]
@@ -112,7 +120,9 @@ def _quickhull(tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]) ->
         is_split = sizes > 0
         left, right, sizes, ends = (part[is_split] for part in (left, right, sizes, ends))
         firsts = ends - sizes
-        farthest = np.flatnonzero(above == np.maximum.reduceat(above, firsts).repeat(sizes))
+        # The first of several farthest rows is a vertex, but the others may be on an edge.
+        most = np.maximum.reduceat(above, firsts)
+        farthest = np.flatnonzero(above >= (most - limit[is_split]).repeat(sizes))
         farthest = farthest[np.searchsorted(farthest, firsts)]
         middle = rows[farthest]
         is_vertex[middle] = True
@@ -125,7 +135,7 @@ def _quickhull(tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]) ->
 
 
 def _hull_candidates(
-    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]
+    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64], rounding: float
 ) -> NDArray[np.int64]:
     """Return a subset of the rows that contains all vertices of the hulls.
 
@@ -134,7 +144,8 @@ def _hull_candidates(
     is_sampled = np.zeros(len(tp), bool)
     is_sampled[::SAMPLED_EVERY] = is_sampled[starts[:-1]] = is_sampled[starts[1:] - 1] = True
     sampled = np.flatnonzero(is_sampled)
-    vertices = sampled[_quickhull(tp[sampled], fp[sampled], np.searchsorted(sampled, starts))]
+    firsts = np.searchsorted(sampled, starts)
+    vertices = sampled[_quickhull(tp[sampled], fp[sampled], firsts, rounding)]
     tp1, fp1 = tp[vertices], fp[vertices]
     if tp.dtype.kind == "i" and int(tp1.max()) * int(fp1.max()) > MAX_EXACT_PRODUCT:
         tp1, fp1 = tp1.astype(object), fp1.astype(object)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from rocframe.frames import as_input_frame, build_table, number_keys, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles, is_single_score
+from rocframe.kernel.codec import round_thresholds
 from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kernel.threads import run_parallel, split_groups, split_rows
@@ -40,7 +40,7 @@ from rocframe.options import (
 )
 from rocframe.rates import NAMES, Settings
 from rocframe.schemas.columns import CURVE_COLUMNS, MODEL, THRESHOLD
-from rocframe.schemas.curves import SIMPLIFICATION, curve_columns
+from rocframe.schemas.curves import GIVEN_THRESHOLDS, SIMPLIFICATION, curve_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -109,8 +109,9 @@ def curve(
         expressions over `tp`, `fp`, `fn` and `tn`. Some metrics have several names, such as `"tnr"`
         and `"specificity"`. The new column has the name that you pass.
     thresholds : sequence of float, default None
-        Return only rows at these thresholds and at `inf`, in falling order. The full curve is not
-        computed.
+        Return only rows at these thresholds and at `inf`, in falling order. Thresholds are rounded
+        to the float dtype of the scores. The last columns of the result are `error` and
+        `area_error`. The full curve is not computed.
     max_error : float, default None
         Return a simplified curve, which differs from the full curve by at most this fraction of the
         length of an axis. The last columns of the result are `error` and `area_change`, as in the
@@ -157,13 +158,17 @@ def curve(
         `max_error`, there are fewer rows. With the option `prevalence`, the column `prevalence`
         (Float64, the same in all rows) is between `tn` and the rates. Functions that read the table
         compute areas, averages, points and charts at the prevalence in this column. With
-        `max_error`, the last columns are `error, area_change`.
+        `max_error`, the last columns are `error, area_change`. With `thresholds`, they are `error,
+        area_error` (Float64): upper bounds of the distance between the ROC curve and straight lines
+        between the rows, and of the difference of their areas. Both are 0 if there is at most one
+        distinct score between neighboring rows.
 
-        Counts are Int64, or Float64 if `weight`, `benefit` or `cost` is given; thresholds and rates
-        are Float64. A rate is null if its denominator is 0: in a group without positives, `tpr` is
-        null and `fpr` is not. If `missing="drop"` leaves out all rows of a group, the result has
-        only the row with threshold `inf` for this group. Without `by`, all rows are one group, even
-        if there are no rows. With `by`, a table without rows has no groups.
+        Counts are Int64, or Float64 if `weight`, `benefit` or `cost` is given. Rates are Float64.
+        Thresholds are Float32 if the scores are Float32 or Float16, otherwise Float64. A rate is
+        null if its denominator is 0: in a group without positives, `tpr` is null and `fpr` is not.
+        If `missing="drop"` leaves out all rows of a group, the result has only the row with
+        threshold `inf` for this group. Without `by`, all rows are one group, even if there are no
+        rows. With `by`, a table without rows has no groups.
 
     Raises
     ------
@@ -253,7 +258,10 @@ def curve(
         max_error = parse_max_error(max_error)
         hint = "Leave out thresholds= or max_error=."
         check_supported("thresholds", thresholds, "max_error=", hint=hint)
-    error_columns = {} if max_error is None else SIMPLIFICATION
+    rising = None if thresholds is None else parse_thresholds(thresholds)
+    error_columns = {} if rising is None else GIVEN_THRESHOLDS
+    if max_error is not None:
+        error_columns = SIMPLIFICATION
     constants = {} if prevalence is None else {PREVALENCE: float(prevalence)}
     fixed_columns = [*CURVE_COLUMNS, *constants, *curve_kind.rates]
     if constants and PREVALENCE in exprs and exprs[PREVALENCE].meta.eq(pl.col(PREVALENCE)):
@@ -273,7 +281,6 @@ def curve(
         count=count,
         missing=missing,
     )
-    rising = None if thresholds is None else parse_thresholds(thresholds)
 
     def compute(cases: Cases) -> pl.DataFrame:
         if max_error is not None:
@@ -345,9 +352,9 @@ def check_metric_columns(
 
 
 def parse_thresholds(thresholds: Sequence[float] | pl.Series) -> list[float]:
-    """Return the distinct finite thresholds in increasing order; `curve` always adds `inf`."""
+    """Return the distinct thresholds in increasing order."""
     values = parse_numbers("thresholds", thresholds, single=False, example="[0.1, 0.5]")
-    return sorted({value + 0.0 for value in values} - {inf})
+    return sorted({value + 0.0 for value in values})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -511,13 +518,14 @@ GROUPED_ROWS = 1 << 22  # maximum number of rows in one call of `group_by`
 COUNTED_ROWS = 1 << 16  # rows per slice; arrays of this length fit into the processor cache
 
 
-def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
-    """Return a table with the confusion matrix of each group at given thresholds and at `inf`.
+def counts_at_thresholds(cases: Cases, given: Sequence[float]) -> pl.DataFrame:
+    """Return a table with the confusion matrix of each group above all scores and at thresholds.
 
-    `rising` are the finite thresholds in rising order. The first columns of the result are the
-    group columns, with the names that they have in `cases.keys`.
+    `given` are the thresholds. The first columns of the result are the group columns, with the
+    names that they have in `cases.keys`. A row at the given threshold inf is left out if the group
+    has no score of inf.
     """
-    thresholds = np.asarray(rising, np.float64)
+    thresholds = np.unique(round_thresholds(given, cases.score.dtype))
     cells = len(thresholds) + 1
     # Each row is counted in one cell. The cell of a positive is the number of thresholds at or
     # below its score. For a negative, `cells` is added to this number.
@@ -541,33 +549,60 @@ def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
         if cases.weight is None
         else cases.weight * (1 if cases.count is None else cases.count)
     )
-    keys, sums = _sum_cells(cases.keys, cell, weight, 2 * cells + 1)
+    keys, sums, lowest, highest = _sum_cells(
+        cases.keys, cell, weight, 2 * cells + 1, score=cases.score
+    )
     unscored = np.zeros(len(sums), sums.dtype)
     if cases.state is not None:
         unscored_negative = (cases.state == RowState.UNSCORED) & cases.negative
         where = np.where(unscored_negative, 0, 1).astype(np.uint32)
         unscored = _sum_cells(cases.keys, where, weight, 2)[1][:, 0]
     # Accumulate from the highest threshold down.
-    counts = []
-    for class_sums in (sums[:, :cells], sums[:, cells : 2 * cells]):
+    counts, shares = [], []
+    for class_sums, rest in ((sums[:, :cells], 0), (sums[:, cells : 2 * cells], unscored)):
         running = np.cumsum(class_sums[:, ::-1], axis=1)
         above = np.zeros_like(running)
         above[:, 1:] = running[:, :-1]
         counts.append((above, running[:, -1:] - above))
+        total = (running[:, -1] + rest)[:, None]
+        shares.append(
+            np.divide(class_sums, total, out=np.zeros(sums[:, :cells].shape), where=total > 0)
+        )
     (tp, fn), (fp, tn) = counts
+    # Between two rows, the full curve is known only if all scores between them are equal. Otherwise
+    # it is anywhere in a rectangle. The lowest scores are below all thresholds, in no rectangle.
+    low, high = (
+        function(values[:, :cells], values[:, cells : 2 * cells])
+        for function, values in ((np.minimum, lowest), (np.maximum, highest))
+    )
+    unknown = high > low
+    unknown[:, 0] = False
     falling = np.tile(np.append(np.inf, thresholds[::-1]), (len(sums), 1))
     columns = {THRESHOLD: falling, "tp": tp, "fp": fp + unscored[:, None], "fn": fn, "tn": tn}
-    flat = {name: np.ascontiguousarray(columns[name]).ravel() for name in CURVE_COLUMNS}
-    return repeat_keys(keys, np.full(len(sums), cells)).hstack(pl.DataFrame(flat))
+    error = np.where(unknown, np.maximum(*shares), 0).max(axis=1)
+    area_error = np.where(unknown, shares[0] * shares[1], 0).sum(axis=1) / 2
+    for name, values in zip(GIVEN_THRESHOLDS, (error, area_error), strict=True):
+        columns[name] = np.repeat(values[:, None], cells, axis=1)
+    kept = np.ones(falling.shape, bool)
+    kept[:, 1:] = np.isfinite(falling[:, 1:]) | (falling[:, 1:] < 0)
+    kept[:, 1:] |= (tp + fp)[:, 1:] > 0
+    flat = {name: values[kept] for name, values in columns.items()}
+    return repeat_keys(keys, kept.sum(axis=1)).hstack(pl.DataFrame(flat))
 
 
 def _sum_cells(
-    keys: pl.DataFrame, cell: np.ndarray, weight: np.ndarray | None, cells: int
-) -> tuple[pl.DataFrame, np.ndarray]:
+    keys: pl.DataFrame,
+    cell: np.ndarray,
+    weight: np.ndarray | None,
+    cells: int,
+    *,
+    score: np.ndarray | None = None,
+) -> tuple[pl.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
     """Return the sorted keys of the groups, and the sum of the weights in each cell of each group.
 
     `cell` is the cell of each row, and `cells` is the number of cells. The sums have one row per
-    group and one column per cell. Without weights, they are numbers of rows.
+    group and one column per cell. Without weights, they are numbers of rows. The last two arrays
+    are the lowest and the highest score in each cell, if `score` is given.
     """
     dtype = np.int64 if weight is None else weight.dtype
     if not keys.width:
@@ -577,21 +612,37 @@ def _sum_cells(
             np.add.at(sums, cell, weight)
         else:
             sums = np.bincount(cell, weight, cells).astype(dtype)
-        return pl.DataFrame(height=1), sums[None, :]
+        lowest, highest = np.full((2, 1, cells), [[[np.inf]], [[-np.inf]]])
+        if score is not None:
+            # Any score of the cell. If another score differs from it, the range is infinite.
+            lowest[0, cell] = highest[0, cell] = score
+            several = cell[lowest[0, cell] != score]
+            lowest[0, several], highest[0, several] = -np.inf, np.inf
+        return pl.DataFrame(height=1), sums[None, :], lowest, highest
     frame = keys.with_columns(cell=pl.Series(cell))
     total = pl.len().cast(pl.Int64)
     if weight is not None:
         frame = frame.with_columns(weight=pl.Series(weight))
         total = pl.col("weight").sum()
+    values = [total.alias("total")]
+    merged = [pl.col("total").sum()]
+    if score is not None:
+        frame = frame.with_columns(low=pl.Series(score), high=pl.Series(score))
+        ends = [pl.col("low").min(), pl.col("high").max()]
+        values, merged = [*values, *ends], [*merged, *ends]
     # Slices of rows are counted one by one to limit the memory.
     parts = [
-        frame[rows].group_by(*keys.columns, "cell").agg(total.alias("total"))
+        frame[rows].group_by(*keys.columns, "cell").agg(values)
         for rows in split_rows(frame.height, GROUPED_ROWS)
     ]
     counted = parts[0]
     if len(parts) > 1:
-        counted = pl.concat(parts).group_by(*keys.columns, "cell").agg(pl.col("total").sum())
+        counted = pl.concat(parts).group_by(*keys.columns, "cell").agg(merged)
     groups, group = number_keys(counted, keys.columns)
+    position = group, counted["cell"].to_numpy()
     sums = np.zeros((groups.height, cells), dtype)
-    sums[group, counted["cell"].to_numpy()] = counted["total"].to_numpy()
-    return groups, sums
+    sums[position] = counted["total"].to_numpy()
+    lowest, highest = np.full((2, *sums.shape), [[[np.inf]], [[-np.inf]]])
+    if score is not None:
+        lowest[position], highest[position] = (counted[end].to_numpy() for end in ("low", "high"))
+    return groups, sums, lowest, highest

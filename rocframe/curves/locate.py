@@ -484,7 +484,8 @@ class CurveAxis:
         the nearest threshold.
         """
         columns = self.curves.columns
-        limit = np.broadcast_to(thresholds, (len(curve), thresholds.shape[1]))
+        given = np.broadcast_to(thresholds, (len(curve), thresholds.shape[1]))
+        limit = self.curves.round_thresholds(given)
         last = self.curves.lasts[curve][:, None]
         row = self.search(curve, limit, "last")
         if nearest:
@@ -497,12 +498,12 @@ class CurveAxis:
                 )
             row = np.where((down < up) & ~equal_distances(up, down), following, row)
             exists = self.complete[curve][:, None] | (columns.at(THRESHOLD, last) <= limit)
-            limit = columns.at(THRESHOLD, row)
+            given = columns.at(THRESHOLD, row)
         else:
             exists = self.complete[curve][:, None] | (columns.at(THRESHOLD, last) <= limit)
             exists &= ~lacks_rows[curve][:, None] | (columns.at(THRESHOLD, row) == limit)
         tp, fp = (columns.at(name, row).astype(np.float64) for name in ("tp", "fp"))
-        return self._points(curve, tp, fp, limit, exists)
+        return self._points(curve, tp, fp, given, exists)
 
     def _points(
         self,
@@ -618,12 +619,12 @@ def find_extremes(
 def find_curves_lacking_rows(curves: Curves) -> NDArray[np.bool_]:
     """Return a mask of the curves that do not have one row per distinct score.
 
-    A curve lacks rows if it ends before its lowest score. A curve in which two neighboring rows
-    have the same counts was computed at given thresholds, and is treated as a curve that lacks
-    rows. For weighted counts, the second condition is not checked, because different sums of
-    weights can be rounded to equal counts.
+    A curve lacks rows if it ends before its lowest score, or if it has an error bound above 0. A
+    curve in which two neighboring rows have the same counts was computed at given thresholds, and
+    is treated as a curve that lacks rows. For weighted counts, this condition is not checked,
+    because different sums of weights can be rounded to equal counts.
     """
-    columns, result = curves.columns, curves.ends_early
+    columns, result = curves.columns, curves.ends_early | curves.has_gaps
     if columns.is_float("tp") or columns.is_float("fp"):
         return result
 

@@ -234,7 +234,8 @@ def _mark_keep(
     if points is not None:
         keys = [column(name) for name in curves.layout.by]
         threshold = column(curves.layout.private(THRESHOLD))
-        rows = curves.table.select(*keys, threshold.cast(pl.Float64))
-        kept_rows = points.select(*keys, column(THRESHOLD).cast(pl.Float64)).unique()
+        floats = curves.layout.scores
+        rows = curves.table.select(*keys, threshold.cast(floats))
+        kept_rows = points.select(*keys, column(THRESHOLD).cast(floats)).unique()
         is_kept |= find_keys(rows, kept_rows).is_not_null().to_numpy()
     return is_kept if thresholds or points is not None else None

@@ -15,17 +15,19 @@ import polars as pl
 from rocframe.errors import BrokenCurveError, ColumnTypeError
 from rocframe.frames import column, key_starts, private_names, select_keys, take_rows
 from rocframe.inputs.probabilities import outside_unit_problem
+from rocframe.kernel.codec import round_thresholds
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import check_group_columns, group_dtypes, parse_fraction, parse_names
 from rocframe.rates import CONFUSION
-from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
+from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD, score_floats
+from rocframe.schemas.curves import GIVEN_THRESHOLDS
 from rocframe.text import format_key, format_list
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from rocframe.inputs.roles import By
 
@@ -55,11 +57,12 @@ class CurveLayout:
 
     @property
     def count_columns(self) -> list[pl.Expr]:
-        """Group columns, threshold, counts and prevalence as expressions.
+        """Group columns, threshold, counts, prevalence and error bounds as expressions.
 
         With these columns, lazy queries do not compute metrics that are not needed.
         """
-        return self._select((*CURVE_COLUMNS, *([PREVALENCE] if self.has_prevalence else [])))
+        names = [PREVALENCE] * self.has_prevalence + [*GIVEN_THRESHOLDS] * self.has_given_thresholds
+        return self._select((*CURVE_COLUMNS, *names))
 
     def _select(self, names: Iterable[str]) -> list[pl.Expr]:
         """Return the group columns and the columns `names`, which are renamed by `private`."""
@@ -70,6 +73,16 @@ class CurveLayout:
     def has_prevalence(self) -> bool:
         """Whether the table has a column with the prevalence at which its rates are computed."""
         return has_prevalence(list(self.row))
+
+    @property
+    def has_given_thresholds(self) -> bool:
+        """Whether the table has the error bounds of `curve` with `thresholds=`."""
+        return all(name in self.row for name in GIVEN_THRESHOLDS)
+
+    @property
+    def scores(self) -> pl.DataType:
+        """The float dtype of the scores, in which they are compared with given thresholds."""
+        return score_floats([self.row[THRESHOLD]])
 
     def count_dtype(self, name: str) -> pl.DataType:
         """Return the dtype of a count in computations: Float64 for fractions, otherwise Int64."""
@@ -128,6 +141,7 @@ class Curves:
     `layout.private` returns. Group i has the key `keys[i]` and the rows `starts[i]` to `starts[i +
     1] - 1`. Without group columns, `keys` has one row and no columns. `prevalence` is the
     prevalence at which the rates of the table are computed; None for the prevalence of each curve.
+    `has_gaps` is True for curves at given thresholds that lack rows between these thresholds.
     """
 
     layout: CurveLayout
@@ -135,6 +149,7 @@ class Curves:
     keys: pl.DataFrame
     starts: NDArray[np.int64]
     columns: CurveColumns
+    has_gaps: NDArray[np.bool_]
     prevalence: float | None = None
 
     @property
@@ -189,6 +204,20 @@ class Curves:
         result: NDArray[np.bool_] = last > TOTAL_ROUNDING * self.neg
         return result
 
+    @property
+    def scores(self) -> np.dtype[Any]:
+        """The float dtype of the scores as a dtype of numpy."""
+        return np.dtype(np.float32 if self.layout.scores == pl.Float32 else np.float64)
+
+    def round_thresholds(self, thresholds: ArrayLike) -> NDArray[np.float64]:
+        """Return given thresholds, rounded to the float dtype of the scores."""
+        return round_thresholds(thresholds, self.scores)
+
+    def shown_thresholds(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the thresholds of rows as they are displayed."""
+        values = pl.Series(self.columns.at(THRESHOLD, rows))
+        return shown_numbers(values.cast(self.layout.scores)).to_numpy()
+
     def take(self, rows: NDArray[np.int64], names: Iterable[str] | None = None) -> pl.DataFrame:
         """Return rows of the table with their public names; the row -1 has only nulls.
 
@@ -203,6 +232,15 @@ class Curves:
     def name_group(self, group: int) -> str:
         """Return the text for a group in errors: `group fold=1`, or `the curve` without groups."""
         return name_key(self.keys, group, otherwise="the curve")
+
+
+def shown_numbers(values: pl.Series) -> pl.Series:
+    """Return floats as the shortest Float64 numbers that are rounded to them.
+
+    JSON and JavaScript have only Float64 numbers. There, the Float32 number 0.7 is 0.69999999, so a
+    slider at 0.7 would not select it.
+    """
+    return values.cast(pl.String).cast(pl.Float64) if values.dtype == pl.Float32 else values
 
 
 def name_key(keys: pl.DataFrame, group: int, *, otherwise: str) -> str:
@@ -287,7 +325,12 @@ def _build_curves(
     frame: pl.DataFrame, table: CurveLayout, starts: NDArray[np.int64], columns: CurveColumns
 ) -> Curves:
     """Return the curves of a sorted table."""
+    has_gaps = np.zeros(len(starts), bool)
+    if table.has_given_thresholds:
+        error = frame.get_column(table.private("error")).gather(starts)
+        has_gaps = (error.cast(pl.Float64).fill_null(0) > 0).to_numpy()
     return Curves(
+        has_gaps=has_gaps,
         layout=table,
         table=frame,
         keys=take_rows(select_keys(frame, table.by), starts),
@@ -398,11 +441,33 @@ def _common_hull_hint(table: CurveLayout) -> str:
     )
 
 
-def check_ends(curves: Curves, consequence: str, hint: str) -> None:
+def check_gaps(
+    curves: Curves,
+    consequence: str,
+    hint: str = COMPLETE_CURVES,
+    *,
+    affected: NDArray[np.bool_] | None = None,
+) -> None:
+    """Raise an error if a curve lacks rows between given thresholds.
+
+    `consequence` is the part of the message that states what cannot be computed. `affected` is a
+    mask of the curves for which rows between thresholds are needed; by default, all.
+    """
+    lacking = curves.has_gaps if affected is None else curves.has_gaps & affected
+    if lacking.any():
+        group = curves.name_group(int(np.argmax(lacking)))
+        problem = f"curves: {group} lacks the points between its given thresholds, so {consequence}"
+        raise BrokenCurveError.compose(problem, hint)
+
+
+def check_ends(curves: Curves, consequence: str, hint: str, *, gaps: bool = False) -> None:
     """Raise an error if a curve lacks rows with low thresholds: its last row has true negatives.
 
-    `consequence` is the part of the message that states what cannot be computed.
+    `consequence` is the part of the message that states what cannot be computed. Curves that lack
+    rows between given thresholds raise an error, too, unless `gaps` is true.
     """
+    if not gaps:
+        check_gaps(curves, consequence, hint)
     early = curves.ends_early
     if early.any():
         group = curves.name_group(int(np.argmax(early)))

@@ -28,10 +28,12 @@ from rocframe.frames import (
 )
 from rocframe.inputs.roles import check_column_type, resolve_column
 from rocframe.kernel.bisection import grouped_bisect
+from rocframe.kernel.codec import round_thresholds
 from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums
 from rocframe.kernel.groups import cumulative_sums, is_run_start, run_starts
 from rocframe.kernel.sort import falling_ranks, sort_order
 from rocframe.options import check_choice, parse_integer, public
+from rocframe.schemas.columns import score_floats, with_scores
 from rocframe.schemas.decisions import CONCAVITIES, concavity_columns
 
 if TYPE_CHECKING:
@@ -75,9 +77,9 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
         Curves without concavities have no row.
 
         - `area` (Float64) is the area between the hull and the curve.
-        - `threshold_above` and `threshold_below` (Float64) are the thresholds of the two vertices.
+        - `threshold_above` and `threshold_below` (floats) are the thresholds of the two vertices.
           The concavity consists of the rows with `threshold_below <= score < threshold_above`.
-        - `score_max` (Float64) is the highest score of these rows; `threshold_below` is the lowest
+        - `score_max` (a float) is the highest score of these rows; `threshold_below` is the lowest
           score.
         - `fpr_above`, `tpr_above`, `fpr_below` and `tpr_below` (Float64) are the rates of the two
           vertices.
@@ -133,6 +135,7 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         columns = concavity_columns(schema.get("tp", pl.Int64()))
         table = curve_layout(schema, by, tuple(columns))
+        columns = with_scores(columns, table.scores)
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:
             curves = read_curves(frame, table)
@@ -326,7 +329,10 @@ def repair_scores(
         check_column_type("score", name, dtype)
         names = private_names(["score", "group"], list(schema))
         keys, group = number_keys(concavities, by)
-        intervals = Intervals.from_table("concavities", concavities, keys, group, which)
+        floats = np.dtype(np.float32 if score_floats([dtype]) == pl.Float32 else np.float64)
+        intervals = Intervals.from_table(
+            "concavities", concavities, keys, group, which, scores=floats
+        )
         rows = plan.with_columns(score_expr.cast(pl.Float64).alias(names["score"]))
         number = pl.lit(0, pl.Int64).alias(names["group"])
         if by:
@@ -383,15 +389,19 @@ class Intervals(NamedTuple):
         keys: pl.DataFrame,
         group: NDArray[np.int64],
         which: Which,
+        *,
+        scores: np.dtype[Any],
     ) -> Intervals:
         """Return the intervals of a table of concavities.
 
         `group` is the group number of each row of the table, and the index of its key in `keys`.
+        Thresholds are rounded to `scores`, the float dtype of the scores that are repaired.
         """
         names = ("threshold_below", "threshold_above", "score_max", "area", "tpr_above")
         lower, upper, highest, area, tpr_above = (
             table.get_column(name).cast(pl.Float64).to_numpy() for name in names
         )
+        lower, upper, highest = (round_thresholds(x, scores) for x in (lower, upper, highest))
         upper = _upper_limits(upper, tpr_above)
         intervals = cls(group, lower, upper, highest, area)._select(which)
         intervals._check_finite(argument, keys)

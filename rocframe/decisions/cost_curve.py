@@ -23,7 +23,7 @@ from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
 from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.options import check_group_column, check_supported, grid_values, parse_grid, public
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.columns import THRESHOLD, with_scores
 from rocframe.schemas.decisions import COST_CURVE, COST_CURVE_ACROSS
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
+    from rocframe.schemas.table_type import Schema
 
 
 @public
@@ -171,10 +172,11 @@ def cost_curve(
         "which each curve is the best one.",
     )
 
-    columns = COST_CURVE if across is None else COST_CURVE_ACROSS
+    names = COST_CURVE if across is None else COST_CURVE_ACROSS
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = curve_layout(schema, by, tuple(columns))
+        table = curve_layout(schema, by, tuple(names))
+        columns = with_scores(names, table.scores)
         if across is not None:
             check_group_column("across", across, table.by, schema)
         keys = tuple(name for name in table.by if name != across)
@@ -183,7 +185,7 @@ def cost_curve(
             curves = read_curves(frame, table)
             envelopes = lower_envelopes(curves, values)
             if across is not None:
-                return common_envelope_table(curves, envelopes, keys, across)
+                return common_envelope_table(curves, envelopes, keys, across, columns)
             note = envelopes.note.tolist()
             return build_table(
                 curves.keys, {**envelopes.columns, "note": note}, columns, rows=envelopes.curve
@@ -375,13 +377,16 @@ def _cost_values(
 
 
 def common_envelope_table(
-    curves: Curves, envelopes: Envelopes, by: tuple[str, ...], across: str
+    curves: Curves, envelopes: Envelopes, by: tuple[str, ...], across: str, schema: Schema
 ) -> pl.DataFrame:
-    """Return the lower envelope of all curves with the same values of the columns `by`."""
+    """Return the lower envelope of all curves with the same values of the columns `by`.
+
+    `schema` has the columns of the result.
+    """
     n_curves = len(curves.firsts)
     keys, group = number_keys(curves.keys, by)
     if not n_curves:
-        empty = build_table(keys, {}, COST_CURVE_ACROSS, rows=[])
+        empty = build_table(keys, {}, schema, rows=[])
         return empty.with_columns(curves.keys.get_column(across))
     n_points = len(envelopes.curve) // n_curves
     exact = envelopes.columns["expected_cost"].reshape(n_curves, n_points)
@@ -409,7 +414,5 @@ def common_envelope_table(
         "cost_difference": second_cost - best_cost.ravel(),
         "note": envelopes.note[point].tolist(),
     }
-    table = build_table(
-        keys, columns, COST_CURVE_ACROSS, rows=np.repeat(np.arange(keys.height), n_points)
-    )
+    table = build_table(keys, columns, schema, rows=np.repeat(np.arange(keys.height), n_points))
     return table.with_columns(take_rows(curves.keys, best.ravel()).get_column(across))

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rocframe.curves.convex_hull import common_vertices, hull_vertices
+from rocframe.curves.convex_hull import (
+    HULL_ROUNDING,
+    RATE_ROUNDING,
+    common_vertices,
+    hull_vertices,
+)
 from rocframe.curves.locate import round_values
 from rocframe.curves.table import (
     COMPLETE_CURVES,
@@ -248,7 +253,8 @@ def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> Com
             group[takes_part], pos[takes_part], neg[takes_part]
         ):
             tp, fp = _rates(tp, pos[curve]), _rates(fp, neg[curve])
-        is_vertex = common_vertices(tp, fp, group[curve])
+        rounding = RATE_ROUNDING if is_weighted else HULL_ROUNDING
+        is_vertex = common_vertices(tp, fp, group[curve], rounding)
         row, curve, tp, fp = row[is_vertex], curve[is_vertex], tp[is_vertex], fp[is_vertex]
         order = np.lexsort((curve, tp, fp, group[curve]))
         row, shared_curve = row[order], curve[order]

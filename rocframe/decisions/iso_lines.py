@@ -152,6 +152,7 @@ def iso_lines(
         ErrorCosts.parse(costs)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        curve_layout(schema, by, ())  # raises an error if the table is not a curve table
         axes = _straight_kind(list(schema), kind)
         table = curve_layout(schema, by, (*COST_LINE_COLUMNS, *axes.rates, *OPTIMA_COLUMNS))
         columns = (

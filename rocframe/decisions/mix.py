@@ -30,10 +30,11 @@ from rocframe.kernel.bisection import grouped_bisect
 from rocframe.kernel.groups import group_starts
 from rocframe.metric_options import parse_metric
 from rocframe.options import check_group_column, parse_integer, public
-from rocframe.rates import NAMES, Settings
-from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
+from rocframe.rates import NAMES, Settings, as_fpr_or_tpr
+from rocframe.schemas.columns import POINT_NAMES, THRESHOLD, score_floats, with_scores
 from rocframe.schemas.curves import MIX
-from rocframe.schemas.decisions import mixture_columns
+from rocframe.schemas.decisions import MIXTURE, mixture_columns
+from rocframe.schemas.recognition import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,12 +55,14 @@ def mix(
     across: str | None = None,
     fpr: PointValues = None,
     tpr: PointValues = None,
+    specificity: PointValues = None,
+    sensitivity: PointValues = None,
     alert_rate: PointValues = None,
     by: By = None,
 ) -> FrameT:
     """Return two thresholds; a random choice of one of them gives a given expected rate.
 
-    Pass exactly one of `fpr`, `tpr` and `alert_rate`, as a number or as a list of numbers. A random
+    Pass exactly one of the rates, as a number or as a list of numbers. A random
     choice between the two thresholds is made for each row. Its expected FPR and TPR are a point on
     the convex hull of the curve, or of several curves with `across=`. No other choice of thresholds
     with the given rate, random or not, has a lower FPR or a higher TPR than this random choice.
@@ -79,6 +82,10 @@ def mix(
         Return the point with this false positive rate.
     tpr : float or sequence of float, default None
         Return the point with this true positive rate.
+    specificity : float or sequence of float, default None
+        Return the point with this specificity, 1 - FPR.
+    sensitivity : float or sequence of float, default None
+        Another name of `tpr`.
     alert_rate : float or sequence of float, default None
         Return the point at which this proportion of rows is predicted positive. If the table was
         computed with `prevalence=`, the proportion is computed at that prevalence.
@@ -88,10 +95,10 @@ def mix(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and value: `*by, at` (String, the name of the argument), `value`, `fpr,
-        tpr, mix, threshold_above, threshold_below` (Float64). With `across="model"`, the next
-        columns are `model_above, model_below`. The last columns are `tp, fp, fn, tn` (Float64) and
-        `note` (String).
+        One row per group and value: `*by, fpr, tpr` (Float64), `at` (String, the name of the
+        argument), `at_value, tp, fp, fn, tn` (Float64). With `across="model"`, the next columns are
+        `model_above, model_below`. The last columns are `threshold_above, threshold_below, mix`
+        (Float64) and `note` (String).
 
         To obtain the point, predict `score >= threshold_below` for a random proportion `mix`
         (between 0 and 1) of the rows, and `score >= threshold_above` for the other rows. With
@@ -100,8 +107,8 @@ def mix(
         If a vertex of the hull has the given rate, `mix` is 0 and both thresholds are the threshold
         of the vertex.
 
-        All columns from `fpr` to `tn` are null if the curve lacks a class, or if no point of the
-        hull has the rate. `note` is null or `no_rows`, `no_positives`, `no_negatives`,
+        All columns except `*by, at, at_value, note` are null if the curve lacks a class, or if no
+        point of the hull has the rate. `note` is null or `no_rows`, `no_positives`, `no_negatives`,
         `one_positive`, `one_negative` or `no_solution`.
 
     Raises
@@ -150,7 +157,8 @@ def mix(
     │ 0.5 ┆ 0.833333 ┆ 0.75 ┆ 0.9             ┆ 0.4             │
     └─────┴──────────┴──────┴─────────────────┴─────────────────┘
     """
-    axis, values = parse_point({"fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}, function="mix")
+    arguments = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
+    axis, values = parse_point({**arguments, "alert_rate": alert_rate}, function="mix")
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         model = None
@@ -158,6 +166,7 @@ def mix(
             model = across, schema[across]
         columns = mixture_columns(model)
         table = curve_layout(schema, by, tuple(columns))
+        columns = with_scores(columns, table.scores)
         if across is not None:
             check_group_column("across", across, table.by, schema)
         keys = {name: dtype for name, dtype in table.keys.items() if name != across}
@@ -177,7 +186,7 @@ def mix(
             find,
             schema={**keys, **columns},
             by=tuple(keys),
-            anchor="value",
+            anchor="at_value",
         )
 
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
@@ -204,14 +213,15 @@ def mixtures(
         )
     no_threshold = np.full(len(tp), np.nan)
     vertices = confusion_counts(no_threshold, tp, fp, pos[hulls.group], neg[hulls.group])
-    metric = parse_metric("at", axis, Settings()).at_prevalence(curves.prevalence)
-    rates, searched = metric.evaluate(vertices), np.asarray(values, np.float64)
+    rate, found = as_fpr_or_tpr(axis, values)
+    metric = parse_metric("at", rate, Settings()).at_prevalence(curves.prevalence)
+    rates, searched = metric.evaluate(vertices), np.asarray(found, np.float64)
     is_exact = across is None and curves.columns["tp"].dtype.kind == "i"
     if not (is_exact and metric.count_ratio):
         rates, searched = (round_values(each, metric.bounds) for each in (rates, searched))
-    above, below, exists = _neighbors(hulls.group, rates, n_groups, searched, axis)
+    above, below, exists = _neighbors(hulls.group, rates, n_groups, searched, rate)
     group = np.repeat(np.arange(n_groups), len(values))
-    value = np.tile(np.asarray(values, np.float64), n_groups)
+    value = np.tile(np.asarray(found, np.float64), n_groups)
     exists &= ((hulls.n_pos > 0) & (hulls.n_neg > 0))[group]
     above, below = np.where(exists, above, 0), np.where(exists, below, 0)
     upper, lower = (
@@ -222,7 +232,7 @@ def mixtures(
     result: dict[str, Any] = {
         **confusion_counts(share, tp, fp, pos[group], neg[group]),
         "at": axis,
-        "value": value,
+        "at_value": np.tile(np.asarray(values, np.float64), n_groups),
         "fpr": fp / neg[group],
         "tpr": tp / pos[group],
         "mix": share,
@@ -382,6 +392,7 @@ def draw_decisions(
             by=by,
             across=across,
             score=score_expr,
+            scores=score_floats([score_dtype]),
             case=id_expr if id_dtype == pl.Binary else id_expr.cast(pl.String),
             seed=number,
         )
@@ -405,10 +416,11 @@ def _parse_mixtures(points: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if name not in points.columns:
             problem = f"the table has no column {name!r}"
             raise OptionValueError.compose("points", points, problem, hint)
-    by = tuple(points.columns[: points.columns.index("at")])
+    layout, left = table_of(points.columns), points.columns.index("at")
+    by = layout.by if layout.type is MIXTURE else tuple(points.columns[:left])
     if select_keys(points, by).is_duplicated().any() if by else points.height > 1:
         problem = "a group has several points"
-        hint = "Select one value, for example with .filter(value=0.1)."
+        hint = "Select one value, for example with .filter(at_value=0.1)."
         raise OptionValueError.compose("points", points, problem, hint)
     mixed_columns = points.columns[len(by) :]
     above = [name.removesuffix("_above") for name in mixed_columns if name.endswith("_above")]
@@ -425,10 +437,14 @@ def _with_decisions(
     by: tuple[str, ...],
     across: tuple[str, ...],
     score: pl.Expr,
+    scores: pl.DataType,
     case: pl.Expr,
     seed: int,
 ) -> pl.LazyFrame:
-    """Return the plan of the predictions with their decisions."""
+    """Return the plan of the predictions with their decisions.
+
+    `scores` is the float dtype of the scores. Thresholds are rounded to this dtype.
+    """
     added = [*MIX, *(f"{name}_{side}" for name in across for side in ("above", "below"))]
     names = private_names([*added, "score", "case"], list(schema))
     sides = points.select(*map(column, by), *(column(name).alias(names[name]) for name in added))
@@ -450,7 +466,7 @@ def _with_decisions(
         name: pl.when(is_below).then(private[f"{name}_below"]).otherwise(private[f"{name}_above"])
         for name in (THRESHOLD, *across)
     }
-    decision = private["score"] >= chosen[THRESHOLD]
+    decision = private["score"] >= chosen[THRESHOLD].cast(scores)
     known = draw.is_not_null() & private["mix"].is_not_null()
     for name in across:
         known &= column(name).eq_missing(chosen[name])

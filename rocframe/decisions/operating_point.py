@@ -34,7 +34,7 @@ from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import exact_fraction
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_groups
-from rocframe.metric_options import parse_metric, parse_metrics, user_metric
+from rocframe.metric_options import expression_name, parse_metric, parse_metrics
 from rocframe.options import (
     check_choice,
     check_flag,
@@ -107,7 +107,8 @@ def operating_point(
         - `"profit"`: highest profit per row, with `benefits=`.
         - `"bayes"`: the threshold of lowest cost for calibrated probabilities, with `costs=`.
         - Any metric of `curve`, such as `"f1"`: the best value of the metric.
-        - A named expression over `threshold`, `tp`, `fp`, `fn`, `tn`: its highest value.
+        - A named expression over `threshold`, `tp`, `fp`, `fn`, `tn` and rates, such as `tpr`: its
+          highest value.
     costs : mapping or square matrix, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. If one of these four
         costs is not given, it is 0. With `prior=`, costs of pairs of classes are also allowed:
@@ -160,7 +161,9 @@ def operating_point(
         curve are null and `n_optima` is 0. `note` (String) is null, or the first of these values
         that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
         no_solution`. Curves without positives or without negatives have a `note` even if the rule
-        is defined.
+        is defined. On such curves, rules and constraints are undefined that need both classes, such
+        as `"f1"`, `"precision"` and `"kappa"`. Rates of the other class, means over all rows such
+        as `"accuracy"` and `"expected_cost"`, and your own expressions remain defined.
 
     Raises
     ------
@@ -178,8 +181,10 @@ def operating_point(
     Notes
     -----
     Each rule compares a quantity of the rows, for example the expected cost. If the quantity is a
-    ratio of integer counts, its values are compared exactly. Otherwise, they are compared after
-    rounding to 12 significant digits. Therefore rounding errors do not change the choice. In
+    ratio of integer counts, its values are compared exactly. Costs, benefits and prevalences are
+    those fractions that the floats stand for, such as 5/6 for 0.8333333333333334. Other quantities
+    are compared after rounding to 12 significant digits. Therefore rounding errors do not change
+    the choice. In
     `subject_to`, ratios of integer counts are compared with their limits exactly, and other metrics
     after rounding. Thresholds are compared exactly. A row on a limit meets the constraint.
 
@@ -308,6 +313,7 @@ CONSTRAINED = {
     ),
     THRESHOLD: Rate(
         name=THRESHOLD,
+        one_class=True,
         label="Threshold",
         formula=lambda *_: pl.col(THRESHOLD),
         better="neither",
@@ -417,6 +423,11 @@ class Constraint(NamedTuple):
     low: float
     high: float
 
+    def is_met(self, rows: CurveRows, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return whether values of the metric are in the range; False for undefined values."""
+        low, high = rows.round_values(np.array([self.low, self.high]), self.metric)
+        return np.asarray((values >= low) & (values <= high))
+
 
 # Options with their defaults, and the rules and constraints that use them.
 OPTION_USERS = (
@@ -428,7 +439,7 @@ OPTION_USERS = (
 
 def _named_rule(rule: object) -> tuple[str, str | pl.Expr]:
     if isinstance(rule, pl.Expr):
-        return user_metric("rule", rule).column, rule
+        return expression_name("rule", rule), rule
     check_choice("rule", rule, (*OWN_RULES, *(name for name in NAMES if name not in OWN_RULES)))
     return str(rule), str(rule)
 
@@ -592,8 +603,6 @@ def _rows_at_threshold(curves: Curves, threshold: float) -> NDArray[np.int64]:
 def allowed_rows(rows: CurveRows, constraints: Sequence[Constraint]) -> NDArray[np.bool_]:
     """Return whether each row meets all constraints."""
     is_allowed = np.ones(len(rows.curve), bool)
-    for metric, *limits in constraints:
-        low, high = rows.round_values(np.array(limits), metric)
-        values = rows.evaluate(metric)
-        is_allowed &= (values >= low) & (values <= high)
+    for constraint in constraints:
+        is_allowed &= constraint.is_met(rows, rows.evaluate(constraint.metric))
     return is_allowed

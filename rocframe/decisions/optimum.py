@@ -5,7 +5,8 @@ Values that are computed from integer counts are compared exactly, so that ties 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,13 +14,18 @@ import numpy as np
 
 from rocframe.curves.locate import round_values
 from rocframe.curves.segment import confusion_counts
-from rocframe.kernel.exact import MAX_INT64, exact_fraction, scale_by_totals
+from rocframe.kernel.codec import FLOAT64, round_thresholds
+from rocframe.kernel.exact import (
+    MAX_INT64,
+    exact_fraction,
+    scale_by_totals,
+    simplest_fraction,
+)
 from rocframe.kernel.groups import run_starts
 from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -28,6 +34,10 @@ if TYPE_CHECKING:
 
 
 MAX_FLOAT_BITS = 1000  # integers with at most so many bits can be converted to Float64
+COST_RATIO_ROUNDING = Fraction(
+    1, 2**51
+)  # maximum relative error of the ratio of two rounded numbers
+MAX_RATIO_TERM = 2**24  # different ratios of integers up to this limit differ by more than that
 NEAR_OPTIMUM = 1e-9  # values at a smaller relative distance from the best are compared exactly
 
 
@@ -36,7 +46,7 @@ class CurveRows:
     """Rows of curves, sorted by curve and falling threshold.
 
     `curve` is the index of the curve of each row. `pos` and `neg` are the sizes of the classes of
-    this curve.
+    this curve. `scores` is the float dtype of the scores.
     """
 
     curve: NDArray[np.int64]
@@ -45,6 +55,7 @@ class CurveRows:
     fp: NDArray[Any]
     pos: NDArray[Any]
     neg: NDArray[Any]
+    scores: np.dtype[Any] = FLOAT64
 
     @classmethod
     def from_curves(cls, curves: Curves, selected: slice = slice(None)) -> CurveRows:
@@ -57,14 +68,22 @@ class CurveRows:
         )
         offset = (first - start)[curve]
         pos, neg = (tp + fn)[offset], (fp + tn)[offset]
-        return cls(curve=curve, threshold=threshold, tp=tp, fp=fp, pos=pos, neg=neg)
+        return cls(
+            curve=curve,
+            threshold=threshold,
+            tp=tp,
+            fp=fp,
+            pos=pos,
+            neg=neg,
+            scores=curves.scores,
+        )
 
     def take(self, index: NDArray[np.int64]) -> CurveRows:
         """Return the rows at these positions."""
         arrays = self.threshold, self.tp, self.fp, self.pos, self.neg
         threshold, tp, fp, pos, neg = (array[index] for array in arrays)
-        return CurveRows(
-            curve=self.curve[index], threshold=threshold, tp=tp, fp=fp, pos=pos, neg=neg
+        return replace(
+            self, curve=self.curve[index], threshold=threshold, tp=tp, fp=fp, pos=pos, neg=neg
         )
 
     def where(self, selected: NDArray[np.bool_]) -> tuple[CurveRows, NDArray[np.int64]]:
@@ -96,16 +115,25 @@ class CurveRows:
         return tp, fp, pos, neg
 
     def evaluate(self, metric: Rate) -> NDArray[np.float64]:
-        """Return the value of a metric at each row, rounded; NaN if the metric is undefined."""
-        return self.round_values(metric.evaluate(self.counts), metric)
+        """Return the value of a metric at each row, rounded; NaN if the metric is undefined.
+
+        Also NaN for curves of one class if the metric needs both classes: its values do not depend
+        on the decisions, so that no threshold is better than another.
+        """
+        values = self.round_values(metric.evaluate(self.counts), metric)
+        if metric.needs_both_classes:
+            values = np.where((self.pos > 0) & (self.neg > 0), values, np.nan)
+        return values
 
     def round_values(self, values: NDArray[np.float64], metric: Rate) -> NDArray[np.float64]:
         """Return values of a metric without rounding errors.
 
-        Thresholds, and ratios of integer counts, have no rounding errors and are not rounded.
+        Ratios of integer counts have no rounding errors and are not rounded. Thresholds are rounded
+        to the dtype of the scores.
         """
+        if metric.name == THRESHOLD:
+            return round_thresholds(values, self.scores)
         is_exact = metric.count_ratio is not None and not self.weighted
-        is_exact |= metric.name == THRESHOLD
         return values if is_exact else round_values(values, metric.bounds)
 
 
@@ -241,6 +269,7 @@ def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) 
     if prevalence is not None:
         share = exact_fraction(prevalence)
         tp_gain, fp_loss = share * tp_gain, (1 - share) * fp_loss
+    tp_gain, fp_loss = _simple_ratio(tp_gain, fp_loss)
     scale = lcm(tp_gain.denominator, fp_loss.denominator)
     gain, loss = int(tp_gain * scale), int(fp_loss * scale)
     largest = abs(gain) + abs(loss)
@@ -255,3 +284,22 @@ def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) 
 
     degree = 1 if prevalence is None else 2
     return CountPolynomial(function=weighted_difference, degree=degree, largest=largest)
+
+
+def _simple_ratio(a: Fraction, b: Fraction) -> tuple[Fraction, Fraction]:
+    """Return two numbers with the ratio of `a` and `b`, without the rounding of their floats.
+
+    If the ratio differs from a ratio of small integers by less than the rounding errors of two
+    floats, the result is these integers. Therefore costs that are multiplied by a common factor
+    have the same ties.
+    """
+    if not a or not b:
+        return a, b
+    ratio = abs(a / b)
+    simple = simplest_fraction(ratio * (1 - COST_RATIO_ROUNDING), ratio * (1 + COST_RATIO_ROUNDING))
+    if max(simple.numerator, simple.denominator) > MAX_RATIO_TERM:
+        return a, b
+    return (
+        Fraction(simple.numerator if a > 0 else -simple.numerator),
+        Fraction(simple.denominator if b > 0 else -simple.denominator),
+    )

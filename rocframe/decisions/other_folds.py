@@ -66,6 +66,7 @@ class OtherFolds:
     pooled_tp: NDArray[Any]
     pooled_fp: NDArray[Any]
     n_curves: NDArray[np.int64]
+    scores: np.dtype[Any]
 
     @classmethod
     def from_curves(cls, curves: Curves, over: str) -> OtherFolds:
@@ -116,6 +117,7 @@ class OtherFolds:
             pooled_tp=pooled_changes[0],
             pooled_fp=pooled_changes[1],
             n_curves=np.diff(new, append=len(rows)),
+            scores=curves.scores,
         )
 
     def parts(self) -> list[slice]:
@@ -154,6 +156,7 @@ class OtherFolds:
             fp=counts[1],
             pos=np.repeat(self.pos[part], lengths),
             neg=np.repeat(self.neg[part], lengths),
+            scores=self.scores,
         )
 
 

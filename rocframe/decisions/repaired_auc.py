@@ -94,8 +94,9 @@ def repaired_auc(
 
         - `auc`, `auc_repaired`, `gain_realised` and `optimism` are null if the curve lacks a class.
         - `gain_chosen` and `optimism` are null if the pooled data of the other folds lack a class.
-        - `note` (String) describes the rows of the curve, not the pooled rows. It is null or
-          `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+        - `note` (String) describes the rows of the curve or, if it has no note and the pooled data
+          of the other folds lack a class, the pooled data. It is null or `no_rows`,
+          `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
     Raises
     ------
@@ -183,6 +184,13 @@ def _repair_over_folds(curves: Curves, over: str, which: Which, min_rows: int) -
     has_both = np.asarray(doubled_pairs(others, n_curves) > 0, bool)
     for name in ("gain_chosen", "optimism"):
         result[name] = np.where(has_both, result[name], np.nan)
+    pos, neg = np.zeros((2, n_curves))
+    pos[others.curve], neg[others.curve] = others.pos, others.neg
+    of_others = class_notes(pos, neg)
+    result["note"] = [
+        own if own is not None or is_chosen else other
+        for own, is_chosen, other in zip(result["note"], has_both, of_others, strict=True)
+    ]
     return result
 
 
@@ -195,7 +203,7 @@ def _repair_chosen(
     """
     check_ends(curves, "its area cannot be computed", COMPLETE_CURVES)
     distinct, group = number_keys(chosen, keys)
-    intervals = Intervals.from_table("chosen", chosen, distinct, group, which)
+    intervals = Intervals.from_table("chosen", chosen, distinct, group, which, scores=curves.scores)
     key_of = find_keys(select_keys(curves.keys, keys), distinct).fill_null(-1).to_numpy()
     return _gain_columns(curves, intervals, key_of, distinct.height)
 

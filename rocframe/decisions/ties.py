@@ -10,7 +10,7 @@ from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, rea
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.options import public
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.columns import THRESHOLD, with_scores
 from rocframe.schemas.decisions import TIE_NAMES, tie_columns
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
         For each group, one row per score that occurs in both classes, sorted by falling score:
         `*by, threshold, auc_change, tied_pos, tied_neg`. Groups without ties have no rows.
 
-        - `threshold` (Float64) is the tied score.
+        - `threshold` is the tied score.
         - `auc_change` (Float64) is the largest change of the AUC if the tied rows get different
           scores. If all positives of the tie get higher scores than its negatives, the AUC
           increases by this number. If they get lower scores, the AUC decreases by this number.
@@ -100,7 +100,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, TIE_NAMES)
-        columns = tie_columns(table.row["tp"])
+        columns = with_scores(tie_columns(table.row["tp"]), table.scores)
         return through_node(
             plan.select(table.count_columns),
             lambda frame: _tie_table(read_curves(frame, table), columns),
@@ -114,7 +114,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
 
 def _tie_table(curves: Curves, columns: Schema) -> pl.DataFrame:
     """Return a row for each score that both a positive and a negative of a curve have."""
-    check_ends(curves, "the ties of these scores are unknown", COMPLETE_CURVES)
+    check_ends(curves, "the ties of these scores are unknown", COMPLETE_CURVES, gaps=True)
     pos, neg = (np.diff(curves.columns[name], prepend=0) for name in ("tp", "fp"))
     pos[curves.firsts] = neg[curves.firsts] = 0  # the first row is above all scores
     rows = np.flatnonzero((pos > 0) & (neg > 0))

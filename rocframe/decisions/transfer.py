@@ -10,7 +10,7 @@ import polars as pl
 from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.operating_point import RuleOptions, allowed_rows
-from rocframe.decisions.optimum import best_rows
+from rocframe.decisions.optimum import CurveRows, best_rows
 from rocframe.decisions.other_folds import OtherFolds
 from rocframe.errors import OptionValueError
 from rocframe.frames import (
@@ -26,8 +26,8 @@ from rocframe.inference.notes import class_notes
 from rocframe.kernel.threads import run_parallel
 from rocframe.options import check_group_column, check_supported, public
 from rocframe.rates import CONFUSION
-from rocframe.schemas.columns import THRESHOLD
-from rocframe.schemas.decisions import RULE_COLUMNS, TRANSFER
+from rocframe.schemas.columns import THRESHOLD, with_scores
+from rocframe.schemas.decisions import RULE_COLUMNS, transfer_columns
 from rocframe.text import format_key
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from rocframe.curves.table import Curves
     from rocframe.decisions.operating_point import Constraint
-    from rocframe.decisions.optimum import CurveRows, Rule
+    from rocframe.decisions.optimum import Rule
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
     from rocframe.schemas.table_type import Schema
@@ -100,7 +100,8 @@ def transfer(
         Constraints of the choice: the lowest and highest allowed value of metrics, as in
         `operating_point`. `"alerts"`, `"tp"`, `"fp"`, `"fn"` and `"tn"` raise an error. They are
         numbers of rows, and the pooled folds have more rows than one fold. Use `"alert_rate"` to
-        limit the alerts.
+        limit the alerts. With `chosen`, the constraints do not change the thresholds, numbers of
+        rows are allowed, and `is_met` states whether the data of each curve meet the constraints.
     minimize : bool, default None
         Whether a metric or expression is minimized, as in `operating_point`.
     beta : float, default 1.0
@@ -112,7 +113,8 @@ def transfer(
     -------
     DataFrame or LazyFrame
         `*by, rule, value_realised, value_chosen, optimism, threshold, tp, fp, fn, tn, note`; one
-        row per curve and rule, in the order of the rules.
+        row per curve and rule, in the order of the rules. With `subject_to`, the metrics of the
+        constraints and `is_met` are left of `note`.
 
         - `rule` (String) is the name of the rule.
         - `value_realised` (Float64) is the metric of the rule on the data to which the threshold is
@@ -122,11 +124,16 @@ def transfer(
         - `optimism` (Float64) is the amount by which `value_chosen` is better than
           `value_realised`: `value_chosen - value_realised`, or `value_realised - value_chosen` if
           low values are better.
-        - `threshold` (Float64) is the chosen threshold.
+        - `threshold` is the chosen threshold.
         - `tp, fp, fn, tn` are the counts of the curve in this row, with `score >= threshold` as the
           prediction.
+        - With `subject_to`, each metric in the constraints has a column of its name (Float64) with
+          its value on the data of the curve in this row; `threshold` and the counts have a column
+          already.
+        - `is_met` (Boolean) is whether these values meet all constraints. It is null if a value is
+          undefined and all others meet their constraints.
 
-        If no threshold was chosen, all columns from `value_realised` to `tn` are null. `note`
+        If no threshold was chosen, all columns from `value_realised` to `is_met` are null. `note`
         (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, no_solution`. If a threshold was chosen, `note`
         describes the curve in this row. If no threshold was chosen, `note` describes the data on
@@ -150,8 +157,8 @@ def transfer(
     A threshold that is chosen on some folds is applied to another fold. The scores of all folds
     must therefore be on one scale, as probabilities usually are.
 
-    The constraints can be violated on the data to which the threshold is applied. To check this,
-    compute the metric from the counts, for example the precision as `tp / (tp + fp)`.
+    The constraints can be violated on the data to which the threshold is applied: `is_met` is then
+    false.
 
     `optimism` compares two data sets with different numbers of rows. An expression as the rule must
     therefore be a mean or a ratio, not a sum: use `(pl.col("tp") - pl.col("fp")) / n`, where `n` is
@@ -213,7 +220,6 @@ def transfer(
     if chosen is None:
         _check_no_counts(subject_to or {})
     else:
-        check_supported("subject_to", subject_to, "chosen=")
         _check_chosen(chosen, options)
 
     def compute(curves: Curves, columns: Schema) -> pl.DataFrame:
@@ -228,7 +234,7 @@ def transfer(
         keys=None
         if chosen is None
         else {name: chosen.schema[name] for name in _chosen_keys(chosen)},
-        columns=TRANSFER.columns,
+        columns=lambda count: transfer_columns(count, options.subject_to),
         by=by,
         anchor="rule",
     )
@@ -256,6 +262,7 @@ def plan_transfer(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         new_columns = columns(schema.get("tp", pl.Int64()))
         table = curve_layout(schema, by, tuple(new_columns))
+        new_columns = with_scores(new_columns, table.scores)
         if keys is None:
             check_group_column("over", over, table.by, schema)
         check_keys("chosen", keys or {}, table.keys, keys or {}, noun="curves")
@@ -315,8 +322,42 @@ def _apply(
         "optimism": optimism.ravel(),
         THRESHOLD: threshold.ravel(),
         **curves.take(row.ravel(), CONFUSION).to_dict(),
+        **_realised_constraints(curves, row.ravel(), threshold.ravel(), constraints),
         "note": note.ravel().tolist(),
     }
+
+
+def _realised_constraints(
+    curves: Curves,
+    row: NDArray[np.int64],
+    threshold: NDArray[np.float64],
+    constraints: Sequence[Constraint],
+) -> dict[str, object]:
+    """Return the metrics of constraints at rows of the curves, and whether all are in their range.
+
+    Values are undefined for the row -1. `is_met` is null if a metric is undefined and the other
+    constraints are met.
+    """
+    if not constraints:
+        return {}
+    exists = np.flatnonzero(row >= 0)
+    tp, fp, fn, tn = (np.asarray(curves.columns.at(part, row[exists])) for part in CONFUSION)
+    rows = CurveRows(
+        curve=exists, threshold=threshold[exists], tp=tp, fp=fp, pos=tp + fn, neg=fp + tn
+    )
+    columns: dict[str, object] = {}
+    undefined, violated = np.full(len(row), False), np.full(len(row), False)
+    undefined[row < 0] = True
+    for constraint in constraints:
+        metric, values = constraint.metric, np.full(len(row), np.nan)
+        values[exists] = metric.evaluate(rows.counts)
+        columns[metric.column or metric.name] = values
+        is_undefined = np.isnan(values[exists])
+        rounded = rows.round_values(values[exists], metric)
+        undefined[exists] |= is_undefined
+        violated[exists] |= ~constraint.is_met(rows, rounded) & ~is_undefined
+    is_met = pl.Series(~violated).scatter(np.flatnonzero(undefined & ~violated), None)
+    return columns | {"is_met": is_met}
 
 
 def _choose_on_others(

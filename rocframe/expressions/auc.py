@@ -37,6 +37,8 @@ def auc(
     *,
     fpr: Range | None = None,
     tpr: Range | None = None,
+    specificity: Range | None = None,
+    sensitivity: Range | None = None,
     standardize: Literal["mcclish"] | None = None,
     positive: object = None,
     weight: Column | None = None,
@@ -61,13 +63,17 @@ def auc(
     tpr : (float, float), default None
         Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
         FPR over this range.
+    specificity : (float, float), default None
+        Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
+    sensitivity : (float, float), default None
+        Another name of `tpr`.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -103,7 +109,8 @@ def auc(
     │ 0.75  │
     └───────┘
     """
-    rate_range = RateRange.parse(fpr, tpr, standardize)
+    rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
+    rate_range = RateRange.parse(rates, standardize)
 
     def area(rows: Rows) -> pl.Expr:
         return _area(rows) if rate_range is None else partial_auc(rows, rate_range)
@@ -132,8 +139,8 @@ def gini(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -220,8 +227,8 @@ def auc_se(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None

@@ -37,8 +37,8 @@ def average_precision(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -98,8 +98,8 @@ def pr_auc(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None

@@ -57,8 +57,8 @@ def at_prevalence(
         `weight` is given; None requires `label`.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -139,6 +139,7 @@ def at_prevalence(
         positive=positive,
         weight=weight,
         count=count,
+        needs_positives=label is not None,
     )
 
 

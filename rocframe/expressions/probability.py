@@ -37,8 +37,8 @@ def brier(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -48,8 +48,8 @@ def brier(
     Returns
     -------
     Expr
-        Float64 in [0, 1], named like the score; null if there are no rows, or if a score is outside
-        [0, 1].
+        Float64 in [0, 1], named like the score; null if there are no positives, or if a score is
+        outside [0, 1].
 
     References
     ----------
@@ -95,8 +95,8 @@ def log_loss(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -106,7 +106,8 @@ def log_loss(
     Returns
     -------
     Expr
-        Float64, named like the score; null if there are no rows, or if a score is outside [0, 1].
+        Float64, named like the score; null if there are no positives, or if a score is outside
+        [0, 1].
 
     References
     ----------
@@ -154,8 +155,8 @@ def brier_skill(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -216,8 +217,8 @@ def cllr(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -282,8 +283,8 @@ def ece(
         Number of bins.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -293,8 +294,8 @@ def ece(
     Returns
     -------
     Expr
-        Float64 in [0, 1], named like the score; null if there are no rows, or if a score is outside
-        [0, 1].
+        Float64 in [0, 1], named like the score; null if there are no positives, or if a score is
+        outside [0, 1].
 
     References
     ----------
@@ -352,8 +353,8 @@ def spiegelhalter_z(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -363,7 +364,8 @@ def spiegelhalter_z(
     Returns
     -------
     Expr
-        Float64, named like the score; null if there are no rows, or if a score is outside [0, 1].
+        Float64, named like the score; null if there are no positives, or if a score is outside
+        [0, 1].
         If each score is one of the values 0, 1/2 and 1, the standard deviation is 0. In this case,
         z is infinite if a positive has the score 0 or a negative has the score 1, and null if not.
 
@@ -412,8 +414,8 @@ def observed_to_expected(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -423,8 +425,9 @@ def observed_to_expected(
     Returns
     -------
     Expr
-        Float64, named like the score; null if there are no rows, or if a score is outside [0, 1].
-        If all scores are 0, the result is infinite, or null if there are no positives.
+        Float64, named like the score; null if there are no positives, or if a score is outside
+        [0, 1].
+        If all scores are 0, the result is infinite.
 
     References
     ----------

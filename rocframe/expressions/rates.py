@@ -47,8 +47,8 @@ def tpr(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -107,8 +107,8 @@ def fpr(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -142,7 +142,15 @@ def fpr(
     │ 1     ┆ 0.4   ┆ 1.0 │
     └───────┴───────┴─────┘
     """
-    return formula_expression(_fpr, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(
+        _fpr,
+        score,
+        label,
+        positive=positive,
+        weight=weight,
+        count=count,
+        needs_positives=False,
+    )
 
 
 def _tpr(rows: Rows) -> pl.Expr:
@@ -202,8 +210,8 @@ def placement(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -239,7 +247,13 @@ def placement(
     └───────┴───────┴───────────┘
     """
     return formula_expression(
-        _placement, score, label, positive=positive, weight=weight, count=count
+        _placement,
+        score,
+        label,
+        positive=positive,
+        weight=weight,
+        count=count,
+        needs_positives=False,
     )
 
 
@@ -307,8 +321,8 @@ def ks(
         `positive`, values of any type are allowed except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, the result is null if a label is not
-        Boolean, 0 or 1.
+        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
+        error, and the result is null if a number is neither 0 nor 1.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rocframe.errors import LabelError
 from rocframe.inputs.cases import MAX_TOTAL_COUNT, MAX_TOTAL_WEIGHT
 from rocframe.inputs.roles import (
     check_column_type,
@@ -85,8 +86,13 @@ def formula_expression(
     positive: object,
     weight: Column | None,
     count: Column | None,
+    needs_positives: bool = True,
 ) -> pl.Expr:
-    """Return the value of `formula` as an expression with the name of the score column."""
+    """Return the value of `formula` as an expression with the name of the score column.
+
+    With `needs_positives`, the result of a group is null if no row has a positive label. The value
+    of `positive` may then be wrong, and an expression cannot raise an error that depends on data.
+    """
     columns = {"score": score, "label": column_expression("label", label)}
     columns |= {} if weight is None else {"weight": column_expression("weight", weight)}
     columns |= {} if count is None else {"count": column_expression("count", count)}
@@ -95,9 +101,11 @@ def formula_expression(
     def resolve(typed: list[TypedExpr]) -> pl.Expr:
         roles = dict(zip(columns, typed, strict=True))
         rows = _rows(roles, positive)
-        result = formula(rows)
-        if rows.invalid:
-            result = pl.when(~pl.any_horizontal(rows.invalid)).then(result)
+        result, invalid = formula(rows), rows.invalid
+        if needs_positives:
+            invalid = (*invalid, ~(rows.used & rows.positive).any())
+        if invalid:
+            result = pl.when(~pl.any_horizontal(invalid)).then(result)
         return result.alias(roles["score"][0].meta.output_name())
 
     return pl.pipe_with_dtype(list(columns.values()), resolve)
@@ -135,11 +143,11 @@ def _positive(
     """Return whether each label is positive, and conditions for groups with invalid labels."""
     if dtype == pl.Null:
         return label.cast(pl.Boolean), ()
+    name = label.meta.output_name()
+    check_column_type("label", name, dtype)
     if dtype.is_float():
         label = label.fill_nan(None)
     if positive is not None:
-        name = label.meta.output_name()
-        check_column_type("label", name, dtype)
         positive = check_positive(positive, name, dtype)
         if dtype == pl.Boolean:
             return label if positive else ~label, ()
@@ -148,9 +156,7 @@ def _positive(
         return label, ()
     if dtype.is_numeric():
         return label == 1, (((label != 0) & (label != 1)).any(),)
-    # Without `positive=`, labels other than Booleans and 0/1 do not determine the positive class,
-    # so all labels are treated as missing.
-    return pl.when(False).then(label.is_null()), ()
+    raise LabelError.unknown_positive(name, dtype)
 
 
 def field(name: str) -> pl.Expr:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from rocframe.errors import OptionValueError
 from rocframe.kernel.resample import Seed
-from rocframe.options import check_choice, parse_fraction, parse_integer
+from rocframe.options import check_choice, is_text, parse_fraction, parse_integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ class Confidence:
         methods: Sequence[str] = get_args(AUCIntervalMethod),
     ) -> Confidence:
         """Check and convert the options; the allowed values of `ci` are `methods` and None."""
-        if ci in ("wilson", "clopper_pearson") and ci not in methods:
+        if is_text(ci, "wilson", "clopper_pearson") and ci not in methods:
             problem = "this method is for proportions of rows, such as the TPR at a threshold"
             hint = f'For proportions: rf.intervals(…, ci={ci!r}). For areas: ci="{methods[0]}".'
             raise OptionValueError.compose("ci", ci, problem, hint)
@@ -202,23 +202,64 @@ def wilson(count: NDArray[np.float64], total: NDArray[Any], level: float) -> Lim
     return _defined(lower, upper, total)
 
 
-def proportion_difference(
-    a: tuple[NDArray[np.float64], NDArray[np.float64]],
-    b: tuple[NDArray[np.float64], NDArray[np.float64]],
-    level: float,
-) -> Limits:
-    """Return Newcombe's (1998) limits of the difference of two proportions, from Wilson's limits.
+class Estimate(NamedTuple):
+    """A value with its confidence limits."""
 
-    `a` and `b` are the counts and the totals of both proportions.
+    value: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    @classmethod
+    def of_proportion(cls, count: NDArray[np.float64], total: Any, level: float) -> Estimate:
+        """Return the proportion count / total with Wilson's limits; NaN if the total is 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return cls(count / total, *wilson(count, np.broadcast_to(total, count.shape), level))
+
+    def scaled(self, factor: Any) -> Estimate:
+        """Return the estimate and its limits, multiplied by a factor >= 0."""
+        return Estimate(self.value * factor, self.lower * factor, self.upper * factor)
+
+    def minus(self, other: Estimate, correlation: Any = 0.0) -> Estimate:
+        """Return the difference to another estimate, with limits by MOVER (Zou and Donner 2008)."""
+        value = self.value - other.value
+        below, above = self.value - self.lower, self.upper - self.value
+        other_below, other_above = other.value - other.lower, other.upper - other.value
+        return Estimate(
+            value,
+            value - combined_distance(below, other_above, correlation),
+            value + combined_distance(above, other_below, correlation),
+        )
+
+
+def combined_distance(a: Any, b: Any, correlation: Any = 0.0) -> Any:
+    """Return the distance of a limit from a difference, from the distances of its two terms.
+
+    This is MOVER, the "method of variance estimates recovery" of Zou and Donner (2008).
     """
-    share_a, share_b = a[0] / a[1], b[0] / b[1]
-    lower_a, upper_a = wilson(*a, level)
-    lower_b, upper_b = wilson(*b, level)
-    difference = share_a - share_b
-    return (
-        difference - np.hypot(share_a - lower_a, upper_b - share_b),
-        difference + np.hypot(upper_a - share_a, share_b - lower_b),
-    )
+    return np.sqrt(np.maximum((a - b) ** 2 + 2 * (1 - correlation) * a * b, 0))
+
+
+def paired_difference(
+    both: NDArray[np.float64],
+    only_a: NDArray[np.float64],
+    only_b: NDArray[np.float64],
+    total: Any,
+    level: float,
+) -> Estimate:
+    """Return the difference of two proportions of the same rows, with Newcombe's (1998) limits.
+
+    `both`, `only_a` and `only_b` are the numbers of rows that both, only the first, and only the
+    second proportion count. This is method 10: Wilson's limits, and the correlation phi with
+    a continuity correction.
+    """
+    of_a, of_b = both + only_a, both + only_b
+    neither = total - of_a - only_b
+    product = both * neither - only_a * only_b
+    corrected = np.where(product > 0, np.maximum(product - total / 2, 0), product)
+    variances = of_a * (total - of_a) * of_b * (total - of_b)
+    phi = np.where(variances > 0, corrected / np.sqrt(np.where(variances > 0, variances, 1)), 0)
+    a, b = (Estimate.of_proportion(count, total, level) for count in (of_a, of_b))
+    return a.minus(b, phi)
 
 
 def clopper_pearson(count: NDArray[np.float64], total: NDArray[np.float64], level: float) -> Limits:

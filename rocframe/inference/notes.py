@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -24,15 +24,22 @@ Note = Literal[
     "no_negatives",
     "one_class",
     "absent_class",
+    "not_probabilities",
+    "separated",
     "one_positive",
     "one_negative",
+    "one_positive_cluster",
+    "one_negative_cluster",
     "single_row",
     "identical_scores",
     "zero_variance",
+    "one_curve",
     "no_solution",
+    "no_limits",
     "negative_slope",
     "shared_rows",
     "few_rows",
+    "reference",
     "redrawn",
     "unmatched",
     "left_out",
@@ -80,29 +87,36 @@ def class_notes(
     n_pos: NDArray[Any],
     n_neg: NDArray[Any],
     *,
+    clustered: bool = False,
     zero_variance: NDArray[np.bool_] | None = None,
     no_solution: NDArray[np.bool_] | None = None,
     few_rows: NDArray[np.int64] | None = None,
     redrawn: NDArray[np.int64] | None = None,
     unmatched: NDArray[np.int64] | None = None,
+    **others: NDArray[np.bool_ | np.int64],
 ) -> NDArray[np.object_]:
     """Return the first note that applies to each group, or None.
 
     `n_pos` and `n_neg` are the class sizes of the groups. If they are sums of weights, the number
-    of rows is unknown, and no group has the note `one_positive` or `one_negative`.
+    of rows is unknown, and no group has the note `one_positive` or `one_negative`. If `clustered`
+    is true, they are numbers of clusters, and these two notes are `one_positive_cluster` and
+    `one_negative_cluster`.
 
     Each other argument has a Boolean or a count for each group, as in `first_notes`, or is None if
-    the note applies to no group.
+    the note applies to no group. `others` are further notes.
     """
+    one_positive: Note = "one_positive_cluster" if clustered else "one_positive"
+    one_negative: Note = "one_negative_cluster" if clustered else "one_negative"
     applies: dict[Note, NDArray[np.bool_ | np.int64] | None] = {
         **absent_classes(n_pos, n_neg),
-        "one_positive": n_pos == 1 if n_pos.dtype.kind != "f" else None,
-        "one_negative": n_neg == 1 if n_neg.dtype.kind != "f" else None,
+        one_positive: n_pos == 1 if n_pos.dtype.kind != "f" else None,
+        one_negative: n_neg == 1 if n_neg.dtype.kind != "f" else None,
         "zero_variance": zero_variance,
         "no_solution": no_solution,
         "few_rows": few_rows,
         "redrawn": redrawn,
         "unmatched": unmatched,
+        **cast("Mapping[Note, NDArray[np.bool_ | np.int64]]", others),
     }
     return first_notes({note: values for note, values in applies.items() if values is not None})
 

@@ -9,7 +9,7 @@ import polars as pl
 from rocframe.frames import lazy_plan, through_node
 from rocframe.inputs.cases import read_cases
 from rocframe.inputs.roles import bind_roles
-from rocframe.schemas.columns import MODEL
+from rocframe.schemas.columns import MODEL, cast_scores, with_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,9 +33,10 @@ def plan_table(
 ) -> pl.LazyFrame:
     """Return the query plan that computes a table from predictions.
 
-    `compute` returns the table of one model from its cases: the group columns, then `columns`. The
-    tables of all models are concatenated and sorted by group. `more` are the names of columns that
-    the caller adds to the table later; group columns must not have these names. `anchor` is the
+    `compute` returns the table of one model from its cases: the group columns, then `columns`.
+    Columns of scores are then cast to the float dtype of the scores. The tables of all models are
+    concatenated and sorted by group. `more` are the names of columns that the caller adds to the
+    table later; group columns must not have these names. `anchor` is the
     name of a column that is never null. `compute` combines groups that differ only in the last
     `over` group columns. The first `keep_over` of these columns are in the result, the others are
     not. With `compare_over`, groups that differ only in the last `over` columns must have scores of
@@ -78,16 +79,17 @@ def plan_bound_table(
     by, last = bound.by[: len(bound.by) - over], bound.by[len(bound.by) - over :]
     over_in_result, over_left_out = last[:keep_over], last[keep_over:]
     keys = {name: dtype for name, dtype in bound.result_keys.items() if name not in over_left_out}
+    schema = keys | with_scores(dict(columns), bound.scores)
 
     def complete_table(frame: pl.DataFrame) -> pl.DataFrame:
         compared = over if compare_over else 0
         table = _compute_table(frame, bound, compute, len(over_left_out), compared)
-        return table if finish is None else finish(table)
+        return cast_scores(table if finish is None else finish(table), schema)
 
     return through_node(
         rows,
         complete_table,
-        schema={**keys, **columns},
+        schema=schema,
         by=by if finish is None else (),
         anchor=anchor,
         compared=over_in_result,

@@ -8,6 +8,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isnan
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard, get_args
+from zoneinfo import ZoneInfo
 
 import polars as pl
 import polars.selectors as cs
@@ -29,10 +30,11 @@ from rocframe.options import (
     check_distinct,
     check_group_columns,
     group_dtypes,
+    is_text,
     parse_names,
     to_float,
 )
-from rocframe.schemas.columns import MODEL
+from rocframe.schemas.columns import MODEL, score_floats
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 
 SCORE_HINT = "Pass a column name, an expression, or several: a list, a selector, {name: column}."
+MAX_INT128 = 2**127  # a float of this size or larger is not a value of any integer dtype of polars
 COUNT_HINT = "Use count=None, with a table that has one row for each prediction."
 Missing = Literal["raise", "drop", "worst"]
 Column: TypeAlias = str | pl.Expr
@@ -68,7 +71,7 @@ class Roles:
     needs_scores: bool = False
 
     def __post_init__(self) -> None:
-        if self.needs_scores and self.missing == "worst":
+        if self.needs_scores and is_text(self.missing, "worst"):
             problem = "a row without a score has no probability"
             raise OptionValueError.compose("missing", self.missing, problem, 'Use missing="drop".')
         policies = ("raise", "drop") if self.needs_scores else get_args(Missing)
@@ -115,9 +118,10 @@ class BoundRoles:
     `inputs` are the expressions of all columns to read. A role is a use of a column, such as
     "label" or "weight". `private` maps each role to the name of the column in the frame of
     `inputs`. `names` maps each role to the name of the column in error messages. `models` are the
-    names of the models if several scores are given, otherwise None. `keys` are the dtypes of the
-    group columns. If the rows of a reference table are included, the last group column is True for
-    these rows, and `reference_by` are the group columns of the reference; otherwise it is None.
+    names of the models if several scores are given, otherwise None. `scores` is the float dtype of
+    the scores. `keys` are the dtypes of the group columns. If the rows of a reference table are
+    included, the last group column is True for these rows, and `reference_by` are the group columns
+    of the reference; otherwise it is None.
     """
 
     roles: Roles
@@ -128,6 +132,7 @@ class BoundRoles:
     private: dict[str, str]
     names: dict[str, str]
     positive: object
+    scores: pl.DataType
     reference_by: tuple[str, ...] | None = None
 
     @property
@@ -178,10 +183,13 @@ def bind_roles(
 
     private = private_names(sources, by)
     inputs, names, positive = [column(name) for name in by], {}, None
+    score_dtypes = []
     for role, (argument, source) in sources.items():
         names[role], expr, dtype = resolve_column(plan, schema, argument, source)
         check_column_type(argument, names[role], dtype)
         inputs.append(expr.alias(private[role]))
+        if argument == "score":
+            score_dtypes.append(dtype)
         if argument == "label":
             positive = check_positive(roles.positive, names[role], dtype)
     return BoundRoles(
@@ -193,6 +201,7 @@ def bind_roles(
         private=private,
         names=names,
         positive=positive,
+        scores=score_floats(score_dtypes),
     )
 
 
@@ -456,7 +465,15 @@ def check_column_type(argument: str, name: str, dtype: pl.DataType) -> None:
     if is_suitable(dtype):
         return
     if argument == "score" and dtype == pl.String:
-        hint = f"{hint[:-1]}, for example with pl.col({name!r}).cast(pl.Float64)."
+        hint = (
+            f"{hint[:-1]}, for example with pl.col({name!r}).cast(pl.Float64). For predicted "
+            f"classes, use a comparison, such as pl.col({name!r}) == 'yes'."
+        )
+    if argument == "score" and isinstance(dtype, pl.Enum):
+        hint = (
+            "Scores must be numbers. To use the order of the categories, pass "
+            f"score=pl.col({name!r}).cat.physical()."
+        )
     raise ColumnTypeError.compose(argument, name, dtype, hint)
 
 
@@ -504,14 +521,26 @@ def _is_temporal_value(value: object, dtype: pl.DataType) -> bool:
     return back.equals(series)
 
 
+def comparable_positive(positive: object, dtype: pl.DataType) -> object:
+    """Return the positive value as a value that engines can compare exactly with the labels.
+
+    A whole float becomes an integer if the labels are integers, because a comparison of floats can
+    make different integers equal. A Boolean becomes an integer, because polars does not compare
+    Booleans with decimals. A datetime gets the time zone of the labels.
+    """
+    is_whole = isinstance(positive, float) and positive.is_integer() and abs(positive) < MAX_INT128
+    if (dtype.is_integer() and is_whole) or (dtype.is_numeric() and isinstance(positive, bool)):
+        return int(positive)  # type: ignore[call-overload]
+    if isinstance(positive, datetime) and isinstance(dtype, pl.Datetime) and dtype.time_zone:
+        return positive.astimezone(ZoneInfo(dtype.time_zone))
+    return positive
+
+
 def positive_literal(positive: object, dtype: pl.DataType) -> pl.Expr:
     """Return the positive value as an expression that can be compared with labels of this dtype.
 
     polars compares times of different units in the coarser unit, which can make different times
-    equal. Therefore the value is converted to the unit of the labels. For the same reason, a whole
-    float is converted to an integer if the labels are integers.
+    equal. Therefore the value is converted to the unit of the labels.
     """
-    if dtype.is_integer() and isinstance(positive, float) and positive.is_integer():
-        positive = int(positive)
-    literal = pl.lit(positive)
+    literal = pl.lit(comparable_positive(positive, dtype))
     return literal.cast(dtype) if dtype.is_temporal() else literal

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from math import inf
 from numbers import Integral
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+import numpy as np
 import polars as pl
 
 from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError
@@ -19,6 +20,8 @@ from rocframe.schemas.columns import WINDOW, WINDOW_COLUMNS, WINDOW_END
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import Column
@@ -66,7 +69,9 @@ def windows(
         Length of a window, such as `"4w"`. None: the value of `every`, so that windows do not
         overlap.
     offset : str, timedelta or int, default None
-        Shift of the starts of all windows, such as `"2d"` for weeks from Wednesday to Tuesday.
+        Shift of the starts of all windows, such as `"2d"` for weeks from Wednesday to Tuesday. If
+        `every` is given in months, quarters or years, the shift is less than 28 days, or whole
+        months.
     closed : {"left", "right", "both", "none"}, default "left"
         Ends that belong to a window. `"left"`: window <= time < window_end. `"right"`: window <
         time <= window_end. `"both"`: window <= time <= window_end. `"none"`: window < time <
@@ -119,19 +124,20 @@ def windows(
 
     In time zones with clock changes, these rules apply:
 
-    - If `every` is given in hours or shorter units, the starts of the windows are counted from the
-      first window in elapsed time, so the elapsed time between successive starts is always the
-      same. After a clock change, the local times of the starts therefore differ: with
-      `every="24h"`, for example, 01:00 instead of 00:00.
-    - A clock change can skip midnight. If all lengths are days or longer units, a window that would
-      start or end at a skipped midnight starts or ends at the time of the clock change.
+    - Windows start and end at local times. With `every="6h"`, for example, windows start at 00:00,
+      06:00, 12:00 and 18:00 of each day, and a window in which the clocks change has 5 or 7 hours.
+    - If a clock change skips the start or the end of a window, the window starts or ends at the
+      time of the clock change. If a start or an end occurs twice, it is the first of the two times.
     - A clock change can skip a whole day. If `every` is at most a day, no window starts on this
       day. If `every` is longer, a window that would start on this day starts at the time of the
       clock change.
-    - Lengths in days and in hours can be combined, such as `every="1d", period="6h"`. If a window
-      would then start or end at a skipped local time, an error is raised. There is one exception:
-      if the clock change is one hour, no error is raised. The start of the window can then be one
-      hour before the clock change.
+    - There is one exception: `every` is shorter than a day, and all clock changes of the time zone
+      since 1970 are multiples of `every`, as for `"1h"` and `"15m"` in most time zones. Then
+      lengths in hours and shorter units are elapsed time, so that an hour that occurs twice has two
+      windows. If the local time of an end that is given by a `period` in days is skipped, an error
+      is raised, except for changes by one hour.
+
+    The windows of a row depend on its time and on these rules, not on other rows.
 
     A row occurs at most once in each window, so a column that identifies rows remains unique within
     a window. If windows overlap, results of different windows depend on each other, because the
@@ -187,24 +193,23 @@ def windows(
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         name, expr, dtype = _time_column(plan, schema, time)
+        plan_dtype = dtype
         step = parse_length("every", every, dtype)
         length = step if period is None else parse_length("period", period, dtype)
         shift = None if offset is None else parse_length("offset", offset, dtype, negative=True)
-        zone = time_zone_of_days(dtype, step, length, shift)
+        _check_offset(offset, shift, step)
+        zone = time_zone_of_windows(dtype, step)
         private = private_names(["time", "member", "start", "end"], (*schema, *WINDOW_COLUMNS))
         key, member, start, end = private.values()
-        local, time_dtype = expr, dtype
-        if isinstance(dtype, pl.Datetime) and zone is not None:
-            local, dtype = expr.dt.replace_time_zone(None), pl.Datetime(dtype.time_unit)
-        # With `closed="left"`, the windows of a row depend on its local time only.
-        rows = plan.with_columns((local if closed == "left" else expr).alias(key))
+        rows = plan.with_columns(expr.alias(key))
         # The windows are assigned to the distinct times, of which a log by day has few.
         times = rows.select(pl.col(key).alias(member)).drop_nulls().unique().sort(member)
         check = partial(_check_times, name=name, lengths=[step, length, shift or ""])
         times = times.with_columns(pl.col(member).map_batches(check, return_dtype=pl.self_dtype()))
         times = times.with_columns(pl.col(member).alias(WINDOW))
-        if isinstance(time_dtype, pl.Datetime) and zone is not None and closed != "left":
-            times = _with_local_times(times, member, time_dtype)
+        if isinstance(dtype, pl.Datetime) and zone is not None:
+            times = _with_local_times(times, member, dtype, zone, closed)
+            dtype = pl.Datetime(dtype.time_unit)
 
         def group(times: pl.LazyFrame) -> pl.LazyFrame:
             return times.group_by_dynamic(
@@ -225,7 +230,13 @@ def windows(
         spans = grouped.with_columns(
             pl.col("_upper_boundary").cast(dtype).alias(WINDOW_END)
         ).with_columns(
-            (pl.col(name) if zone is None else in_time_zone(pl.col(name), zone)).alias(new)
+            (
+                pl.col(name)
+                if zone is None
+                else pl.col(name).map_batches(
+                    partial(in_time_zone, zone=zone), return_dtype=plan_dtype
+                )
+            ).alias(new)
             for name, new in ((WINDOW, start), (WINDOW_END, end))
         )
         if zone is not None:
@@ -348,6 +359,22 @@ def parse_length(
     return text
 
 
+MONTHS = re.compile("(?:[0-9]+(?:mo|[qy]))+")
+
+
+def _check_offset(offset: object, shift: str | None, step: str) -> None:
+    """Raise an error if windows of months would start on a day that some months do not have.
+
+    Their starts would then depend on the first month of the table.
+    """
+    if shift is None or not MONTHS.fullmatch(step) or MONTHS.fullmatch(shift.lstrip("-")):
+        return
+    if not 0 <= _nanoseconds(shift) < 28 * DAY or shift.startswith("-"):
+        problem = "windows of months would start on a day that some months do not have"
+        hint = 'Use an offset from "0d" to "27d", or whole months, such as "1mo".'
+        raise OptionValueError.compose("offset", offset, problem, hint)
+
+
 def _nanoseconds(length: str) -> float:
     """Return the approximate duration of a valid length; an integer is a number of nanoseconds."""
     return sum(
@@ -364,27 +391,83 @@ def timedelta_text(length: timedelta) -> str:
     return f"{sign}{length.days}d"
 
 
-def time_zone_of_days(dtype: pl.DataType, *lengths: str | None) -> str | None:
-    """Return the time zone of the times if all lengths are days or longer units, otherwise None.
+def time_zone_of_windows(dtype: pl.DataType, every: str) -> str | None:
+    """Return the time zone of the times if windows are computed from local times, otherwise None.
 
-    Windows of such lengths are computed from local times. In a time zone in which a clock change
-    skips midnight, `group_by_dynamic` would leave out the last hour of this day.
+    If `every` is shorter than a day and divides all clock changes of the time zone, windows of
+    elapsed time start at the same local times before and after each clock change.
     """
-    days = all(length is None or DAY_LENGTH.fullmatch(length.lstrip("-")) for length in lengths)
-    return dtype.time_zone if days and isinstance(dtype, pl.Datetime) else None
+    zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
+    is_elapsed = zone is not None and not DAY_LENGTH.fullmatch(every)
+    if is_elapsed and not np.any(utc_offsets(str(zone)) * SECOND % int(_nanoseconds(every))):
+        return None
+    return zone
 
 
-def in_time_zone(local: pl.Expr, zone: str) -> pl.Expr:
+@cache
+def utc_offsets(zone: str) -> NDArray[np.int64]:
+    """Return all differences from UTC of a time zone since 1970, in seconds, minus the first."""
+    offsets = np.unique(_utc_offset(np.arange(0, 2**31, DAY // SECOND), zone))
+    changes: NDArray[np.int64] = offsets - offsets[0]
+    return changes
+
+
+def _utc_offset(seconds: NDArray[np.int64], zone: str) -> NDArray[np.int64]:
+    """Return the difference of local time and UTC at times in seconds since 1970, in seconds."""
+    local = pl.Series(seconds * 1000).cast(pl.Datetime("ms", zone)).dt.replace_time_zone(None)
+    offset: NDArray[np.int64] = local.dt.epoch("s").to_numpy() - seconds
+    return offset
+
+
+def _clock_change(low: pl.Series, high: pl.Series, zone: str) -> pl.Series:
+    """Return the time of the clock change between two times, for each pair of times."""
+    before, after = (times.dt.epoch("s").to_numpy() for times in (low, high))
+    offset = _utc_offset(before, zone)
+    while np.any(after - before > 1):  # clocks change at whole seconds
+        middle = (before + after) // 2
+        is_before = _utc_offset(middle, zone) == offset
+        before, after = np.where(is_before, middle, before), np.where(is_before, after, middle)
+    return pl.Series(after * 1000).cast(pl.Datetime("ms", zone)).cast(low.dtype)
+
+
+def in_time_zone(local: pl.Series, zone: str) -> pl.Series:
     """Return local times as times in a time zone.
 
     If a clock change skips a local time, the result is the time of the clock change. If a local
     time occurs twice, it is the first of the two.
     """
-    time, day_before = (
-        value.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
-        for value in (local, local.dt.offset_by("-1d"))
-    )
-    return pl.coalesce(time, day_before + pl.duration(hours=24))
+    times = _earliest(local, zone)
+    skipped = (times.is_null() & local.is_not_null()).arg_true()
+    if len(skipped):
+        day_before = _earliest(local.gather(skipped).dt.offset_by("-1d"), zone)
+        times = times.scatter(
+            skipped, _clock_change(day_before, day_before + timedelta(hours=24), zone)
+        )
+    return times
+
+
+def _earliest(local: pl.Series, zone: str) -> pl.Series:
+    """Return the first time with each local time; null if a clock change skips it."""
+    return local.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+
+
+def rising_local_times(times: pl.Series, zone: str) -> pl.Series:
+    """Return the highest local time until each time.
+
+    After the clocks are set back, this is the last local time before the change, until the local
+    time is higher. The result is at least as high as a local time if and only if `times` is not
+    before the time that `in_time_zone` returns for this local time.
+    """
+    local = times.dt.replace_time_zone(None)
+    first = _earliest(local, zone)
+    repeated = (first < times).arg_true()
+    if len(repeated):
+        first = first.gather(repeated)
+        since = _clock_change(first, times.gather(repeated), zone) - first
+        assert isinstance(times.dtype, pl.Datetime)
+        last = (local.gather(repeated) + since).dt.offset_by(f"-1{times.dtype.time_unit}")
+        local = local.scatter(repeated, last)
+    return local
 
 
 def _collect_windows(windows: pl.LazyFrame, every: Length, zone: str | None) -> pl.DataFrame:
@@ -422,23 +505,28 @@ def _check_times(times: pl.Series, name: str, lengths: Sequence[str]) -> pl.Seri
     return times
 
 
-def _with_local_times(times: pl.LazyFrame, member: str, dtype: pl.Datetime) -> pl.LazyFrame:
+def _with_local_times(
+    times: pl.LazyFrame, member: str, dtype: pl.Datetime, zone: str, closed: Closed
+) -> pl.LazyFrame:
     """Replace the times in the column `window` by local times, and sort the table by them.
 
     `member` is a column with the same times. An end of a window is a local time that is converted
-    by `in_time_zone`. A time that is equal to an end can have another local time, because a clock
-    change skips the local time of the end. A later time can have the same local time, because it
-    occurs twice. Such times get a second row, with the first skipped or with the next local time.
+    by `in_time_zone`. If a clock change skips the local time of the end, the time of the change is
+    equal to the end and has a higher local time. Unless windows contain only their left end, such
+    times get a second row with the first skipped local time.
     """
     time, unit = pl.col(member), f"1{dtype.time_unit}"
-    local = time.dt.replace_time_zone(None)
+    local = time.map_batches(
+        partial(rising_local_times, zone=zone), return_dtype=pl.Datetime(dtype.time_unit)
+    )
+    result = times.with_columns(local.alias(WINDOW))
+    if closed == "left":
+        return result
     skipped = time.dt.offset_by(f"-{unit}").dt.replace_time_zone(None).dt.offset_by(unit)
-    first = local.dt.replace_time_zone(dtype.time_zone, ambiguous="earliest")
-    other = pl.when(skipped < local).then(skipped).when(first < time).then(local.dt.offset_by(unit))
-    # Clocks change at whole seconds, and windows of days end at whole seconds.
+    # Clocks change at whole seconds, and windows of local times end at whole seconds.
     whole_seconds = time.to_physical() % (NANOSECONDS["s"] // NANOSECONDS[dtype.time_unit]) == 0
-    others = times.filter(whole_seconds).with_columns(other.alias(WINDOW)).drop_nulls()
-    return pl.concat([times.with_columns(local.alias(WINDOW)), others]).sort(WINDOW)
+    others = times.filter(whole_seconds, skipped < time.dt.replace_time_zone(None))
+    return pl.concat([result, others.with_columns(skipped.alias(WINDOW))]).sort(WINDOW)
 
 
 def _next_start(start: pl.Expr, step: str, dtype: pl.DataType) -> pl.Expr:

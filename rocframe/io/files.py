@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
 import os
 import stat
 import sys
@@ -44,6 +46,8 @@ MAGIC_BYTES: dict[FileFormat, bytes] = {"Parquet": b"PAR1", "Arrow IPC": b"ARROW
 # and footer by their positions, so they ignore bytes between data and footer.
 CHECKSUM_MARK = b"ROCFRAME-CRC"
 CHECKSUM_SIZE = len(CHECKSUM_MARK) + 4
+METADATA_KEY = "rocframe"  # the entry of the metadata of a file that `write` adds
+END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"  # the last bytes of the data of an Arrow file
 CHUNK_SIZE = 1 << 20
 MAX_ATTEMPTS = 100  # maximum number of attempts to create a temporary file
 # Files whose names begin with these characters are not data, such as the file _SUCCESS of Spark.
@@ -56,8 +60,11 @@ READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 EMPTY_FILE = "the file is empty (0 bytes)"
 
 
-def local_path(path: object) -> Path:
-    """Return a path with `~` replaced by the home folder; raise an error for an invalid name."""
+def local_path(path: object, *, check_access: bool = True) -> Path:
+    """Return a path with `~` replaced by the home folder; raise an error for an invalid name.
+
+    With `check_access`, an error is also raised if one of its folders cannot be accessed.
+    """
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str):
         hint = 'Pass a str or a Path, such as path="table.parquet".'
@@ -65,42 +72,112 @@ def local_path(path: object) -> Path:
     try:
         name.encode()  # polars cannot read files whose names have invalid bytes
         local = Path(name).expanduser()
-        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             os.lstat(os.path.realpath(local))
+    except PermissionError as error:
+        if check_access:
+            problem = f"it cannot be accessed: {error_reason(error)}"
+            hint = "Check the permissions of the folders in the path."
+            raise StorageError.compose(name, problem, hint) from error
     except (OSError, ValueError, RuntimeError) as error:
         problem = f"a file cannot have this name: {error_reason(error)}"
         raise StorageError.compose(path, problem, "Pass another name.") from error
     return local
 
 
-def visible_files(folder: str | os.PathLike[str]) -> Iterator[Path]:
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """Return an absolute path without symbolic links, except links that cannot be read."""
+    try:
+        return Path(os.path.realpath(path))
+    except OSError:
+        return Path(path).absolute()
+
+
+def access_error(path: str | os.PathLike[str]) -> OSError | None:
+    """Return why a folder cannot be listed, or a link cannot be followed.
+
+    The result is None if there is no such error, and for files and names that do not exist.
+    """
+    try:
+        os.scandir(path).close()
+    except OSError as error:
+        return None if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP} else error
+    return None
+
+
+def raise_unlisted(error: OSError) -> None:
+    """Raise the error for a folder that cannot be listed."""
+    raise StorageError.compose(
+        error.filename, listing_problem(error), "Make the folder readable."
+    ) from error
+
+
+def listing_problem(error: BaseException) -> str:
+    """Return the problem of a folder that cannot be listed, for an error message."""
+    return f"the folder cannot be listed: {error_reason(error)}"
+
+
+def visible_files(
+    folder: str | os.PathLike[str],
+    on_error: Callable[[OSError], None] = raise_unlisted,
+    listed: Callable[[Path], list[Path] | None] = lambda _: None,
+) -> Iterator[Path]:
     """Yield the files in a folder and its subfolders, except hidden files and folders.
 
     Symbolic links are followed. A file or folder with several names is listed once, if possible by
-    a name without links.
+    a name without links. `on_error` is called with the error for a folder that cannot be listed, or
+    for a link that cannot be followed; by default, an error is raised. If `listed` returns the
+    files of a folder, the folder is not searched.
     """
     roots, links, visited = [Path(folder)], list[Path](), set[Path]()
+
+    def report(error: OSError) -> None:
+        error.filename = error.filename or os.fspath(folder)
+        if error.errno != errno.ENOENT:  # a folder that is deleted during the search has no files
+            on_error(error)
+
     for root in roots:  # the loop appends links to folders
-        for parent, folders, names in os.walk(root):
-            if (real := Path(os.path.realpath(parent))) in visited:
+        for parent, folders, names in os.walk(root, onerror=report):
+            if (real := real_path(parent)) in visited:
                 folders.clear()
                 continue
             visited.add(real)
-            folders[:] = sorted(name for name in folders if not name.startswith(HIDDEN_PREFIXES))
-            roots += filter(Path.is_symlink, (Path(parent, name) for name in folders))
-            for name in sorted(names):
-                path = Path(parent, name)
-                if name.startswith(HIDDEN_PREFIXES):
-                    continue
-                if path.is_symlink():
-                    links.append(path)
-                else:
-                    visited.add(real / name)
-                    yield path
+            if (listed_files := listed(Path(parent))) is not None:
+                folders.clear()
+                for path in (real / path.relative_to(parent) for path in listed_files):
+                    visited |= {path, path.parent}
+                yield from listed_files
+                continue
+            folders[:] = _visible_names(folders)
+            paths = [Path(parent, name) for name in _visible_names(names)]
+            roots += filter(os.path.islink, (Path(parent, name) for name in folders))
+            links += filter(os.path.islink, paths)
+            files = list(itertools.filterfalse(os.path.islink, paths))
+            visited.update(real / path.name for path in files)
+            yield from files
+    yield from _linked_files(links, visited, report)
+
+
+def _linked_files(
+    links: Iterable[Path], visited: set[Path], report: Callable[[OSError], None]
+) -> Iterator[Path]:
+    """Yield the links to files that are not in `visited`, and report links to folders."""
     for path in links:
-        if (real := Path(os.path.realpath(path))) not in visited:
+        if error := access_error(path):  # it may be a link to a folder
+            report(error)
+        elif (real := real_path(path)) not in visited:
             visited.add(real)
             yield path
+
+
+def _visible_names(names: Iterable[str]) -> list[str]:
+    return sorted(name for name in names if not name.startswith(HIDDEN_PREFIXES))
+
+
+def scan_file(path: str | Path, file_format: FileFormat) -> pl.LazyFrame:
+    """Return the rows of a file; names of folders such as `day=2026-11-01` become no columns."""
+    scan = pl.scan_parquet if file_format == "Parquet" else pl.scan_ipc
+    return scan(path, glob=False, hive_partitioning=False)
 
 
 def file_problem(path: Path, file_format: FileFormat) -> str | None:
@@ -136,8 +213,82 @@ def add_checksum(path: Path, file_format: FileFormat) -> None:
         file.write(CHECKSUM_MARK + checksum.to_bytes(4, "little") + footer)
 
 
-def checksum_problem(path: Path, file_format: FileFormat) -> str | None:
-    """Return why a file does not match its checksum; None if it matches or has no checksum."""
+def content_problem(path: Path, file_format: FileFormat, *, verify: bool = True) -> str | None:
+    """Return why a file is missing, incomplete or damaged; None if polars can read it safely.
+
+    With `verify`, the content of the file is compared with its checksum, or the values of an Arrow
+    file without a checksum are validated. An OSError is raised if the file cannot be read.
+
+    polars can abort the process if a file is damaged. Therefore pyarrow reads the footers of files
+    without a checksum, and the values of Arrow files.
+    """
+    if problem := file_problem(path, file_format):
+        return problem
+    if verify:
+        matches = _matches_checksum(path, file_format)
+        if matches is not None:
+            return (
+                None if matches else "the file is damaged: its content does not match its checksum"
+            )
+    import pyarrow as pa
+
+    try:
+        if file_format == "Arrow IPC":
+            has_lost = _read_arrow(path, values=verify)
+        else:
+            has_lost = _read_parquet_footer(path)
+    except (pa.ArrowException, ValueError) as error:
+        raise OSError(str(error)) from error
+    return "the file is damaged: its checksum is overwritten" if verify and has_lost else None
+
+
+def _read_arrow(path: Path, *, values: bool) -> bool:
+    """Read an Arrow file with pyarrow, and return whether it has lost its checksum.
+
+    An error is raised if the file is damaged. With `values=False`, the schema is read only.
+    """
+    from pyarrow import ipc, memory_map
+
+    with memory_map(str(path)) as file:
+        reader = ipc.open_file(file)
+        for i in range(reader.num_record_batches if values else 0):
+            reader.get_batch(i).validate(full=True)
+        metadata = reader.schema.metadata or {}
+    with path.open("rb") as file:
+        file.seek(_footer_start(file, "Arrow IPC") - len(END_OF_STREAM))
+        is_end = file.read(len(END_OF_STREAM)) == END_OF_STREAM
+    return METADATA_KEY.encode() in metadata and not is_end
+
+
+def _read_parquet_footer(path: Path) -> bool:
+    """Read the footer of a Parquet file with pyarrow, and return whether it has lost its checksum.
+
+    An error is raised if the footer is damaged, or is not the footer of this file.
+    """
+    from pyarrow import ArrowNotImplementedError
+    from pyarrow.parquet import read_metadata
+
+    try:
+        footer = read_metadata(path)
+    except ArrowNotImplementedError:  # for dtypes such as 128-bit integers
+        return False
+    with path.open("rb") as file:
+        end = _footer_start(file, "Parquet")
+    groups = (footer.row_group(i) for i in range(footer.num_row_groups))
+    chunks = (group.column(i) for group in groups for i in range(group.num_columns))
+    last = start = len(MAGIC_BYTES["Parquet"])
+    for chunk in chunks:
+        if not chunk.total_compressed_size:  # a column without rows has no position
+            continue
+        position = chunk.dictionary_page_offset or chunk.data_page_offset
+        last = max(last, position + chunk.total_compressed_size)
+        if position < start or chunk.total_compressed_size < 0 or last > end:
+            raise ValueError("its footer names data outside the file")
+    return METADATA_KEY.encode() in (footer.metadata or {}) and end - last == CHECKSUM_SIZE
+
+
+def _matches_checksum(path: Path, file_format: FileFormat) -> bool | None:
+    """Return whether a file matches its checksum; None if it has no checksum."""
     with path.open("rb") as file:
         start = _footer_start(file, file_format) - CHECKSUM_SIZE
         if start < 0:
@@ -145,9 +296,7 @@ def checksum_problem(path: Path, file_format: FileFormat) -> str | None:
         file.seek(start)
         mark, expected = file.read(len(CHECKSUM_MARK)), int.from_bytes(file.read(4), "little")
         footer = file.read()
-        if mark != CHECKSUM_MARK or _checksum(file, start, footer) == expected:
-            return None
-    return "the file is damaged: its content does not match its checksum"
+        return _checksum(file, start, footer) == expected if mark == CHECKSUM_MARK else None
 
 
 def _footer_start(file: BinaryIO, file_format: FileFormat) -> int:
@@ -184,8 +333,9 @@ def collect_query(path: str | os.PathLike[str], query: pl.DataFrame | pl.LazyFra
     """
     try:
         return collect_frame(query)
-    except pl.exceptions.PanicException as error:
-        problem = "the table cannot be computed: a file that it reads has changed since the scan"
+    except (pl.exceptions.PanicException, FileNotFoundError) as error:
+        change = "been deleted" if isinstance(error, FileNotFoundError) else "changed"
+        problem = f"the table cannot be computed: a file that it reads has {change} since the scan"
         raise StorageError.compose(
             os.fspath(path), problem, "Scan the file again, then write the table."
         ) from error
@@ -196,7 +346,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 
     If the path is a symbolic link, the result is the file that the link refers to.
     """
-    target, path_text = Path(os.path.realpath(local_path(path))), os.fspath(path)
+    target, path_text = real_path(local_path(path)), os.fspath(path)
     folder = target.parent
     if "://" in path_text:
         raise StorageError.compose(

@@ -19,12 +19,16 @@ from rocframe.io.files import (
     FILE_FORMATS,
     READ_ERRORS,
     FileFormat,
+    access_error,
+    content_problem,
     error_reason,
-    file_problem,
+    listing_problem,
     local_path,
-    visible_files,
+    real_path,
+    scan_file,
 )
-from rocframe.text import format_count, format_list, join_first
+from rocframe.io.store import data_files
+from rocframe.text import format_count, format_list, format_name, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -37,15 +41,16 @@ LOG_FORMATS: dict[str, LogFormat] = {**FILE_FORMATS, ".csv": "CSV"}
 def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list[str]:
     """Return the sorted log files of all `sources`, which are names of files, globs and folders.
 
+    Folders that cannot be listed are also in the result; `open_logs` raises an error for them.
     `exclude` contains files and folders that are not logs, such as tables that an earlier command
     wrote to the same folder. A file with several names is listed once, by the name with the fewest
     symbolic links.
     """
-    excluded = {Path(os.path.realpath(path)) for path in exclude}
+    excluded = {*map(real_path, exclude)}
     files: dict[Path, str] = {}
     for source in sources:
         for file in _expand(source):
-            path = Path(os.path.realpath(file))
+            path = real_path(file)
             if path in files:
                 files[path] = min(files[path], file, key=_link_count)
             elif excluded.isdisjoint([path, *path.parents]):
@@ -57,14 +62,16 @@ def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list
 
 def _link_count(file: str) -> int:
     """Return how many parts of the name of a file are symbolic links."""
-    return sum(path.is_symlink() for path in (Path(file), *Path(file).parents))
+    return sum(map(os.path.islink, (Path(file), *Path(file).parents)))
 
 
 def _expand(source: str) -> Iterator[str]:
     """Yield the files of a file name, a folder or a glob; raise an error if there are none."""
-    path = str(local_path(source))
+    path = str(local_path(source, check_access=False))
     searched = f"The current folder is {str(Path.cwd())!r}."
-    if Path(path).is_dir():
+    if access_error(path):
+        yield path
+    elif Path(path).is_dir():
         files = list(_logs_in_folder(path))
         if not files:
             hint = f"Logs have one of these suffixes: {format_list(LOG_FORMATS)}."
@@ -77,17 +84,32 @@ def _expand(source: str) -> Iterator[str]:
     else:
         # Path.glob rejects absolute patterns.
         matches = sorted(glob(path, recursive=True))  # noqa: PTH207
-        if not matches:
+        unlisted = list(_unlisted_folders(Path(path)))
+        if not (matches or unlisted):
             raise LogError.compose(source, "no file matches", searched)
+        yield from unlisted
         for match in matches:
-            yield from _logs_in_folder(match) if Path(match).is_dir() else [match]
+            is_folder = not access_error(match) and Path(match).is_dir()
+            yield from _logs_in_folder(match) if is_folder else [match]
 
 
 def _logs_in_folder(folder: str) -> Iterator[str]:
-    """Yield the logs in a folder and its subfolders."""
-    for path in visible_files(folder):
+    """Yield the logs in a folder and its subfolders, and the folders that cannot be listed."""
+    errors: list[OSError] = []
+    for path in data_files(folder, errors.append):
         if path.suffix.lower() in LOG_FORMATS:
             yield str(path)
+    yield from (error.filename for error in errors)
+
+
+def _unlisted_folders(pattern: Path) -> Iterator[str]:
+    """Yield the folders that a glob searches, but that cannot be listed or accessed."""
+    for path in (pattern, *pattern.parents):
+        if has_magic(str(path)):
+            for folder in glob(str(path.parent), recursive=True):  # noqa: PTH207
+                searched = folder if has_magic(path.name) else str(Path(folder, path.name))
+                if access_error(searched):
+                    yield searched
 
 
 def open_logs(
@@ -122,13 +144,18 @@ def unreadable_logs(errors: Mapping[str, LogError]) -> LogError:
     (file, error), *others = errors.items()
     if not others:
         return error
-    names = join_first([name for name, _ in others], 5)
+    names = join_first([format_name(name) for name, _ in others], 5)
     problem = f"{error.problem}; these files cannot be read either: {names}"
     return LogError.compose(file, problem, error.hint)
 
 
 def _open_file(file: str) -> LogGroup:
     """Return a file with its format and schema; raise an error if the file cannot be read."""
+    if error := access_error(file):
+        if os.path.isdir(file):  # noqa: PTH112 - Path.is_dir raises PermissionError
+            hint = "Make the folder readable, or skip it with --skip-unreadable."
+            raise LogError.compose(file, listing_problem(error), hint) from error
+        raise _unreadable_log(file, _read_problem(error)) from error
     log_format = LOG_FORMATS.get(Path(file).suffix.lower())
     if log_format is None:
         raise LogError.compose(
@@ -141,7 +168,7 @@ def _open_file(file: str) -> LogGroup:
         if log_format == "CSV":
             problem = None if Path(file).stat().st_size else EMPTY_FILE
         else:
-            problem = file_problem(Path(file), log_format)
+            problem = content_problem(Path(file), log_format)
         if problem is None:
             # polars determines the columns of folders named key=value by the same rule.
             keys = (part.split("=", 1)[0] for part in Path(file).parts[:-1] if "=" in part)
@@ -153,10 +180,8 @@ def _open_file(file: str) -> LogGroup:
 
 
 def _read_schema(file: str, log_format: LogFormat) -> Mapping[str, pl.DataType]:
-    if log_format == "Parquet":
-        return pl.read_parquet_schema(file)
-    if log_format == "Arrow IPC":
-        return pl.read_ipc_schema(file)
+    if log_format != "CSV":
+        return scan_file(file, log_format).collect_schema()
     log = pl.scan_csv(file, glob=False, infer_schema_length=None)
     return {**log.collect_schema(), **dict.fromkeys(_empty_columns(log), pl.Null())}
 
@@ -392,27 +417,49 @@ INTEGER_DTYPES = tuple(
 )
 
 
+# Values of these columns are compared between rows of different files.
+COMPARED_OPTIONS = {"--score", "--by", "--id", "--partition-by"}
+
 MAX_ENUM_CATEGORIES = 20  # maximum number of categories in an error message
 
 
 def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType]]) -> pl.DataType:
     """Return a dtype that can represent the values of a column in all files exactly.
 
-    `dtypes` contains each file with the dtype of its column.
+    `dtypes` contains each file with the dtype of its column. Floats of different precisions raise
+    an error if values are compared between files, because equal values, such as 0.7, differ after
+    they are stored with different precisions.
     """
+    floats = {dtype: file for file, dtype in reversed(dtypes) if dtype.is_float()}
+    if option in COMPARED_OPTIONS and len(floats) > 1:
+        raise _different_precisions(name, floats)
     (first, common), *others = dtypes
     for file, dtype in others:
         wider = _wider_dtype(common, dtype, small_integers=option == "--label")
         if wider is None:
             raise LogError.compose(
                 file,
-                f"column {name!r} has type {_dtype_text(dtype)}, but in {first} it has type "
-                f"{_dtype_text(common)}",
+                f"column {name!r} has type {_dtype_text(dtype)}, but in {format_name(first)} it "
+                f"has type {_dtype_text(common)}",
                 "Cast the column to the same type in all files.",
             )
         if wider != common:
             first, common = file, wider
     return common
+
+
+def _different_precisions(name: str, floats: Mapping[pl.DataType, str]) -> LogError:
+    """Return the error for floats of different precisions; `floats` has a file of each dtype."""
+    narrowest, *_, widest = sorted(floats, key=FLOAT_DTYPES.index)
+    file = floats[widest]
+    hint = f"Equal values, such as 0.7, differ between these types. Cast the column to {narrowest}"
+    if LOG_FORMATS.get(Path(file).suffix.lower()) == "CSV":
+        hint += ", and write CSV files, which are read as Float64, as Parquet files."
+    else:
+        hint += " in all files."
+    other = format_name(floats[narrowest])
+    problem = f"column {name!r} has type {widest}, but in {other} it has type {narrowest}"
+    return LogError.compose(file, problem, hint)
 
 
 def _dtype_text(dtype: pl.DataType) -> str:

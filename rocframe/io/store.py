@@ -1,41 +1,50 @@
-"""A store of compressed predictions: a folder with one Parquet file per log and day."""
+"""A store of compressed predictions: a folder of Parquet files, and a manifest that lists them."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import json
+import os
+import re
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from rocframe.compression.cells import SCORE_COLUMN
 from rocframe.compression.resolution import Rounding
 from rocframe.errors import OptionValueError, RocframeError, StorageError
 from rocframe.io.files import (
+    FILE_FORMATS,
     HIDDEN_PREFIXES,
+    READ_ERRORS,
     error_reason,
     exclusive_lock,
     is_temporary,
+    raise_unlisted,
+    real_path,
     remove_stale_files,
-)
-from rocframe.io.tables import (
-    check_file,
-    parquet_files,
-    read,
-    read_metadata,
-    scan_files,
+    visible_files,
+    write_text,
 )
 from rocframe.options import parse_fraction
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    import polars as pl
+    from collections.abc import Callable, Iterator
 
 
-PART_METADATA = "store"  # the metadata of a part are the entry of this name in those of the file
+FilesT = TypeVar("FilesT")
+QueryT = TypeVar("QueryT")
+
+# The manifest lists the parts of a store. Programs that read a folder of Parquet files ignore names
+# that begin with "_".
+MANIFEST = "_manifest.json"
+PART_METADATA = "store"  # the name of an entry in the metadata of each part
+PART_NAME = re.compile(r"part-[0-9a-f]{16}\.parquet")
 LOCK_FILE = ".rocframe.lock"
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"  # in names of folders, this text represents null
 
@@ -134,10 +143,22 @@ def _other_option(folder: Path, given: str, expected: str) -> OptionValueError:
 class Part:
     """A file of a store: the compressed predictions of one log with one value of the partition.
 
+    `file` is its path in the folder of the store, `value` the value of the partition column as
+    text, `size` the number of bytes, and `rows` the number of rows of the log.
+    """
+
+    file: str
+    value: str | None
+    size: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredLog:
+    """A log whose compressed predictions are in a store.
+
     Attributes
     ----------
-    path
-        The file.
     source
         Absolute path of the log.
     size
@@ -146,77 +167,157 @@ class Part:
         Time of the last change of the log in nanoseconds, or None if the time was too recent.
     digest
         Hash of the content of the log.
-    values
-        The values of the partition column in the log, as text. The log has one part for each value,
-        or one part for None if it has no rows.
-    value
-        The value of this part.
-    moved_from
-        The earlier path of the log, or None.
-    options
-        The options of the store.
+    parts
+        One part for each value of the partition column, or one part without rows.
     """
 
-    path: Path
     source: str
     size: int
     modified: int | None
     digest: str
-    values: tuple[str | None, ...]
-    value: str | None
-    moved_from: str | None
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """A state of a store: the content of its manifest.
+
+    An update writes parts under new names, and then replaces the manifest. The file of a part never
+    changes. Therefore a reader of a manifest reads one state of the store without a lock, or finds
+    that a part no longer exists.
+    """
+
+    folder: Path
     options: StoreOptions
+    logs: tuple[StoredLog, ...] = ()
 
     @classmethod
-    def read(cls, path: Path) -> Part:
-        """Return the part in a file; raise an error if the file is damaged or not a part."""
+    def read(cls, folder: Path) -> Store | None:
+        """Return the state of a store; None if the folder has no manifest."""
+        path = folder / MANIFEST
         try:
-            metadata: Any = (read_metadata(path, verify=False) or {}).get(PART_METADATA)
-        except StorageError as error:
-            raise damaged_part(path, error) from error
-        try:
-            entries = dict(metadata)
-            options = entries.pop("options")
+            content = json.loads(path.read_text(encoding="utf-8"))
+            if content.pop("checksum") != _content_digest(content):
+                raise ValueError
+            options = content["options"]
             pairs = {**options, "score": tuple(options["score"]), "by": tuple(options["by"])}
-            return cls(
-                **{**entries, "values": tuple(entries["values"])},
-                path=path,
-                options=StoreOptions(**pairs),
+            logs = tuple(
+                StoredLog(**{**log, "parts": tuple(Part(**part) for part in log["parts"])})
+                for log in content["logs"]
             )
-        except (TypeError, KeyError, ValueError) as error:
-            raise StorageError.compose(
-                path,
-                "the file is not a part of a store",
-                "Pass another folder as --store, or move this file to another folder.",
-            ) from error
+            return cls(folder=folder, options=StoreOptions(**pairs), logs=logs)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            problem = f"the list of the files of the store cannot be read: {error_reason(error)}"
+            raise StorageError.compose(path, problem, "Make the file readable.") from error
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            problem = "the list of the files of the store is damaged"
+            raise StorageError.compose(path, problem, RESTORE_HINT) from error
 
-    def metadata(self) -> dict[str, object]:
-        """Return the metadata of the file."""
-        return {
-            PART_METADATA: {name: value for name, value in asdict(self).items() if name != "path"}
+    @classmethod
+    def open(cls, folder: Path, options: StoreOptions) -> Store:
+        """Return the state of a store; for a folder without data, a new store with `options`."""
+        store = cls.read(folder)
+        if store is None and stored_files(folder) is not None:
+            parent = folder.absolute().parent
+            problem = f"the folder is one {folder.absolute().name.split('=')[0]} of a store"
+            hint = f"Did you mean --store {folder.parent if folder.name else parent}?"
+            raise StorageError.compose(folder, problem, hint)
+        if store is None and (example := next(map(str, parquet_files(folder)), None)):
+            # The first update of a store writes a manifest before it writes parts.
+            store = cls.read(folder)
+            if store is None:
+                raise missing_manifest(folder, example)
+        return store if store is not None and store.logs else cls(folder=folder, options=options)
+
+    @property
+    def parts(self) -> list[Part]:
+        """The parts of all logs."""
+        return [part for log in self.logs for part in log.parts]
+
+    def existing_part(self) -> Path | None:
+        """Return the file of a part that exists; None if there is none."""
+        return next((self.path(part) for part in self.parts if self.is_intact(part)), None)
+
+    def path(self, part: Part) -> Path:
+        """Return the file of a part."""
+        return self.folder / part.file
+
+    def is_intact(self, part: Part) -> bool:
+        """Return whether the file of a part exists and has its size; its content is not read."""
+        path = self.path(part)
+        try:
+            return path.stat().st_size == part.size
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            problem = f"a part of the store cannot be read: {error_reason(error)}"
+            raise StorageError.compose(path, problem, "Make the file readable.") from error
+
+    def write(self) -> None:
+        """Replace the manifest by this state, which readers see from then on."""
+        content: dict[str, Any] = {
+            "options": asdict(self.options),
+            "logs": [asdict(log) for log in self.logs],
         }
+        text = json.dumps({**content, "checksum": _content_digest(content)})
+        write_text(self.folder / MANIFEST, text)
+
+    def remove_unlisted_parts(self) -> None:
+        """Remove the parts of earlier states and of killed updates, and folders without parts.
+
+        The manifest of a store without logs is removed too.
+        """
+        listed = {self.path(part) for part in self.parts}
+        for path in chain(self.folder.glob("*.parquet"), self.folder.glob("*=*/*.parquet")):
+            if PART_NAME.fullmatch(path.name) and path not in listed:
+                with suppress(OSError):  # Windows cannot remove a file that another process reads
+                    path.unlink()
+                    if path.parent != self.folder:
+                        path.parent.rmdir()  # an error if the folder contains other parts
+        if not self.logs:
+            (self.folder / MANIFEST).unlink(missing_ok=True)
+
+
+RESTORE_HINT = (
+    "Restore this file from a backup, or create a new store: run the command with all logs and "
+    "another folder as --store."
+)
+
+
+def _content_digest(content: dict[str, Any]) -> str:
+    return blake2b(json.dumps(content).encode(), digest_size=16).hexdigest()
+
+
+def missing_manifest(folder: Path, example: str) -> StorageError:
+    """Return the error for a folder with Parquet files that should be a store."""
+    problem = f"the file does not exist, although the folder contains {example!r}"
+    return StorageError.compose(folder / MANIFEST, problem, RESTORE_HINT)
 
 
 def damaged_part(path: Path, error: StorageError) -> StorageError:
-    """Return the error for a part that cannot be read."""
-    hint = "Delete this file and run the command again with the logs: its log is then read again."
-    return StorageError.compose(path, f"the part of the store is damaged: {error.problem}", hint)
+    """Return the error for a part that is missing or cannot be read."""
+    hint = (
+        "Restore this file. Otherwise, delete it and run the command with the logs, which reads "
+        "its log again. If the log no longer exists, add --drop-missing-parts."
+    )
+    return StorageError.compose(path, f"a part of the store cannot be read: {error.problem}", hint)
 
 
-def part_path(folder: Path, source: str, partition_by: str | None, value: str | None) -> Path:
-    """Return the file for a part, such as `store/day=2026-11-01/5d41402abc4b2a76.parquet`.
-
-    The name of the file depends on the value too, because folders whose names differ in upper and
-    lower case only are the same folder on some file systems.
-    """
-    text = "\0".join([source, *([] if value is None else [value])])
-    name = blake2b(text.encode(errors="surrogateescape"), digest_size=8).hexdigest()
+def new_part_path(folder: Path, partition_by: str | None, value: str | None) -> Path:
+    """Return an unused name, such as `store/day=2026-11-01/part-5d41402abc4b2a76.parquet`."""
+    name = f"part-{token_hex(8)}.parquet"
     if partition_by is None:
-        return folder / f"{name}.parquet"
+        return folder / name
     label = NULL_FOLDER if value is None else quote(value, safe=" ")
     if value == NULL_FOLDER:  # this text is not null
         label = label.replace("_", "%5F")
-    return folder / f"{quote(partition_by, safe=' ')}={label}" / f"{name}.parquet"
+    return folder / f"{_folder_prefix(partition_by)}{label}" / name
+
+
+def _folder_prefix(partition_by: str) -> str:
+    return f"{quote(partition_by, safe=' ')}="
 
 
 @contextmanager
@@ -236,49 +337,49 @@ def locked_store(folder: Path, on_step: Callable[[str], None]) -> Iterator[None]
         raise StorageError.compose(folder, problem, hint) from error
 
 
-def read_parts(folder: Path) -> list[Part]:
-    """Return all parts of a store; raise an error for damaged files and files of other programs."""
-    parts = [Part.read(path) for path in parquet_files(folder)]
-    parent = folder.absolute().parent
-    for part in parts:
-        key = part.options.partition_by
-        expected = part_path(folder, part.source, key, part.value)
-        if part.path != expected:
-            if part.path.absolute() == part_path(parent, part.source, key, part.value):
-                problem = f"the folder is one {key} of a store"
-                hint = f"Did you mean --store {folder.parent if folder.name else parent}?"
-                raise StorageError.compose(folder, problem, hint)
-            hint = f"Delete this file, or rename it to {str(expected.relative_to(folder))!r}."
-            raise StorageError.compose(part.path, "the part was copied or renamed", hint)
-        if part.options != parts[0].options:
-            problem = f"the part has other options than {str(parts[0].path)!r}"
-            raise StorageError.compose(part.path, problem, "Keep only parts of one store.")
-    return parts
+def stored_files(folder: Path) -> list[Path] | None:
+    """Return the parts in a folder that is a store or a folder of a store; None for others."""
+    path = real_path(folder)
+    for root in (folder, path.parent):
+        # os.path.lexists is also False if the folder cannot be accessed.
+        store = Store.read(root) if os.path.lexists(root / MANIFEST) else None
+        if store is not None and root is folder:
+            return [folder / part.file for part in store.parts]
+        key = None if store is None else store.options.partition_by
+        if store is not None and key is not None and path.name.startswith(_folder_prefix(key)):
+            files = [Path(part.file) for part in store.parts]
+            return [folder / file.name for file in files if file.parent.name == path.name]
+    return None
 
 
-def is_complete(parts: Sequence[Part]) -> bool:
-    """Return whether the parts of a log are all of the same version of the log."""
-    if not parts:
-        return False
-    versions = {(part.digest, part.values) for part in parts}
-    return len(versions) == 1 and {part.value for part in parts} == set(parts[0].values)
+def data_files(
+    folder: str | os.PathLike[str], on_error: Callable[[OSError], None] = raise_unlisted
+) -> Iterator[Path]:
+    """Yield the visible files of a folder and its subfolders; of a store, the parts it lists.
+
+    `on_error` is called with the error for a folder that cannot be listed; see `visible_files`.
+    """
+    return visible_files(folder, on_error, stored_files)
 
 
-def read_part(part: Part) -> pl.DataFrame:
-    """Return the rows of a part."""
-    try:
-        return read(part.path)
-    except StorageError as error:
-        raise damaged_part(part.path, error) from error
+def parquet_files(folder: Path) -> list[Path]:
+    """Return the sorted Parquet files in a folder and its subfolders, as `data_files`."""
+    return sorted(
+        path for path in data_files(folder) if FILE_FORMATS.get(path.suffix.lower()) == "Parquet"
+    )
 
 
-def scan_parts(parts: Sequence[Part]) -> pl.LazyFrame:
-    """Return the rows of parts as one table, after a check of their checksums."""
+def read_current(read: Callable[[], FilesT], query: Callable[[FilesT], QueryT]) -> QueryT:
+    """Return the result of a query of the state that `read` returns.
 
-    def check(path: Path) -> None:
+    If the query fails because an update has removed files of this state, it is repeated with the
+    new state.
+    """
+    state = read()
+    while True:
         try:
-            check_file(path)
-        except StorageError as error:
-            raise damaged_part(path, error) from error
-
-    return scan_files([part.path for part in parts], check)
+            return query(state)
+        except (StorageError, *READ_ERRORS):
+            failed, state = state, read()
+            if state == failed:
+                raise

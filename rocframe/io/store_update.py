@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b, file_digest
 from pathlib import Path
 from time import time_ns
@@ -21,14 +21,14 @@ from rocframe.inputs.roles import check_positive, positive_literal
 from rocframe.inputs.score_cells import SCORE_WIDTH
 from rocframe.io.files import error_reason
 from rocframe.io.logs import unreadable_logs
-from rocframe.io.store import Part, is_complete, part_path, read_part, read_parts
-from rocframe.io.tables import read_file_schema, write
+from rocframe.io.store import PART_METADATA, Part, StoredLog, new_part_path
+from rocframe.io.tables import read_part_schema, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rocframe.io.logs import Logs
-    from rocframe.io.store import StoreOptions
+    from rocframe.io.store import Store, StoreOptions
 
 
 MAX_FOLDERS = 1000  # a log with more distinct values of the partition column raises an error
@@ -41,11 +41,10 @@ TIME_RESOLUTION = 2_000_000_000
 class StoreUpdate:
     """The logs that `update_store` added, replaced, moved, left unchanged or skipped.
 
-    `skipped` contains the reasons. `gone` are logs of the store that no longer exist, and
-    `incomplete` those of them that an interrupted run did not add or replace completely.
-    `without_positives` are added or replaced logs without a positive row, and `without_rows` those
-    without a row that has a label and a score. `columns` are the columns of added, replaced and
-    moved logs that the store does not use.
+    `skipped` contains the reasons. `gone` are logs of the store that no longer exist, and `dropped`
+    the missing parts that were removed from the manifest. `without_positives` are added or replaced
+    logs without a positive row, and `without_rows` those without a row that has a label and a
+    score. `columns` are the columns of added, replaced and moved logs that the store does not use.
     """
 
     added: list[str] = field(default_factory=list)
@@ -54,30 +53,33 @@ class StoreUpdate:
     unchanged: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
-    incomplete: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
     without_positives: list[str] = field(default_factory=list)
     without_rows: list[str] = field(default_factory=list)
     columns: set[str] = field(default_factory=set)
 
 
 def update_store(
-    folder: Path,
-    parts: Sequence[Part],
+    store: Store,
     files: Sequence[str],
     reader: LogReader,
     *,
     skip_unreadable: bool = False,
+    drop_missing_parts: bool = False,
     on_file: Callable[[str, int, int], None] = lambda *_: None,
 ) -> StoreUpdate:
     """Add the logs `files` to a store, replace the parts of changed logs, and keep all others.
 
-    `parts` are the parts of the store. A log is unchanged if its size and its time of modification
-    are unchanged, or else its content. Each part is replaced when the new part is complete. If the
-    process is killed between two parts of a log, the metadata of the parts show that the log is
-    incomplete, and the next run reads the log again. `on_file` is called with the name of a step,
-    the number of a file and the number of all files.
+    A log is unchanged if its size and its time of modification are unchanged, or else its content.
+    A log with a missing part is read again. With `drop_missing_parts`, the parts that are missing
+    after that are removed from the manifest.
+
+    The new parts are written beside the others, and one replacement of the manifest at the end
+    publishes all changes. If an error is raised or the process is killed before that, the store is
+    unchanged. `on_file` is called with the name of a step, the number of a file and the number of
+    all files.
     """
-    run = _UpdateRun(folder, parts, reader, skip_unreadable=skip_unreadable)
+    run = _UpdateRun(store, reader, skip_unreadable=skip_unreadable)
     opened: dict[str, Logs] = {}
     unreadable: dict[str, LogError] = {}
     for number, file in enumerate(files):
@@ -94,13 +96,21 @@ def update_store(
     run.update.skipped |= {file: error.problem for file, error in unreadable.items()}
     for logs in opened.values():
         reader.check_columns(logs)
-    for number, (file, logs) in enumerate(opened.items()):
-        on_file("Adding log", number, len(opened))
-        run.update.columns |= logs.columns - {*reader.columns}
-        with run.skip_if_unreadable(file):
-            run.add(file, logs)
-    run.add_logs_without_positives()
-    run.find_logs_that_are_gone(files)
+    try:
+        if not store.logs:
+            store.write()  # a folder with parts has a manifest
+        for number, (file, logs) in enumerate(opened.items()):
+            on_file("Adding log", number, len(opened))
+            run.update.columns |= logs.columns - {*reader.columns}
+            with run.skip_if_unreadable(file):
+                run.add(file, logs)
+        run.add_logs_without_positives()
+        if drop_missing_parts:
+            run.drop_missing_parts()
+        run.find_logs_that_are_gone(files)
+        run.publish()
+    finally:
+        run.store.remove_unlisted_parts()
     return run.update
 
 
@@ -138,7 +148,7 @@ class LogReader:
         except RocframeError as error:
             raise type(error)(f"{logs.files[0]}: {error}") from error
         return rows.with_columns(
-            *(scores_as_floats(rows[name], name).cast(pl.Float64) for name in self.options.scores),
+            *(scores_as_floats(rows[name], name) for name in self.options.scores),
             *(pl.col(name).cast(pl.Float64) for name in [WEIGHT] if self.options.weight),
         )
 
@@ -196,7 +206,7 @@ def _key_values(name: str, dtype: pl.DataType, options: StoreOptions) -> pl.Expr
 class LogFile:
     """A log as it was before it was read: its name, absolute path, size, time and content hash.
 
-    `modified` is the time that is stored in the parts.
+    `modified` is the time that the manifest contains.
     """
 
     file: str
@@ -226,6 +236,16 @@ class LogFile:
             digest=digest,
         )
 
+    def stored(self, parts: tuple[Part, ...]) -> StoredLog:
+        """Return the entry of the log in the manifest."""
+        return StoredLog(
+            source=self.source,
+            size=self.size,
+            modified=self.modified,
+            digest=self.digest,
+            parts=parts,
+        )
+
     def check_unchanged(self) -> None:
         """Raise an error if the file has changed since it was read for the hash."""
         if _size_and_time(self.file) != (self.size, self.time):
@@ -247,21 +267,19 @@ def _size_and_time(file: str) -> tuple[int, int] | None:
 
 
 class _UpdateRun:
-    """The steps of `update_store`, and the parts of each log of the store."""
+    """The steps of `update_store`: the published state of the store, and the logs of the next."""
 
-    def __init__(
-        self, folder: Path, parts: Sequence[Part], reader: LogReader, *, skip_unreadable: bool
-    ) -> None:
+    def __init__(self, store: Store, reader: LogReader, *, skip_unreadable: bool) -> None:
+        self.store = store
         self.update = StoreUpdate()
-        self._folder = folder
         self._reader = reader
         self._options = reader.options
         self._skip_unreadable = skip_unreadable
-        self._sources = _parts_by_source(parts)
+        self._logs = {log.source: log for log in store.logs}
         # A part and its columns, which all later parts must have.
         self._example: tuple[Path, Mapping[str, pl.DataType]] | None = None
-        if parts:
-            self._example = parts[0].path, read_file_schema(parts[0].path)
+        if (path := store.existing_part()) is not None:
+            self._example = path, read_part_schema(path)
         self._without_positives: list[tuple[LogFile, Logs, pl.DataFrame]] = []
 
     @contextmanager
@@ -276,21 +294,21 @@ class _UpdateRun:
 
     def is_unchanged(self, file: str) -> bool:
         """Return whether the size and the time of a log are those in the store."""
-        parts = self._sources.get(absolute_path(file), [])
-        if not is_complete(parts) or parts[0].modified is None:
+        log = self._logs.get(absolute_path(file))
+        if log is None or log.modified is None or not self._is_intact(log):
             return False
-        return _size_and_time(file) == (parts[0].size, parts[0].modified)
+        return _size_and_time(file) == (log.size, log.modified)
 
     def add(self, file: str, logs: Logs) -> None:
         """Add a log to the store, or replace its parts if its content has changed."""
         log = LogFile.read(file)
-        known = self._sources.get(log.source, [])
-        if is_complete(known) and known[0].digest == log.digest:
-            self._copy(known, log, moved_from=known[0].moved_from)
+        known = self._logs.get(log.source)
+        if known is not None and known.digest == log.digest and self._is_intact(known):
+            self._logs[log.source] = log.stored(known.parts)
             self.update.unchanged.append(file)
-        elif earlier := self._parts_of_moved_log(log):
-            self._copy(earlier, log, moved_from=earlier[0].source)
-            del self._sources[earlier[0].source]
+        elif earlier := self._moved_log(log):
+            del self._logs[earlier.source]
+            self._logs[log.source] = log.stored(earlier.parts)
             self.update.moved.append(file)
         else:
             table = self._reader.compress(logs)
@@ -310,45 +328,48 @@ class _UpdateRun:
             if log.file not in self.update.without_rows:
                 self.update.without_positives.append(log.file)
 
-    def find_logs_that_are_gone(self, files: Sequence[str]) -> None:
-        """Find the logs of the store that no longer exist.
+    def drop_missing_parts(self) -> None:
+        """Remove missing parts from the logs, and logs of which all parts are missing.
 
-        Parts that an interrupted run has already copied for a moved log are removed.
+        A log that has lost parts is read again if a later run finds it.
         """
-        listed = set(map(absolute_path, files))
-        sources = _parts_by_source(read_parts(self._folder))
-        for source, parts in sources.items():
-            if source in listed or Path(source).exists():
-                continue
-            if any(
-                others[0].moved_from == source
-                and others[0].digest == parts[0].digest
-                and is_complete(others)
-                for others in sources.values()
-            ):
-                _remove(parts, ())  # an earlier run was killed before it removed these parts
-                continue
-            self.update.gone.append(source)
-            self.update.incomplete += [] if is_complete(parts) else [source]
+        for log in list(self._logs.values()):
+            if missing := [part for part in log.parts if not self.store.is_intact(part)]:
+                self.update.dropped += [part.file for part in missing]
+                parts = tuple(part for part in log.parts if part not in missing)
+                self._logs[log.source] = replace(log, digest="", modified=None, parts=parts)
+                if not parts:
+                    del self._logs[log.source]
 
-    def _parts_of_moved_log(self, log: LogFile) -> list[Part]:
-        """Return the parts of a log with the same content that no longer exists; empty if none."""
-        for source, parts in self._sources.items():
+    def find_logs_that_are_gone(self, files: Sequence[str]) -> None:
+        """Find the logs of the store that no longer exist."""
+        listed = set(map(absolute_path, files))
+        self.update.gone = sorted(
+            source for source in self._logs if source not in listed and not Path(source).exists()
+        )
+
+    def publish(self) -> None:
+        """Replace the manifest, if the logs have changed."""
+        logs = tuple(log for _, log in sorted(self._logs.items()))
+        if logs != self.store.logs:
+            store = replace(self.store, logs=logs)
+            store.write()
+            self.store = store
+
+    def _is_intact(self, log: StoredLog) -> bool:
+        return all(map(self.store.is_intact, log.parts))
+
+    def _moved_log(self, log: LogFile) -> StoredLog | None:
+        """Return the log with the same content that no longer exists; None if there is none."""
+        for source, stored in self._logs.items():
             if (
-                is_complete(parts)
-                and parts[0].digest == log.digest
+                stored.digest == log.digest
                 and _hive_folders(source) == _hive_folders(log.source)
                 and not Path(source).exists()
+                and self._is_intact(stored)
             ):
-                return parts
-        return []
-
-    def _copy(self, parts: Sequence[Part], log: LogFile, *, moved_from: str | None) -> None:
-        """Write copies of the parts of a log with the same content, with its new properties."""
-        tables = [(part.value, read_part(part)) for part in parts]
-        log.check_unchanged()
-        self._publish(tables, log, moved_from=moved_from)
-        _remove([part for part in parts if part.source != log.source], ())
+                return stored
+        return None
 
     def _write(self, table: pl.DataFrame, log: LogFile) -> None:
         """Write the parts of a log: one for each value of the partition column."""
@@ -358,7 +379,7 @@ class _UpdateRun:
             (column(LABEL).is_not_null() & has_score & (column(COUNT) > 0)).any()
         ).item():
             self.update.without_rows.append(log.file)
-        known, key = self._sources.get(log.source), self._options.partition_by
+        key = self._options.partition_by
         tables: list[tuple[str | None, pl.DataFrame]] = [(None, table)]
         if key is not None and table.height:
             frames = table.partition_by([key], maintain_order=True)
@@ -370,8 +391,24 @@ class _UpdateRun:
                 "value becomes a folder.\n"
                 f"Pass a column with at most {MAX_FOLDERS:,} values in each log, such as a date."
             )
-        self._publish(tables, log)
-        (self.update.replaced if known else self.update.added).append(log.file)
+        (self.update.replaced if log.source in self._logs else self.update.added).append(log.file)
+        parts = tuple(self._write_part(part, value, log.source) for value, part in tables)
+        self._logs[log.source] = log.stored(parts)
+
+    def _write_part(self, table: pl.DataFrame, value: str | None, source: str) -> Part:
+        """Write a part of a log, which readers ignore until the manifest lists it."""
+        folder = self.store.folder
+        path = new_part_path(folder, self._options.partition_by, value)
+        path.parent.mkdir(exist_ok=True)
+        write(table, path, about={PART_METADATA: {"log": source}})
+        if self._example is None:
+            self._example = path, table.schema
+        return Part(
+            file=path.relative_to(folder).as_posix(),
+            value=value,
+            size=path.stat().st_size,
+            rows=int(table[COUNT].sum()),
+        )
 
     def _with_store_dtypes(self, table: pl.DataFrame, file: str) -> pl.DataFrame:
         """Return a table with the dtypes of the parts of the store, or raise an error."""
@@ -391,52 +428,6 @@ class _UpdateRun:
                 )
         return table
 
-    def _publish(
-        self,
-        tables: Sequence[tuple[str | None, pl.DataFrame]],
-        log: LogFile,
-        *,
-        moved_from: str | None = None,
-    ) -> None:
-        """Write the parts of a log, then remove earlier parts of the log with other values."""
-        paths = []
-        for value, table in tables:
-            path = part_path(self._folder, log.source, self._options.partition_by, value)
-            part = Part(
-                path=path,
-                source=log.source,
-                size=log.size,
-                modified=log.modified,
-                digest=log.digest,
-                values=tuple(value for value, _ in tables),
-                value=value,
-                moved_from=moved_from,
-                options=self._options,
-            )
-            path.parent.mkdir(exist_ok=True)
-            write(table, path, about=part.metadata())
-            paths.append(path)
-        if self._example is None:
-            self._example = paths[0], tables[0][1].schema
-        _remove(self._sources.get(log.source, ()), paths)
-
-
-def _parts_by_source(parts: Sequence[Part]) -> dict[str, list[Part]]:
-    sources: dict[str, list[Part]] = {}
-    for part in parts:
-        sources.setdefault(part.source, []).append(part)
-    return sources
-
 
 def _hive_folders(path: str) -> list[str]:
     return [name for name in Path(path).parts[:-1] if "=" in name]
-
-
-def _remove(parts: Sequence[Part], kept: Sequence[Path]) -> None:
-    """Remove the files of parts except `kept`, and folders that become empty."""
-    for part in parts:
-        if part.path not in kept:
-            part.path.unlink(missing_ok=True)
-            if part.options.partition_by is not None:
-                with suppress(OSError):  # the folder contains other parts
-                    part.path.parent.rmdir()

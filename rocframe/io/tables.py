@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +13,26 @@ import polars as pl
 from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError, StorageError
 from rocframe.io.files import (
     FILE_FORMATS,
+    METADATA_KEY,
     READ_ERRORS,
     FileFormat,
     add_checksum,
     check_target,
-    checksum_problem,
     collect_query,
+    content_problem,
     error_reason,
-    file_problem,
     local_path,
     replacement,
-    visible_files,
+    scan_file,
+)
+from rocframe.io.store import (
+    MANIFEST,
+    PART_METADATA,
+    damaged_part,
+    missing_manifest,
+    parquet_files,
+    read_current,
+    stored_files,
 )
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import public
@@ -33,10 +41,9 @@ from rocframe.table_arguments import check_frame
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-METADATA_KEY = "rocframe"
 METADATA_VERSION = 1
 MAX_METADATA_DEPTH = 100  # Python's JSON encoder and decoder fail above about 1,000 levels
 MAX_METADATA_SIZE = 1 << 24  # characters of JSON
@@ -55,8 +62,8 @@ def write(
 
     An existing file is replaced when the new file is complete; if writing fails, the old file is
     unchanged. The file contains metadata and a checksum. The function `about` returns the metadata.
-    `read`, `scan` and `about` use the checksum to detect damage. Parquet files also have checksums
-    of their pages, which other programs can verify.
+    `read`, `scan`, `about` and the commands compare the checksum to detect damage. Parquet files
+    also have checksums of their pages, which other programs can verify.
 
     Parameters
     ----------
@@ -98,6 +105,10 @@ def write(
     check_target(path)
     frame = collect_query(path, table)
     for name, dtype in frame.schema.items():
+        if "\0" in name:
+            problem = f"the name of column {name!r} contains a null character"
+            hint = "Files cannot store this character. Rename the column."
+            raise StorageError.compose(os.fspath(path), problem, hint)
         if dtype == pl.Object:  # polars would write the addresses of the objects
             hint = "Files cannot store Python objects. Cast the column first, or leave it out."
             raise ColumnTypeError.of_table("table", name, dtype, hint)
@@ -157,23 +168,27 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     ----------
     path : str or Path
         File or folder to read. The suffix of a file determines its format. If the path is a folder,
-        such as one that `rocframe evaluate --store` wrote, all Parquet files in it and in its
-        subfolders are read as one table. A file with several names, because of symbolic links, is
-        read once. Files and folders whose names begin with "." or "_" are ignored.
+        all Parquet files in it and in its subfolders are read as one table. A file with several
+        names, because of symbolic links, is read once. Files and folders whose names begin with "."
+        or "_" are ignored. Of a store that `rocframe evaluate --store` wrote, the files of its last
+        complete update are read.
 
     Returns
     -------
     LazyFrame
         The table in the file. `collect` reads only the parts of the file that the query needs. For
         a folder, the result contains the rows of all files, in the order of the names of the files.
-        Names of folders such as `day=2026-11-01` do not become columns.
+        Names of folders such as `day=2026-11-01` do not become columns. The checksum of each file
+        is compared when `scan` is called, and not when the query runs. `collect` raises
+        FileNotFoundError if a later update of a store has removed one of the files.
 
     Raises
     ------
     StorageError
-        If a file is missing, empty or damaged, or if its content does not have the format that its
-        suffix names. For a folder, this error is also raised if it contains no Parquet file, or if
-        its files have different columns.
+        If a file is missing, empty or damaged, if its content does not have the format that its
+        suffix names, or if a folder cannot be listed. For a folder, this error is also raised if it
+        contains no Parquet file, or if its files have different columns. For a store, it is also
+        raised if its list of files is missing or damaged.
 
     Examples
     --------
@@ -188,45 +203,60 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     """
     local = local_path(path)
     if local.is_dir():
-        files = parquet_files(local)
-        if not files:
-            problem = "the folder contains no Parquet files"
-            raise StorageError.compose(os.fspath(path), problem, "Check the path.")
-        return scan_files(files)
+        return read_current(lambda: parquet_files(local), lambda files: _scan_folder(local, files))
     if not local.suffix and not local.exists():
         raise StorageError.compose(
             os.fspath(path), "the file or folder does not exist", "Check the path."
         )
     local, file_format = check_file(path)
     try:
-        if file_format == "Parquet":
-            lazy = pl.scan_parquet(local, glob=False, hive_partitioning=False)
-        else:
-            lazy = pl.scan_ipc(local, glob=False, hive_partitioning=False)
+        lazy = scan_file(local, file_format)
         lazy.collect_schema()
     except READ_ERRORS as error:
         raise _unreadable_table(path, error_reason(error)) from error
     return lazy
 
 
-def parquet_files(folder: Path) -> list[Path]:
-    """Return the sorted Parquet files in a folder and its subfolders, without hidden files."""
-    return sorted(
-        path for path in visible_files(folder) if FILE_FORMATS.get(path.suffix.lower()) == "Parquet"
-    )
-
-
-def scan_files(
-    files: Sequence[Path], check: Callable[[Path], object] | None = None
-) -> pl.LazyFrame:
-    """Return the rows of Parquet files with the same columns, after a check of all files.
-
-    `check` raises an error if a file is damaged; the default is `check_file`.
-    """
-    schemas = {}
+def _scan_folder(folder: Path, files: Sequence[Path]) -> pl.LazyFrame:
+    """Return the rows of all Parquet files of a folder, which can be a store."""
+    if not files:
+        problem = "the folder contains no Parquet files"
+        raise StorageError.compose(folder, problem, "Check the path.")
+    if stored_files(folder) is not None:
+        return scan_parts(files)
     for path in files:
-        (check or check_file)(path)
-        schemas[path] = read_file_schema(path)
+        check_file(path)
+        if PART_METADATA in (read_metadata(path, verify=False) or {}) and not any(
+            (parent / MANIFEST).exists() for parent in path.parents[:2]
+        ):
+            raise missing_manifest(folder, str(path))
+    return _scan_files(files)
+
+
+def scan_parts(files: Sequence[Path]) -> pl.LazyFrame:
+    """Return the rows of parts of a store as one table, after a check of their checksums."""
+    for path in files:
+        check_part(path)
+    return _scan_files(files)
+
+
+def read_part_schema(path: Path) -> dict[str, pl.DataType]:
+    """Return the columns of a part of a store."""
+    check_part(path, verify=False)
+    return read_file_schema(path)
+
+
+def check_part(path: Path, *, verify: bool = True) -> None:
+    """Raise an error if a part of a store is missing or damaged, as `check_file`."""
+    try:
+        check_file(path, verify=verify)
+    except StorageError as error:
+        raise damaged_part(path, error) from error
+
+
+def _scan_files(files: Sequence[Path]) -> pl.LazyFrame:
+    """Return the rows of checked Parquet files with the same columns."""
+    schemas = {path: read_file_schema(path) for path in files}
     first, expected = next(iter(schemas.items()))
     for path, schema in schemas.items():
         if schema != expected:
@@ -243,7 +273,7 @@ def _schema_text(schema: Mapping[str, pl.DataType]) -> str:
 def read_file_schema(path: Path) -> dict[str, pl.DataType]:
     """Return the columns of a Parquet file."""
     try:
-        return dict(pl.read_parquet_schema(path))
+        return dict(scan_file(path, "Parquet").collect_schema())
     except READ_ERRORS as error:
         raise _unreadable_table(path, error_reason(error)) from error
 
@@ -453,23 +483,15 @@ def check_table_path(path: str | os.PathLike[str]) -> None:
 
 
 def check_file(path: str | os.PathLike[str], *, verify: bool = True) -> tuple[Path, FileFormat]:
-    """Return the local path and the format of a file that is complete and matches its checksum.
+    """Return the local path and the format of a file that is complete and not damaged.
 
-    With `verify=False`, the checksum is not compared. polars can abort the process if the footer is
-    damaged, so pyarrow reads the footer of a Parquet file first.
+    With `verify=False`, the checksum is not compared, which would read the whole file.
     """
     file_format = _file_format(path)
     local = local_path(path)
     try:
-        problem = file_problem(local, file_format)
-        if not problem and verify:
-            problem = checksum_problem(local, file_format)
-        if not problem and file_format == "Parquet":
-            from pyarrow.parquet import read_metadata
-
-            with suppress(NotImplementedError):  # for dtypes such as 128-bit integers
-                read_metadata(local)
-    except (*READ_ERRORS, ValueError) as error:  # pyarrow.ArrowInvalid is a ValueError
+        problem = content_problem(local, file_format, verify=verify)
+    except OSError as error:
         raise _unreadable_table(path, error_reason(error)) from error
     if problem:
         raise StorageError.compose(

@@ -12,7 +12,7 @@ Therefore the bit patterns between zero and the smallest magnitude of the scores
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -22,13 +22,14 @@ from rocframe.inputs.cases import RowState
 from rocframe.kernel.threads import run_parallel, split_rows
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from rocframe.inputs.cases import Cases
 
 
 Floats: TypeAlias = Any  # NDArray of float64 or float32
 Codes: TypeAlias = Any  # NDArray of uint64 or uint32
+FLOAT64 = np.dtype(np.float64)
 ENCODED_ROWS = 1 << 16  # number of rows that a thread encodes at a time
 
 
@@ -45,8 +46,8 @@ class Codec:
     """Encoding of one column of scores.
 
     The code of a score is `top - rank`. The rank is an integer that increases with the score, and
-    `top` is the rank of the highest score. `floats` is the dtype of the scores. There are three
-    kinds of rank:
+    `top` is the rank of the highest score. `floats` is the dtype in which scores are encoded, and
+    `scores` is the dtype of the scores. There are three kinds of rank:
 
     - Without negative scores, the rank is the bit pattern of the score.
     - With negative scores (`signed`), the rank has the sign of the score. The smallest magnitude,
@@ -61,6 +62,7 @@ class Codec:
     least: int
     infinity: int
     table: Floats | None = None
+    scores: np.dtype[Any] = FLOAT64
 
     @property
     def integers(self) -> np.dtype[Any]:
@@ -124,6 +126,16 @@ class Codec:
         return size
 
 
+def round_thresholds(thresholds: ArrayLike, floats: np.dtype[Any]) -> NDArray[np.float64]:
+    """Return thresholds as Float64, rounded to the float dtype of the scores.
+
+    Scores and thresholds are compared in the dtype of the scores, as in `score >= 0.7` of polars.
+    """
+    with np.errstate(over="ignore"):  # large numbers are infinite in Float32
+        rounded: NDArray[np.float64] = np.asarray(thresholds, np.float64).astype(floats)
+    return rounded.astype(np.float64)
+
+
 def fit_codec(scores: Floats) -> Codec:
     """Return a codec that can encode these scores, which must not contain NaN."""
     floats = scores.dtype
@@ -156,7 +168,7 @@ def encode_rows(cases: Cases) -> tuple[Codec, Codes]:
 
     Rows that are unscored, left out or absent have the largest codes.
     """
-    codec = fit_codec(cases.score)
+    codec = replace(fit_codec(cases.score), scores=cases.score.dtype)
     scores = cases.score.astype(codec.floats, copy=False)
     codes = np.empty(len(scores), codec.codes)
 

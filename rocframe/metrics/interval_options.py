@@ -17,7 +17,7 @@ from rocframe.metrics.probability_statistics import PROBABILITY_STATISTICS
 from rocframe.metrics.rule_points import RuleSearch
 from rocframe.metrics.statistics import CURVE_STATISTICS
 from rocframe.options import check_choice, check_supported
-from rocframe.rates import NAMES, RATES, CountRatio, Rate, Settings
+from rocframe.rates import NAMES, RATES, CountRatio, Rate, Settings, as_fpr_or_tpr
 from rocframe.schemas.areas import PARTIAL_AUC_NAMES
 from rocframe.schemas.columns import THRESHOLD
 
@@ -187,8 +187,8 @@ class IntervalOptions:
             return RuleSearch(rule=rule, constraints=constraints, unit=unit)
         if self.at is None:
             return None
-        rate = None if self.at == THRESHOLD else NAMES[self.at].at_prevalence(self.prevalence)
-        values = [value for value in self.values if value is not None]
+        name, values = as_fpr_or_tpr(self.at, [each for each in self.values if each is not None])
+        rate = None if name == THRESHOLD else NAMES[name].at_prevalence(self.prevalence)
         return PointSearch(rate=rate, values=values, unit=unit)
 
     @property

@@ -78,6 +78,8 @@ def intervals(
     threshold: PointValues = None,
     fpr: PointValues = None,
     tpr: PointValues = None,
+    specificity: PointValues = None,
+    sensitivity: PointValues = None,
     alert_rate: PointValues = None,
     rule: str | pl.Expr | None = None,
     by: By = None,
@@ -127,8 +129,8 @@ def intervals(
           calibration errors and logistic parameters of `calibration_summary`, such as `"brier"`,
           `"log_loss"`, `"ece"` or `"calibration_slope"`.
         - Metrics of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, and named
-          expressions over `threshold`, `tp`, `fp`, `fn`, `tn`. If a rate or a rule is given, also
-          `"threshold"`, the threshold of the point.
+          expressions over `threshold`, `tp`, `fp`, `fn`, `tn` and rates. If a rate or a rule is
+          given, also `"threshold"`, the threshold of the point.
     threshold : float or sequence of float, default None
         One or more thresholds; rows with `score >= threshold` are predicted positive.
     fpr : float or sequence of float, default None
@@ -137,6 +139,10 @@ def intervals(
     tpr : float or sequence of float, default None
         One or more true positive rates. The point of each rate is at the highest threshold whose
         TPR is at least this rate.
+    specificity : float or sequence of float, default None
+        One or more specificities, 1 - FPR: 0.9 is the same point as `fpr=0.1`.
+    sensitivity : float or sequence of float, default None
+        Another name of `tpr`.
     alert_rate : float or sequence of float, default None
         One or more proportions of rows that are predicted positive. The point of each proportion is
         at the lowest threshold whose alert rate is at most this proportion.
@@ -209,18 +215,18 @@ def intervals(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `metric, at, value, estimate, lower, upper, se, threshold, n_pos, n_neg,
-        n_missing, ci_level, ci_method, note`; one row per group, metric and point, sorted by group,
-        with metrics and points in the given order.
+        `*by`, (`model`,) `metric, estimate, lower, upper, at, at_value, threshold, se, n_pos,
+        n_neg, n_missing, ci_level, ci_method, note`; one row per group, metric and point, sorted by
+        group, with metrics and points in the given order.
 
         - `metric` (String) is the name of the metric.
         - `at` (String) is the argument that determines the point.
-        - `value` is the value of this argument, and null for a rule.
+        - `at_value` is the value of this argument, and null for a rule.
         - `threshold` is the threshold of the point.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
           of rows with a missing value.
 
-        For metrics of complete curves, `at`, `value` and `threshold` are null. All other numeric
+        For metrics of complete curves, `at`, `at_value` and `threshold` are null. All other numeric
         columns, except group columns, are Float64.
 
         `estimate` is null if no threshold has the given rate or meets the constraints, or if the
@@ -247,10 +253,12 @@ def intervals(
         `ci_method` (String) is the method by which the limits were computed.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, no_solution, redrawn`. `redrawn:12`
-        means that 12 resamples were drawn again or omitted. A resample is drawn again if it has no
-        row of one class. A resample is omitted if the metric is 0/0 or if no threshold meets the
-        constraints.
+        no_negatives, one_positive, one_negative, zero_variance, no_solution, no_limits, redrawn`.
+        With `cluster`, the note of a class in a single cluster is `one_positive_cluster` or
+        `one_negative_cluster`. `no_limits` means that the method has no limits for this estimate.
+        `redrawn:12` means that 12 resamples were drawn again or omitted. A resample is drawn again
+        if it has no row of one class. A resample is omitted if the metric is 0/0 or if no threshold
+        meets the constraints.
 
     Raises
     ------
@@ -330,16 +338,16 @@ def intervals(
     >>> rates = rf.intervals(
     ...     predictions, "label", "score", metrics=["tpr", "precision"], threshold=0.5, ci="wilson"
     ... )
-    >>> rates.select("metric", "at", "value", "estimate", "lower", "upper", "threshold")
+    >>> rates.select("metric", "estimate", "lower", "upper", "at", "at_value", "threshold")
     shape: (2, 7)
-    ┌───────────┬───────────┬───────┬──────────┬─────────┬──────────┬───────────┐
-    │ metric    ┆ at        ┆ value ┆ estimate ┆ lower   ┆ upper    ┆ threshold │
-    │ ---       ┆ ---       ┆ ---   ┆ ---      ┆ ---     ┆ ---      ┆ ---       │
-    │ str       ┆ str       ┆ f64   ┆ f64      ┆ f64     ┆ f64      ┆ f64       │
-    ╞═══════════╪═══════════╪═══════╪══════════╪═════════╪══════════╪═══════════╡
-    │ tpr       ┆ threshold ┆ 0.5   ┆ 0.666667 ┆ 0.20766 ┆ 0.938508 ┆ 0.7       │
-    │ precision ┆ threshold ┆ 0.5   ┆ 1.0      ┆ 0.34238 ┆ 1.0      ┆ 0.7       │
-    └───────────┴───────────┴───────┴──────────┴─────────┴──────────┴───────────┘
+    ┌───────────┬──────────┬─────────┬──────────┬───────────┬──────────┬───────────┐
+    │ metric    ┆ estimate ┆ lower   ┆ upper    ┆ at        ┆ at_value ┆ threshold │
+    │ ---       ┆ ---      ┆ ---     ┆ ---      ┆ ---       ┆ ---      ┆ ---       │
+    │ str       ┆ f64      ┆ f64     ┆ f64      ┆ str       ┆ f64      ┆ f64       │
+    ╞═══════════╪══════════╪═════════╪══════════╪═══════════╪══════════╪═══════════╡
+    │ tpr       ┆ 0.666667 ┆ 0.20766 ┆ 0.938508 ┆ threshold ┆ 0.5      ┆ 0.7       │
+    │ precision ┆ 1.0      ┆ 0.34238 ┆ 1.0      ┆ threshold ┆ 0.5      ┆ 0.7       │
+    └───────────┴──────────┴─────────┴──────────┴───────────┴──────────┴───────────┘
 
     The limits of the threshold with the highest Youden index, and of the TPR at this threshold:
 
@@ -375,6 +383,7 @@ def intervals(
     used = {*parsed, *(rule_options.names if rule_options else ())}
     check_metric_settings(used, beta=beta, costs=costs)
     point_arguments: dict[str, Any] = {"threshold": threshold, "fpr": fpr, "tpr": tpr}
+    point_arguments |= {"specificity": specificity, "sensitivity": sensitivity}
     point_arguments |= {"alert_rate": alert_rate, "rule": rule}
     check_points(parsed, point_arguments)
     at, values = parse_points(point_arguments)
@@ -456,7 +465,7 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
         _replace_limits_of_perfect_curves(scan, options, results, sizes)
         if cases.weight is None and cases.cluster is None:
             _limits_of_proportions(options, points, results, "wilson", degenerate_only=True)
-    return _table(scan, options, results, sizes)
+    return _table(scan, options, results, sizes, clustered=clusters is not None)
 
 
 def _estimate(
@@ -667,7 +676,12 @@ def _limits_of_proportions(
 
 
 def _table(
-    scan: Scan, options: IntervalOptions, results: IntervalResults, sizes: ClassSizes
+    scan: Scan,
+    options: IntervalOptions,
+    results: IntervalResults,
+    sizes: ClassSizes,
+    *,
+    clustered: bool,
 ) -> pl.DataFrame:
     """Return the result of `intervals`, sorted by group."""
     lines, totals = options.lines, scan.totals
@@ -675,18 +689,20 @@ def _table(
     note = [
         class_notes(
             *sizes,
+            clustered=clustered,
             zero_variance=constant,
             no_solution=np.isnan(estimate),
+            no_limits=np.isnan(lower) & (options.confidence.ci is not None),
             redrawn=n_redrawn,
         )
-        for constant, n_redrawn, estimate in zip(
-            results.constant, results.n_redrawn, results.estimate, strict=True
+        for constant, n_redrawn, estimate, lower in zip(
+            results.constant, results.n_redrawn, results.estimate, results.lower, strict=True
         )
     ]
     columns: dict[str, Any] = {
         "metric": [name for name, _ in lines] * groups,
         "at": [None if index is None else options.at for _, index in lines] * groups,
-        "value": [None if index is None else options.values[index] for _, index in lines] * groups,
+        "at_value": [None if i is None else options.values[i] for _, i in lines] * groups,
         "n_pos": np.repeat(totals.pos_rows, len(lines)),
         "n_neg": np.repeat(totals.neg_rows, len(lines)),
         "n_missing": np.repeat(scan.rows.unscored.n_missing, len(lines)),

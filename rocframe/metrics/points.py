@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.kernel.bisection import grouped_bisect
+from rocframe.kernel.codec import round_thresholds
 from rocframe.kernel.resample import ReplicateScan
 from rocframe.rates import CONFUSION, CountRatio
 from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
@@ -126,7 +127,8 @@ class PointSearch:
         """
         value, totals, rate = self.values[index], scan.totals, self.rate
         if rate is None:
-            return lambda step: scan.codec.decode(block.codes[step]) >= value
+            limit = round_thresholds(value, scan.codec.scores)
+            return lambda step: scan.codec.decode(block.codes[step]) >= limit
         pos, neg, unscored_neg = (
             total[block.groups] for total in (totals.pos, totals.neg, totals.unscored_neg)
         )
@@ -265,7 +267,8 @@ def influence_at(
     tp, fp, fn, tn = slopes - _mean_slopes(
         slopes, cells, by_class=not metric.varies_with_prevalence
     )
-    is_alert = sample.codec.decode(sample.block.codes) >= search.values[index]
+    limit = round_thresholds(search.values[index], sample.codec.scores)
+    is_alert = sample.codec.decode(sample.block.codes) >= limit
     return np.append(np.where(is_alert, tp, fn), fn), np.append(np.where(is_alert, fp, tn), fp)
 
 

@@ -167,7 +167,8 @@ def _recalibration_influence(parameter: int) -> Callable[[ReplicateScan], Influe
     def influence(sample: ReplicateScan) -> Influences:
         scores = _DistinctScores.from_sample(sample)
         odds = log_odds(scores.probability)
-        intercept, slope = (float(values[0]) for values in logistic_recalibration(sample))
+        fit = logistic_recalibration(sample)
+        intercept, slope = float(fit.intercept[0]), float(fit.slope[0])
         columns = np.stack([np.ones(len(odds)), odds])
         pos, neg = scores.logistic_influence(columns, intercept + slope * odds)
         return _with_unscored(pos[parameter], neg[parameter])

@@ -93,7 +93,15 @@ class RuleSearch:
         if self.unit is not None:
             unit = np.broadcast_to(units_of(scan, self.unit), n_groups)[curve]
             tp, fp, pos, neg = (count * unit for count in (tp, fp, pos, neg))
-        return CurveRows(curve=curve, threshold=threshold[order], tp=tp, fp=fp, pos=pos, neg=neg)
+        return CurveRows(
+            curve=curve,
+            threshold=threshold[order],
+            tp=tp,
+            fp=fp,
+            pos=pos,
+            neg=neg,
+            scores=scan.codec.scores,
+        )
 
 
 def parse_rule(

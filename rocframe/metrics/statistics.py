@@ -11,7 +11,7 @@ from rocframe.areas.pairs import AUC_STATISTIC, auc_influence, count_pairs, grou
 from rocframe.areas.steps import Steps
 from rocframe.curves.segment import log_growth, precision_recall_integral
 from rocframe.inference.bootstrap import Statistic
-from rocframe.inference.confidence import perfect_area_limits, proportion_difference, wilson
+from rocframe.inference.confidence import Estimate, perfect_area_limits, wilson
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.resample import ReplicateCounts, ReplicateStatistic
 
@@ -251,8 +251,9 @@ def _perfect_ks(
     """
     smaller = np.minimum(n_pos, n_neg)
     pos, neg = (np.where(share == 1, n, smaller).astype(float) for n in (n_pos, n_neg))
-    lower, upper = proportion_difference((share * pos, pos), (np.zeros_like(neg), neg), level)
-    return np.maximum(lower, 0), np.minimum(upper, 1)
+    tpr = Estimate.of_proportion(share * pos, pos, level)
+    ks = tpr.minus(Estimate.of_proportion(np.zeros_like(neg), neg, level))
+    return np.maximum(ks.lower, 0), np.minimum(ks.upper, 1)
 
 
 def _perfect_eer(

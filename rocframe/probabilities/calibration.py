@@ -128,6 +128,7 @@ def calibration(
         the group.
     span : float, default 2/3
         For `"loess"`: the share of the rows that each local regression uses, above 0 and at most 1.
+        The number of rows is rounded down, as in R.
     degree : {1, 2}, default 1
         For `"loess"`: 1 for local lines, as in R's `lowess`. 2 for local parabolas, as in R's
         `loess`, whose default span is 0.75.

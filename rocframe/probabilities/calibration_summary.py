@@ -9,10 +9,11 @@ import numpy as np
 
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.notes import class_notes
+from rocframe.inputs.cases import RowState
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.probabilities import check_probabilities
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import scale_weights
+from rocframe.kernel.groups import RowGroups, scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, parse_integer, public
 from rocframe.probabilities.bins import MAX_BINS, probability_bins
@@ -37,6 +38,7 @@ from rocframe.schemas.calibration import CALIBRATION_SUMMARY
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
@@ -167,8 +169,12 @@ def calibration_summary(
 
         `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and of
         rows with a missing value. A row counts `count` times; `weight` has no effect on these
-        numbers. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
-        `one_positive` or `one_negative`.
+        numbers. `note` (String) is null, or the first of these values that applies: `no_rows,
+        no_positives, no_negatives, separated, one_positive, one_negative, zero_variance, left_out`.
+        `zero_variance` means that all scores between 0 and 1 are equal, and `separated` that a
+        threshold separates the classes; the logistic parameters are then null. `left_out:3` means
+        that 3 rows with a score of 0 or 1 are left out of the logistic parameters, because their
+        log odds are infinite.
 
         All statistics are null if the group has no rows. `brier_skill`, `cllr`, `cllr_min` and the
         logistic parameters are null if there are no positives or no negatives.
@@ -295,6 +301,19 @@ class SummaryOptions:
     n_fitted: int
 
 
+def _certain_rows(cases: Cases, n_groups: int) -> NDArray[np.int64]:
+    """Return the number of rows of each group with a score of 0 or 1."""
+    selected = (cases.score == 0) | (cases.score == 1)
+    if cases.state is not None:
+        selected &= cases.state == RowState.USED
+    rows = np.flatnonzero(selected)
+    n = np.zeros(n_groups, np.int64)
+    if len(rows):
+        group = RowGroups.from_keys(cases.keys, len(selected)).number[rows]
+        np.add.at(n, group, 1 if cases.count is None else cases.count[rows])
+    return n
+
+
 def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
     """Return the measures of one model, with one row per group."""
     check_probabilities(cases)
@@ -302,7 +321,7 @@ def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
     totals = scan.totals
     losses, isotonic = probability_losses(scan), isotonic_losses(scan)
     bins, points = probability_bins(scan, options.method, options.bins), find_points(scan)
-    intercept, slope = logistic_recalibration(scan)
+    fit = logistic_recalibration(scan)
     z, z_p_value = spiegelhalter(scan)
     test = hosmer_lemeshow(scan, bins, n_fitted=options.n_fitted)
     parts = binned_decomposition(scan, bins)
@@ -313,8 +332,8 @@ def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
         **corp_decomposition(scan, losses.brier, isotonic.brier)._asdict(),
         "ece": ece(scan, bins),
         "mce": mce(scan, bins),
-        "calibration_intercept": intercept,
-        "calibration_slope": slope,
+        "calibration_intercept": fit.intercept,
+        "calibration_slope": fit.slope,
         "spiegelhalter_z": z,
         "spiegelhalter_p": z_p_value,
         "hosmer_lemeshow": test.statistic,
@@ -326,7 +345,13 @@ def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
         "n_pos": totals.pos_rows,
         "n_neg": totals.neg_rows,
         "n_missing": scan.rows.unscored.n_missing,
-        "note": class_notes(totals.pos_rows, totals.neg_rows).tolist(),
+        "note": class_notes(
+            totals.pos_rows,
+            totals.neg_rows,
+            zero_variance=fit.constant,
+            separated=fit.separated,
+            left_out=_certain_rows(cases, scan.rows.keys.height),
+        ).tolist(),
         "calibration_in_the_large": unit_slope_intercept(scan),
         "smooth_ece": smooth_ece(points),
         "reliability": parts.reliability,

@@ -125,8 +125,8 @@ def fit_calibration(
     Returns
     -------
     DataFrame or LazyFrame
-        A small table, sorted by group: `*by`, (`over`,) (`model`,) `score, probability, intercept,
-        slope, slope_complement, method, n_folds, n_pos, n_neg, n_missing, note`. `"isotonic"`
+        A small table, sorted by group: `*by`, (`over`,) (`model`,) `score, probability, method,
+        n_folds, n_pos, n_neg, n_missing, intercept, slope, slope_complement, note`. `"isotonic"`
         returns one row per group and knot, with rising scores. All other methods return one row per
         group. `write` and `read` store the table.
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MAX_FITS = 256  # maximum number of scores of a group at which a local regression is computed
 PAIRS = 1 << 17  # number of pairs of a fit and a point that a thread computes at a time
+ROW_ROUNDING = 1e-7  # R adds this number before it rounds the number of rows down
 NO_VARIANCE = 1e-12  # local regressions omit a polynomial term with a smaller mean square
 
 
@@ -64,13 +65,13 @@ def loess(points: Points, *, span: float = 2 / 3, degree: int = 1) -> SmoothCurv
     The event rate at a score is the value of a line (`degree=1`) or a parabola (`degree=2`), fitted
     by least squares with the tricube weights (1 - (d/h)³)³, multiplied by the row weights. d is the
     distance to this score, and h is the smallest distance within which the rows have at least the
-    share `span` of the row weight. The rate is clipped to [0, 1]. A group with at most `MAX_FITS`
-    points has a fit at each of them. A larger group has about as many fits: half of them are evenly
-    spaced in score, the others in rank.
+    share of the row weight of `_neighborhood_shares`. The rate is clipped to [0, 1]. A group with
+    at most `MAX_FITS` points has a fit at each of them. A larger group has about as many fits: half
+    of them are evenly spaced in score, the others in rank.
     """
     fits = _fit_positions(points)
     owner = points.owner[fits]
-    neighborhoods = _Neighborhoods.find(points, fits, span)
+    neighborhoods = _Neighborhoods.find(points, fits, _neighborhood_shares(points, span))
 
     def fit(part: slice) -> NDArray[np.float64]:
         return _local_rate(*_local_moments(points, neighborhoods.of_fits(part), degree))
@@ -83,6 +84,18 @@ def loess(points: Points, *, span: float = 2 / 3, degree: int = 1) -> SmoothCurv
         score=points.score[fits],
         event_rate=np.concatenate([*rates, np.zeros(0)]).clip(0, 1),
     )
+
+
+def _neighborhood_shares(points: Points, span: float) -> NDArray[np.float64]:
+    """Return the share of the row weight that a neighborhood has at least, for each group.
+
+    Of n rows, a neighborhood has floor(span * n) rows, but at least 2, as in R's `lowess` and
+    `loess`. If weights are not whole numbers, the share is `span`.
+    """
+    total = points.group_sums(points.weight)
+    is_whole = points.group_sums((points.weight % 1 != 0).astype(float)) == 0
+    n_rows = np.maximum(np.floor(span * total + ROW_ROUNDING), 2)
+    return np.where(is_whole, np.minimum(n_rows / total, 1), span)
 
 
 def _fit_positions(points: Points) -> NDArray[np.int64]:
@@ -117,13 +130,18 @@ class _Neighborhoods:
         )
 
     @classmethod
-    def find(cls, points: Points, fits: NDArray[np.int64], span: float) -> _Neighborhoods:
-        """Return the neighborhoods of the points `fits` with the share `span` of the row weight."""
+    def find(
+        cls, points: Points, fits: NDArray[np.int64], share: NDArray[np.float64]
+    ) -> _Neighborhoods:
+        """Return the neighborhoods of the points `fits`.
+
+        `share` is the share of the row weight that a neighborhood has, for each group.
+        """
         owner = points.owner
         # The share of the weight below each point.
         before = np.append(0.0, points.share[:-1])[: len(owner)]
         before[points.starts[:-1]] = 0
-        target = before + span - WEIGHT_SHARE_ROUNDING
+        target = before + share[owner] - WEIGHT_SHARE_ROUNDING
         # For each first point of an interval, the last point with which the interval has the share.
         group_firsts, group_lasts = points.starts[:-1][owner], points.starts[1:][owner] - 1
         last = grouped_bisect(lambda i: points.share[i] < target, group_firsts, group_lasts)

@@ -297,10 +297,16 @@ def _newton_steps(
 
 
 class Recalibration(NamedTuple):
-    """Intercept and slope of the logistic recalibration model of each group."""
+    """Intercept and slope of the logistic recalibration model of each group.
+
+    `constant` is true if all scores between 0 and 1 are equal, and `separated` if a threshold
+    separates the classes.
+    """
 
     intercept: NDArray[np.float64]
     slope: NDArray[np.float64]
+    constant: NDArray[np.bool_]
+    separated: NDArray[np.bool_]
 
 
 def logistic_recalibration(scan: Scannable) -> Recalibration:
@@ -314,7 +320,9 @@ def logistic_recalibration(scan: Scannable) -> Recalibration:
     lowest, highest = _class_ranges(parts, len(scan.totals.pos))
     overlap = (highest[0] > lowest[1]) & (highest[1] > lowest[0])
     intercept, slope = fit_logistic(parts, 2, overlap).T
-    return Recalibration(intercept, slope)
+    has_classes = np.isfinite(highest).all(axis=0)
+    constant = has_classes & (lowest.min(axis=0) == highest.max(axis=0))
+    return Recalibration(intercept, slope, constant, has_classes & ~overlap & ~constant)
 
 
 def unit_slope_intercept(scan: Scannable) -> NDArray[np.float64]:

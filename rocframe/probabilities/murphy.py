@@ -376,9 +376,9 @@ def _murphy_points(
     curves: Curves, curve: NDArray[np.int64], threshold: NDArray[np.float64]
 ) -> MurphyPoints:
     """Return the points of `curve[i]` at `threshold[i]`, for all i."""
-    scores = curves.columns[THRESHOLD]
+    scores, limit = curves.columns[THRESHOLD], curves.round_thresholds(threshold)
     first, last = curves.firsts[curve], curves.lasts[curve]
-    row = grouped_bisect(lambda i: scores[i] >= threshold, first, last) - 1
+    row = grouped_bisect(lambda i: scores[i] >= limit, first, last) - 1
     return MurphyPoints(curve, threshold, row, np.zeros(len(row), bool))
 
 

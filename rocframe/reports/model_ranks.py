@@ -34,10 +34,13 @@ if TYPE_CHECKING:
 
 
 COMMON_ROWS = (
-    "The column “below the best”, the test and the interval of the difference use only the rows "
-    "that both models scored. The AUC uses all rows of a model. For this reason, the difference "
-    "between two AUCs of this table can differ from the column “below the best”."
+    "Models are ranked and compared by the AUC of the rows that all models{} scored. {} left out. "
+    "The AUC with its interval uses all rows of a model."
 )
+
+
+# Titles of areas that rank the models and are not the areas of the report.
+OTHER_AREAS = {"pooled_auc": "AUC of all rows", "common_auc": "AUC of the common rows"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +62,8 @@ def model_ranking(tables: ReportTables, options: ReportOptions) -> ModelRanking 
 
     The result is None if the report has fewer than two models. Models are ranked by the AUC or, if
     curves are averaged, by the mean AUC. If the report averages curves and compares pooled rows of
-    the models, they are ranked by the AUC of all rows.
+    the models, they are ranked by the AUC of all rows. If the models did not score the same rows,
+    they are ranked by the AUC of the rows that all of them scored.
     """
     areas = tables.areas if tables.mean_areas is None else tables.mean_areas
     first = "auc" if tables.mean_areas is None else "mean_auc"
@@ -71,6 +75,10 @@ def model_ranking(tables: ReportTables, options: ReportOptions) -> ModelRanking 
     if comparison is not None and group_columns(comparison, "model_a") != groups.columns:
         comparison = None  # it compares the models of other groups
     ranked_by = first if tables.mean_areas is None or comparison is None else "pooled_auc"
+    common = None if comparison is None else tables.common_comparison
+    if common is not None:
+        comparison = common
+        areas, ranked_by = _with_common_areas(areas, ranked_by, common), "common_auc"
     ranks = _ranked_models(areas, pl.Series("group", group), ranked_by)
     ranks = _with_differences(ranks, comparison, groups)
     top = ranks.head(MAX_TABLE_ROWS)
@@ -82,7 +90,7 @@ def model_ranking(tables: ReportTables, options: ReportOptions) -> ModelRanking 
     main = [number_column(title, top_areas[first]), *interval_columns(top_areas, areas, of)]
     columns = [
         *name_columns(top_areas, [*groups.columns, MODEL]),
-        *([number_column("AUC of all rows", top["area"])] if is_pooled else main),
+        *([number_column(OTHER_AREAS[ranked_by], top["area"])] if ranked_by != first else main),
         number_column("below the best", top.select(below).to_series()),
         TextColumn(
             title="significant",
@@ -93,7 +101,7 @@ def model_ranking(tables: ReportTables, options: ReportOptions) -> ModelRanking 
             kind="word",
         ),
         *([] if comparison is None else interval_columns(top, comparison, " of the difference")),
-        *(main if is_pooled else []),
+        *(main if ranked_by != first else []),
     ]
     return ModelRanking(
         sentences=_ranking_sentences(
@@ -104,7 +112,29 @@ def model_ranking(tables: ReportTables, options: ReportOptions) -> ModelRanking 
         ),
         table=TextTable(columns=columns, omitted=omitted_text(ranks.height - top.height, "row")),
         is_pooled=is_pooled,
-        remarks=[] if comparison is None else _remarks(ranks),
+        remarks=[] if comparison is None else _remarks(ranks, tables.n_not_common),
+    )
+
+
+def _with_common_areas(
+    areas: pl.DataFrame, ranked_by: str, comparison: pl.DataFrame
+) -> pl.DataFrame:
+    """Return `areas` with the column `common_auc`: the areas of a comparison of models.
+
+    For models that are alone in their group, it is the column `ranked_by`.
+    """
+    keys = group_columns(comparison, "model_a")
+    pairs = [
+        comparison.select(*map(column, keys), pl.col(f"model_{x}").alias(MODEL), f"auc_{x}")
+        for x in ("a", "b")
+    ]
+    pairs = [pair.rename({pair.columns[-1]: "common_auc"}) for pair in pairs]
+    of_models = pl.concat(pairs).unique([*keys, MODEL], maintain_order=True)
+    row = find_keys(select_keys(areas, [*keys, MODEL]), select_keys(of_models, [*keys, MODEL]))
+    is_alone = pl.Series(row).is_null()
+    common = of_models.get_column("common_auc").gather(row)
+    return areas.with_columns(
+        pl.when(is_alone).then(pl.col(ranked_by)).otherwise(common).alias("common_auc")
     )
 
 
@@ -134,13 +164,12 @@ def _with_differences(
     """Return `ranks` with the limits and p-values of the differences from the best model.
 
     The differences are those of the comparison, if there is one. `groups` has a row for each group
-    number in `ranks`. `unmatched` is true if the comparison leaves out rows that only one of the
-    two models has.
+    number in `ranks`.
     """
     if comparison is None:
         names = ["lower", "upper", "p"]
         unknown = (pl.lit(None, pl.Float64).alias(name) for name in names)
-        return ranks.with_columns(*unknown, unmatched=False)
+        return ranks.with_columns(*unknown)
     limits = ("difference", "lower", "upper")
     pairs = comparison.select(
         find_keys(select_keys(comparison, groups.columns), groups).alias("group"),
@@ -148,7 +177,6 @@ def _with_differences(
         pl.col("model_b").alias("model"),
         *limits,
         pl.col("p_adjusted").alias("p"),
-        pl.col("note").str.contains("unmatched:").alias("unmatched"),
     )
     swapped = pairs.select(
         "group",
@@ -158,7 +186,6 @@ def _with_differences(
         (-pl.col("upper")).alias("lower"),
         (-pl.col("lower")).alias("upper"),
         "p",
-        "unmatched",
     )
     return ranks.drop("difference").join(
         pl.concat([pairs, swapped]),
@@ -183,6 +210,8 @@ def _significance(area: float | None, rank: int, p_value: float | None, alpha: f
 
 def _ranking(ranked_by: str, over: str | None) -> str:
     """Return the name of the area that ranks the models."""
+    if ranked_by == "common_auc":
+        return "AUC of the common rows"
     if ranked_by == "auc":
         return "AUC"
     name = format_name(str(over))
@@ -250,7 +279,7 @@ def _ranking_sentences(
     return sentences
 
 
-def _remarks(ranks: pl.DataFrame) -> list[str]:
+def _remarks(ranks: pl.DataFrame, n_left_out: int) -> list[str]:
     """Return remarks about the adjustment of the p-values and about rows that are left out."""
     one_group = ranks["group"].n_unique() == 1
     pairs = f"all pairs of models{'' if one_group else ' of the same group'}"
@@ -260,4 +289,7 @@ def _remarks(ranks: pl.DataFrame) -> list[str]:
     )
     if (ranks["rank"] > 1).any():
         tests += " The section “Comparison of models” contains the differences of all pairs."
-    return [tests, *([COMMON_ROWS] if ranks["unmatched"].any() else [])]
+    if not n_left_out:
+        return [tests]
+    n_rows = f"{format_count(n_left_out, 'row')} {'is' if n_left_out == 1 else 'are'}"
+    return [tests, COMMON_ROWS.format("" if one_group else " of a group", n_rows)]

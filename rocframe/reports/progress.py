@@ -8,6 +8,8 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from rocframe.text import escape_unprintable
+
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
@@ -83,6 +85,7 @@ class Progress:
         return min((self._n_started - 1 + self._fraction) / self._n_expected, 1.0)
 
     def _set(self, step: str, item: str, fraction: float) -> None:
+        step = escape_unprintable(step)
         with self._lock:
             self._n_started += step != self._step
             self._step, self._item, self._fraction = step, item, fraction

@@ -353,7 +353,12 @@ class ReportOptions:
         """The columns of predictions that the options use, without the group columns."""
         optional = [self.weight, None if self.count is NOT_GIVEN else self.count]
         weights = [column for column in optional if column is not None]
-        return [self.label, *self.scores.values(), *weights, *_as_list(self.id)]
+        return [self.label, *self.scores.values(), *weights, *self.id_columns]
+
+    @property
+    def id_columns(self) -> list[Column]:
+        """The columns that identify the rows of several models."""
+        return _as_list(self.id)
 
     @property
     def averages_classes(self) -> bool:

@@ -56,6 +56,11 @@ class ReportTables:
     comparison
         Pairwise comparison of the models, or None. The rows of all values of the averaged group
         column are pooled, unless these values are classes.
+    common_comparison
+        If comparisons leave out rows, the comparison on the rows that all models of a group scored,
+        by which the models are ranked; otherwise None.
+    n_not_common
+        Number of predictions that `common_comparison` leaves out.
     calibration
         Calibration curves of the models whose scores are probabilities, or None. With an averaged
         group column, they are computed from the pooled rows of all its values.
@@ -70,6 +75,8 @@ class ReportTables:
     mean_areas: pl.DataFrame | None
     mean_curves: Mapping[str, pl.DataFrame]
     comparison: pl.DataFrame | None
+    common_comparison: pl.DataFrame | None
+    n_not_common: int
     calibration: pl.DataFrame | None
     remarks: tuple[str, ...]
 
@@ -116,7 +123,8 @@ def report_tables(
             remarks.append(f"{title} not computed: {reason}")
             return None
 
-    pooled = mean_areas = comparison = None
+    pooled = mean_areas = comparison = common_comparison = None
+    n_not_common = 0
     mean_curves: dict[str, pl.DataFrame] = {}
     if options.averaged is not None:
         on_step("Averaging the curves")
@@ -131,6 +139,10 @@ def report_tables(
     elif len(options.scores) > 1:
         on_step("Comparing the models")
         comparison = attempt("Comparison", _comparison, predictions, options)
+    if comparison is not None and comparison["note"].str.contains("unmatched:").any():
+        common = _common_rows(predictions, options)
+        common_comparison = attempt("Ranking of the models", _comparison, common, options)
+        n_not_common = predictions.height - common.height
     on_step("Computing the metrics")
     metrics = _curve_metrics(predictions, options, curves)
     on_step("Computing the calibration")
@@ -146,6 +158,8 @@ def report_tables(
         mean_areas=mean_areas,
         mean_curves=mean_curves,
         comparison=comparison,
+        common_comparison=common_comparison,
+        n_not_common=n_not_common,
         calibration=rates,
         remarks=tuple(dict.fromkeys(remarks)),
     )
@@ -188,6 +202,21 @@ def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFra
         level=options.level,
         unmatched=options.unmatched,
     )
+
+
+def _common_rows(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
+    """Return the predictions for instances that all models of their group scored."""
+    scores = [column_expression("score", score) for score in options.scores.values()]
+    if options.missing != "worst":
+        is_scored = (score.is_not_null() & score.cast(pl.Float64).is_not_nan() for score in scores)
+        predictions = predictions.filter(*is_scored)
+    if len(scores) > 1:
+        return predictions
+    over = None if options.averages_classes else options.averaged
+    groups = [pl.lit(0), *map(column, options.keys_without(MODEL, over) or ())]
+    ids = (column_expression("id", name) for name in options.id_columns)
+    n_models = column(MODEL).n_unique()
+    return predictions.filter(n_models.over(*groups, *ids) == n_models.over(*groups))
 
 
 def _calibrations(

@@ -220,6 +220,8 @@ NOTE_TEXTS: dict[Note, str] = {
     "no_positives": "no positives",
     "no_negatives": "no negatives",
     "one_positive": "no interval: only one positive",
+    "one_positive_cluster": "no interval: only one cluster with positives",
+    "one_negative_cluster": "no interval: only one cluster with negatives",
     "one_negative": "no interval: only one negative",
     "zero_variance": "no interval: the estimated variance is 0",
     "no_solution": "undefined",

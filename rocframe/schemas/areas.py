@@ -104,13 +104,13 @@ AUC_TEST = TableType(
     name="auc_test",
     functions=("auc_test",),
     columns=lambda best_of: (
-        floats("auc", "p_value", "p_adjusted")
-        | ({} if best_of is None else floats("p_best", "auc_by_chance") | integers("best_of"))
-        | floats("null", "se", "statistic", "df")
+        floats("auc", "p_adjusted", "p_value", "null", "se", "statistic", "df")
         | ROW_COUNTS
-        | strings("test", "note")
+        | strings("test")
+        | ({} if best_of is None else integers("best_of") | floats("auc_by_chance", "p_best"))
+        | strings("note")
     ),
-    recognize=has_columns("auc", "p_value", "p_adjusted", "null", "statistic"),
+    recognize=has_columns("auc", "p_adjusted", "p_value", "null", "statistic"),
     ties=HALF_TIES,
     drawing=INTERVAL_CHART,
     dots=DotStyle(

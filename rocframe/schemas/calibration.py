@@ -42,10 +42,11 @@ CALIBRATION = TableType(
 )
 
 FIT_COLUMNS = (
-    floats("score", "probability", "intercept", "slope", "slope_complement")
+    floats("score", "probability")
     | strings("method")
     | integers("n_folds")
     | ROW_COUNTS
+    | floats("intercept", "slope", "slope_complement")
     | strings("note")
 )
 

@@ -35,13 +35,15 @@ MULTICLASS_AUC = TableType(
     name="multiclass_auc",
     functions=("multiclass_auc",),
     columns=lambda: (
-        strings("average")
-        | floats("auc")
+        floats("auc")
         | INTERVAL
-        | integers("n_classes", "n_classes_used", "n", "n_missing")
-        | INTERVAL_INFO
+        | integers("n", "n_missing")
+        | floats("ci_level")
+        | strings("ci_method")
+        | integers("n_classes", "n_classes_used")
+        | strings("average", "note")
     ),
-    recognize=has_columns("average", "auc", "n_classes", "n_classes_used"),
+    recognize=has_columns("auc", "n_classes", "n_classes_used", "average"),
     ties=HALF_TIES,
     drawing=INTERVAL_CHART,
     dots=DotStyle(title="Multiclass AUC", axis="AUC", marks=("auc",), chance=0.5, part="average"),

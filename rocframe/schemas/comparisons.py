@@ -31,11 +31,13 @@ def decision_interval_columns(kind: str, model: pl.DataType) -> Schema:
     x, y, reference = DECISION_AXES[kind]
     return (
         ({} if model == pl.Null else {"model": model})
-        | floats(x, y, "lower", "upper", "difference", "difference_lower", "difference_upper")
+        | floats(x, y, "difference", "difference_lower", "difference_upper")
         | floats("se", "difference_se", reference)
         | integers("n_pos", "n_neg")
         | floats("ci_level")
-        | strings("ci_method", "note")
+        | strings("ci_method")
+        | floats("lower", "upper")
+        | strings("note")
     )
 
 
@@ -51,7 +53,7 @@ DECISION_INTERVALS, COST_INTERVALS = (
         name=f"{kind}_intervals",
         functions=("decision_intervals",),
         columns=lambda model, kind=kind: decision_interval_columns(kind, model),
-        recognize=has_columns(*decision_interval_columns(kind, pl.Null()), adjacent=7),
+        recognize=has_columns(*decision_interval_columns(kind, pl.Null()), adjacent=5),
         ties=ROW_TIES,
         drawing="rocframe.charts.decision_chart:decision_intervals_chart",
         chart_options=(*CHANNELS, *DOMAINS, "y"),
@@ -66,14 +68,14 @@ def gate_columns(model: pl.DataType, metric: str) -> Schema:
     `model` is the dtype of the column of models, and `metric` is the name of the tested metric.
     """
     return (
-        dict.fromkeys(("model_old", "model_new"), model)
-        | {"passed": pl.Boolean()}
-        | strings("verdict")
+        {"passed": pl.Boolean()}
         | floats("deterioration", "limit", "margin", "p_adjusted", "p_value", "se")
         | floats(f"{metric}_old", f"{metric}_new")
         | integers("n_paired", "n_pos", "n_neg")
         | floats("ci_level")
-        | strings("test", "note")
+        | strings("test", "verdict")
+        | dict.fromkeys(("model_old", "model_new"), model)
+        | strings("note")
     )
 
 
@@ -82,7 +84,8 @@ GATE = TableType(
     functions=("gate",),
     columns=gate_columns,
     recognize=has_columns(
-        "model_old", "model_new", "passed", "verdict", "deterioration", adjacent=5
+        *("passed", "deterioration", "limit", "margin", "verdict", "model_old", "model_new"),
+        adjacent=4,
     ),
     ties=HALF_TIES,
     chart_hint="Draw the differences with .roc.compare(label, score, …).roc.chart().",
@@ -107,9 +110,9 @@ def comparison_columns(model: pl.DataType, area: str) -> Schema:
 def covariance_columns(model: pl.DataType, area: str) -> Schema:
     """Return the columns of a table with one row per cell of a covariance matrix."""
     return (
-        dict.fromkeys(("model_a", "model_b"), model)
-        | floats("covariance", "correlation", f"{area}_a", f"{area}_b")
+        floats("covariance", "correlation", f"{area}_a", f"{area}_b")
         | integers("n_pos", "n_neg")
+        | dict.fromkeys(("model_a", "model_b"), model)
         | strings("note")
     )
 
@@ -123,13 +126,12 @@ COMBINED_RATES = floats(
 def combination_columns(model: pl.DataType, count: pl.DataType) -> Schema:
     """Return the columns of `combine`, for the dtypes of the models and of the counts."""
     return (
-        dict.fromkeys(("model_a", "model_b"), model)
-        | strings("operator")
-        | COMBINED_RATES
+        COMBINED_RATES
         | dict.fromkeys(CONFUSION, count)
         | floats("fpr_a", "tpr_a", "fpr_b", "tpr_b", "threshold_a", "threshold_b")
         | integers("n_pos", "n_neg")
-        | strings("note")
+        | dict.fromkeys(("model_a", "model_b"), model)
+        | strings("operator", "note")
     )
 
 
@@ -137,7 +139,7 @@ COMBINATIONS = TableType(
     name="combine",
     functions=("combine", "combine_points"),
     columns=combination_columns,
-    recognize=has_columns("model_a", "model_b", "operator", *COMBINED_RATES, adjacent=3),
+    recognize=has_columns(*COMBINED_RATES, "model_a", "model_b", "operator", adjacent=4),
     ties=ROW_TIES,
     drawing="rocframe.charts.combination_chart:combination_chart",
     chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),
@@ -147,13 +149,13 @@ COMBINATIONS = TableType(
 def chain_columns(model: pl.DataType, count: pl.DataType) -> Schema:
     """Return the columns of `chain`, for the dtypes of the models and of the counts."""
     return (
-        strings("operator")
-        | integers("stage")
-        | {MODEL: model}
-        | floats("fpr", "tpr", "fpr_independent", "tpr_independent")
+        floats("fpr", "tpr", "fpr_independent", "tpr_independent")
         | dict.fromkeys(CONFUSION, count)
         | floats("fpr_alone", "tpr_alone", THRESHOLD)
         | integers("n_pos", "n_neg")
+        | strings("operator")
+        | integers("stage")
+        | {MODEL: model}
         | strings("note")
     )
 
@@ -162,7 +164,11 @@ CHAINS = TableType(
     name="chain",
     functions=("chain",),
     columns=chain_columns,
-    recognize=has_columns("operator", "stage", MODEL, "fpr", "tpr", "fpr_alone", adjacent=5),
+    recognize=has_columns(
+        *("fpr", "tpr", "fpr_independent", "tpr_independent", "fpr_alone"),
+        *("operator", "stage", MODEL),
+        adjacent=4,
+    ),
     ties=ROW_TIES,
     drawing="rocframe.charts.combination_chart:chain_chart",
     chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),
@@ -172,13 +178,14 @@ CHAINS = TableType(
 def drift_columns(over: pl.DataType) -> Schema:
     """Return the columns of `drift`; `over` is the dtype of the column of windows."""
     return (
-        floats("auc", "lower", "upper", "difference", "difference_lower", "difference_upper")
-        | floats("p_value", "p_adjusted")
+        floats("auc", "difference", "lower", "upper", "p_value")
         | {"reference": over}
         | floats("reference_auc", "reference_lower", "reference_upper", "se", "statistic", "df")
         | ROW_COUNTS
         | floats("ci_level")
-        | strings("ci_method", "test", "note")
+        | strings("ci_method", "test")
+        | floats("difference_lower", "difference_upper", "p_adjusted")
+        | strings("note")
     )
 
 
@@ -186,16 +193,16 @@ DRIFT_TEST = TableType(
     name="drift_test",
     functions=("drift_test",),
     columns=lambda: (
-        floats("homogeneity_p", "homogeneity_p_adjusted", "trend_p", "trend_p_adjusted")
-        | floats("slope", "lower", "upper", "se", "between_sd", "cochran_q")
+        floats("homogeneity_p_adjusted", "trend_p_adjusted", "homogeneity_p", "trend_p")
+        | floats("se", "between_sd", "cochran_q")
         | integers("df")
         | floats("df_denominator", "mean_auc")
         | integers("n_windows")
         | ROW_COUNTS
-        | floats("ci_level")
+        | floats("ci_level", "slope", "lower", "upper")
         | strings("note")
     ),
-    recognize=has_columns("homogeneity_p", "trend_p", "slope", "cochran_q"),
+    recognize=has_columns("homogeneity_p_adjusted", "trend_p_adjusted", "cochran_q", "slope"),
     ties=HALF_TIES,
     drawing=INTERVAL_CHART,
     dots=DotStyle(
@@ -210,7 +217,7 @@ DRIFT = TableType(
     name="drift",
     functions=("drift",),
     columns=drift_columns,
-    recognize=has_columns("auc", "difference", "p_adjusted", "reference", "reference_auc"),
+    recognize=has_columns("auc", "difference", "reference", "reference_auc", "p_adjusted"),
     ties=HALF_TIES,
     drawing="rocframe.charts.time_chart:drift_chart",
     dots=DotStyle(title=ROC_AREA_TITLE, axis="AUC", marks=("auc",)),
@@ -229,7 +236,7 @@ AUC_COVARIANCE = TableType(
     name="auc_covariance",
     functions=("auc_covariance",),
     columns=covariance_columns,
-    recognize=has_columns("model_a", "model_b", "covariance", "correlation"),
+    recognize=has_columns("covariance", "correlation", "model_a", "model_b"),
     ties=HALF_TIES,
     drawing="rocframe.charts.covariance_chart:covariance_chart",
     chart_options=(),

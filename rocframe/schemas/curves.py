@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from rocframe.rates import CONFUSION
 from rocframe.schemas.columns import (
     CURVE_COLUMNS,
-    INTERVAL,
     INTERVAL_INFO,
     POINT_NAMES,
     ROW_COUNTS,
@@ -31,6 +30,9 @@ if TYPE_CHECKING:
 
 # The last columns of the results of `simplify`, and of `curve` with `max_error`.
 SIMPLIFICATION = floats("error", "area_change")
+
+# The last columns of the result of `curve` with `thresholds`.
+GIVEN_THRESHOLDS = floats("error", "area_error")
 
 # The last columns of the results of `at` with `interpolate=True`.
 MIX = floats("threshold_above", "threshold_below", "mix")
@@ -58,8 +60,8 @@ CURVE = TableType(
 OPERATING_POINTS = TableType(
     name="operating_points",
     functions=("at",),
-    columns=lambda count: strings("at") | floats("value") | curve_columns(count),
-    # If `at` and `value` are not next to `threshold`, they are group columns of a curve table.
+    columns=lambda count: strings("at") | floats("at_value") | curve_columns(count),
+    # If `at` and `at_value` are not next to `threshold`, they are group columns of a curve table.
     recognize=has_columns(*POINT_NAMES, *CURVE_COLUMNS, adjacent=3),
     ties=ROW_TIES,
     drawing="rocframe.charts.operating_point_chart:points_chart",
@@ -70,14 +72,14 @@ METRIC_INTERVALS = TableType(
     name="intervals",
     functions=("intervals",),
     columns=lambda: (
-        strings("metric", "at")
-        | floats("value", "estimate")
-        | INTERVAL
-        | floats(THRESHOLD)
+        strings("metric")
+        | floats("estimate", "lower", "upper")
+        | strings("at")
+        | floats("at_value", THRESHOLD, "se")
         | ROW_COUNTS
         | INTERVAL_INFO
     ),
-    recognize=has_columns("metric", *POINT_NAMES, "estimate", THRESHOLD),
+    recognize=has_columns("metric", "estimate", *POINT_NAMES, THRESHOLD),
     ties=ROW_TIES,
     drawing="rocframe.charts.interval_chart:metric_chart",
 )

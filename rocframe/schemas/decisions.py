@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from rocframe.rates import CONFUSION
 from rocframe.schemas.columns import CURVE_COLUMNS, ROW_COUNTS, THRESHOLD
-from rocframe.schemas.curves import OPERATING_POINTS, curve_columns
+from rocframe.schemas.curves import MIX, OPERATING_POINTS, curve_columns
 from rocframe.schemas.table_type import (
     CHANNELS,
     DOMAINS,
@@ -21,6 +23,9 @@ from rocframe.schemas.table_type import (
     integers,
     strings,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 COST_RATES = floats(
     *("probability_cost", "expected_cost", "threshold", "fpr", "fnr", "trivial_cost", "min_dcf")
@@ -189,10 +194,11 @@ def mixture_columns(across: tuple[str, pl.DataType] | None = None) -> Schema:
     if across is not None:
         models = dict.fromkeys((f"{across[0]}_above", f"{across[0]}_below"), across[1])
     return (
-        strings("at")
-        | floats("value", "fpr", "tpr", "mix", "threshold_above", "threshold_below")
+        floats("fpr", "tpr")
+        | strings("at")
+        | floats("at_value", *CONFUSION)
         | models
-        | floats(*CONFUSION)
+        | floats(*MIX)
         | strings("note")
     )
 
@@ -201,21 +207,29 @@ MIXTURE = TableType(
     name="mix",
     functions=("mix",),
     columns=mixture_columns,
-    recognize=has_columns(*mixture_columns(), adjacent=5, kind="roc"),
+    recognize=has_columns(*mixture_columns(), adjacent=8, kind="roc"),
     ties=ROW_TIES,
     drawing=OPERATING_POINTS.drawing,
     chart_options=OPERATING_POINTS.chart_options,
 )
 
-TRANSFER = TableType(
-    name="transfer",
-    functions=("transfer",),
-    columns=lambda count: (
+
+def transfer_columns(count: pl.DataType, constrained: Iterable[str] = ()) -> Schema:
+    """Return the columns of `transfer`; `constrained` are the names of metrics in constraints."""
+    columns = (
         strings("rule")
         | floats("value_realised", "value_chosen", "optimism")
         | curve_columns(count)
-        | strings("note")
-    ),
+    )
+    constraints = floats(*(name for name in constrained if name not in columns))
+    met = {"is_met": pl.Boolean()} if constrained else {}
+    return columns | constraints | met | strings("note")
+
+
+TRANSFER = TableType(
+    name="transfer",
+    functions=("transfer",),
+    columns=transfer_columns,
     recognize=has_columns("rule", "value_realised", "value_chosen", "optimism", *CURVE_COLUMNS),
     ties=ROW_TIES,
     drawing="rocframe.charts.transfer_chart:transfer_chart",

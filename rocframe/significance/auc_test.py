@@ -33,6 +33,7 @@ from rocframe.options import (
     NOT_GIVEN,
     check_choice,
     check_supported,
+    is_text,
     parse_fraction,
     parse_integer,
     public,
@@ -148,7 +149,7 @@ def auc_test(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `auc, p_value, p_adjusted, null, se, statistic, df, n_pos, n_neg,
+        `*by`, (`model`,) `auc, p_adjusted, p_value, null, se, statistic, df, n_pos, n_neg,
         n_missing, test, note`; one row per group, sorted by group.
 
         - `p_adjusted` (Float64) is the p-value adjusted over all rows of the result.
@@ -163,8 +164,8 @@ def auc_test(
         - `test` (String) is the name of the method, or `permutation_exact` if all permutations were
           used.
 
-        With `best_of`, the columns `p_best` (Float64), `auc_by_chance` (Float64) and `best_of`
-        (Int64) are right of `p_adjusted`. `p_best` is the probability that the largest AUC of
+        With `best_of`, the columns `best_of` (Int64), `auc_by_chance` (Float64) and `p_best`
+        (Float64) are left of `note`. `p_best` is the probability that the largest AUC of
         `best_of` models with independent random scores is at least `auc`. `auc_by_chance` is the
         expected value of this largest AUC. Both are null if `p_value` is null.
 
@@ -180,7 +181,8 @@ def auc_test(
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`. `few_rows:3` means
         that the smaller class has only 3 rows or clusters. With fewer than 10, the tests
-        `"delong_t"` and `"delong"` reject a true null hypothesis too often.
+        `"delong_t"` and `"delong"` reject a true null hypothesis too often. With `cluster`, the
+        note of a class in a single cluster is `one_positive_cluster` or `one_negative_cluster`.
 
     Raises
     ------
@@ -344,7 +346,7 @@ class AucTestOptions:
         # equally likely. For weighted or clustered rows, this is not the case.
         values = {
             "null": None if null == 0.5 else null,
-            "missing": missing if missing == "worst" else None,
+            "missing": missing if is_text(missing, "worst") else None,
         }
         delong_options = {"weight": weight, "cluster": cluster, **values}
         if method is None:
@@ -433,7 +435,12 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     zero_variance = variance == 0
     if ranks is None:
         too_few = few_rows(*sizes, MIN_AREA_UNITS)
-        note = class_notes(*sizes, zero_variance=zero_variance, few_rows=too_few)
+        note = class_notes(
+            *sizes,
+            clustered=clusters is not None,
+            zero_variance=zero_variance,
+            few_rows=too_few,
+        )
     else:  # the permutation and Mann-Whitney tests need only one row of each class
         note = first_notes(absent_classes(*sizes) | {"zero_variance": zero_variance})
     columns: dict[str, Any] = {

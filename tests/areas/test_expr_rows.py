@@ -53,15 +53,11 @@ def test_the_positive_class_may_be_the_other_one():
 @pytest.mark.parametrize(
     "labels",
     [
-        ["1", "0", "1", "0"],
-        pl.Series(["1", "0", "1", "0"], dtype=pl.Categorical),
         [2, 0, 1, 0],
         [1, -1, 1, -1],
         [1.0, 0.5, 1.0, 0.0],
         pl.Series([Decimal("1.0"), Decimal("0.1"), None, None]),
         [None, None, None, None],
-        pl.Series([0, 1, 1, 0]).cast(pl.Date),
-        [[1], [0], [1], [0]],
     ],
     ids=str,
 )
@@ -69,6 +65,57 @@ def test_labels_without_a_known_positive_class_give_null(labels):
     nothing = PLAIN.select(pl.lit(None, pl.Float64).alias(method) for method in METHODS)
     expected = pl.concat([nothing] * len(SCORES))
     assert_frame_equal(of_labels(labels), expected)
+
+
+@every_method
+@pytest.mark.parametrize(
+    "dtype", [pl.String, pl.Categorical, pl.Enum(["1", "0"]), pl.Date, pl.Binary, pl.List(pl.Int64)]
+)
+def test_labels_of_other_types_without_positive_are_an_error_of_the_schema(method, dtype):
+    table = pl.LazyFrame(schema={"label": dtype, "score": pl.Float64})
+    with pytest.raises(rf.RocframeError) as caught:
+        table.select(expression_method(SCORE, method)("label")).collect_schema()
+    problem = (
+        "the positive class is unknown. The labels have type {}, and only Boolean and 0/1 labels "
+        "have a default positive class.\nPass the label of the positive class as positive=."
+    )
+    if table.collect_schema()["label"].is_nested():
+        problem = (
+            "the column has type {}.\nLabels must be Boolean, numbers, text, dates, times or "
+            "bytes. Compute such a column first."
+        )
+    expected = f"label='label': {problem.format(table.collect_schema()['label'])}"
+    assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in {"fpr", "placement"}])
+@pytest.mark.parametrize(
+    ("labels", "positive"),
+    [
+        (["yes", "no", "yes", "no"], "Yes"),
+        (pl.Series(["yes", "no", "yes", "no"], dtype=pl.Categorical), "Yes"),
+        (pl.Series(["no"] * 4, dtype=pl.Enum(["yes", "no"])), "yes"),
+        ([1, 0, 1, 0], 2),
+        ([1, 0, 1, 0], 0.5),
+        (pl.Series([1, 0, 1, 0]).cast(pl.Decimal(10, 2)), Decimal("0.5")),
+        ([True, True, True, True], False),
+        ([0, 0, 0, 0], None),
+        ([False, False, False, None], None),
+    ],
+    ids=str,
+)
+def test_rows_of_which_none_is_positive_give_null(method, labels, positive):
+    table = pl.DataFrame({"label": labels, "score": SCORES})
+    expression = expression_method(SCORE, method)("label", positive=positive)
+    expected = pl.DataFrame({"score": [True]})
+    assert_frame_equal(table.select(expression.is_null().all()), expected)
+    # Positives that are not used are no positives.
+    used = pl.DataFrame({"label": TRUTH, "score": SCORES, "n": [0, 1, 0, 1]})
+    unused = expression_method(SCORE, method)("label", count="n").is_null().all()
+    assert_frame_equal(used.select(unused), expected)
+    unscored = pl.when("label").then(None).otherwise(SCORE).alias("score")
+    missing = expression_method(SCORE, method)("label").is_null().all()
+    assert_frame_equal(used.with_columns(unscored).select(missing), expected)
 
 
 def test_an_invalid_group_does_not_affect_the_others():
@@ -164,9 +211,13 @@ def test_a_positive_value_of_another_type_is_an_error():
     assert str(caught.value).startswith("positive='yes': ")
 
 
-def test_a_positive_value_that_does_not_occur_leaves_no_positives():
-    found = of_labels(["a", "b", "a", "b"], positive="c").select("auc", "fpr").head(1)
-    expected = pl.DataFrame({"auc": [None], "fpr": [0.25]}, schema_overrides={"auc": pl.Float64})
+def test_a_positive_value_that_does_not_occur_leaves_negatives_that_have_an_fpr():
+    # As in curve tables of groups without positives.
+    found = of_labels(["a", "b", "a", "b"], positive="c").select("fpr", "placement")
+    expected = pl.DataFrame(
+        {"fpr": [0.25, 0.5, 0.75, 1.0], "placement": [None] * 4},
+        schema_overrides={"placement": pl.Float64},
+    )
     assert_frame_equal(found, expected)
 
 

@@ -36,7 +36,7 @@ PREDICTIONS = {"label": [True, False, True, False], "score": [0.9, 0.4, 0.4, 0.1
 
 any_rate = st.sampled_from(["fpr", "tpr"])
 ends = st.sampled_from([0.0, 0.1, 1 / 4, 1 / 3, 1 / 2, 2 / 3, 0.9, 1.0]) | st.floats(0, 1)
-ranges = st.tuples(ends, ends).filter(lambda ends: abs(ends[0] - ends[1]) > 1e-9)
+ranges = st.tuples(ends, ends).map(sorted).filter(lambda ends: ends[1] - ends[0] > 1e-9).map(tuple)
 
 
 def grouped(table: pl.DataFrame, **more: object) -> pl.DataFrame:
@@ -77,10 +77,6 @@ def test_partial_areas_of_a_small_curve_equal_hand_computed_values():
     assert areas_of(tpr=(0, 0.5)) == [0.5, 0.5, 0.5]
     assert areas_of(tpr=(0.5, 1)) == [0.375, 0.25, 0.5]
     assert areas_of(tpr=(0, 1)) == [0.875, 0.75, 1.0]
-
-
-def test_the_ends_of_a_range_may_be_in_either_order():
-    assert areas_of(fpr=(0.5, 0.25)) == areas_of(fpr=[0.25, 0.5])
 
 
 def test_mcclish_standardization_maps_chance_to_one_half():
@@ -287,7 +283,7 @@ def test_the_full_range_is_the_whole_area_and_so_is_mcclishs(rate, table):
 @given(table=tables(min_size=2), ends=ranges)
 def test_a_tpr_range_is_the_fpr_range_of_swapped_classes_and_negated_scores(table, ends):
     turned = table.with_columns(~pl.col("label"), -ranked(table["score"]))
-    mirror = tuple(1 - end for end in ends)
+    mirror = tuple(1 - end for end in reversed(ends))
     assume(mirror[0] != mirror[1])
     left = grouped(table, tpr=ends, ci=None).select(AREAS)
     assert_frame_equal(left, grouped(turned, fpr=mirror, ci=None).select(AREAS), **CLOSE)

@@ -117,9 +117,8 @@ def test_wrong_metrics_and_incomplete_curves_raise_an_error():
     with pytest.raises(rf.UnknownOptionError) as error:
         rf.tie_bounds(curves, metrics=["auc", "average_precison"])
     assert str(error.value) == (
-        "metrics='average_precison': unknown value.\n"
-        "Choose one of: 'auc', 'ks', 'eer', 'average_precision', 'pr_auc'.\n"
-        "Did you mean metrics='average_precision'?"
+        "metrics='average_precison': unknown value.\nDid you mean metrics='average_precision'?\n"
+        "Choose one of: 'auc', 'ks', 'eer', 'average_precision', 'pr_auc'."
     )
     with pytest.raises(rf.RepeatedNameError, match="metrics='ks'"):
         rf.tie_bounds(curves, metrics=["ks", "ks"])

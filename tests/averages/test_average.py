@@ -453,14 +453,15 @@ def test_unscored_rows_change_both_ends_of_the_curve():
     assert across["n_curves"].to_list() == [1, 1, 0]
 
 
-def test_curves_at_given_thresholds_have_no_mean_beyond_their_last_row():
-    short = curves(pl.DataFrame(TABLE), thresholds=[0.5])
+def test_curves_without_their_last_rows_have_no_mean_beyond_them():
+    short = curves(pl.DataFrame(TABLE), thresholds=[0.9, 0.8, 0.6, 0.5])
     mean = rf.average(short, grid=3)
     assert mean["n_curves"].to_list() == [2, 1, 0]
-    assert mean["tpr"].to_list() == [0.25, 1.0, None]
+    assert mean["tpr"].to_list() == [0.5, 1.0, None]
     assert rf.area(mean).rows() == [(None,)]
     pooled = rf.average(short, method="pooled")
-    assert pooled.select("tp", "fp", "pooled_auc").rows() == [(0, 0, None), (3, 1, None)]
+    counts = [(0, 0), (1, 0), (2, 0), (2, 1), (3, 1)]
+    assert pooled.select("tp", "fp", "pooled_auc").rows() == [(*row, None) for row in counts]
 
 
 def test_weighted_curves_end_at_one():
@@ -715,13 +716,9 @@ def test_a_curve_at_given_thresholds_has_no_values_at_others():
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.average(mixed, method="pooled")
     assert str(caught.value).startswith("curves: curves with different thresholds= cannot")
-    # If missing rows are not detected, scores are pooled as if rounded down to the thresholds.
-    pooled = rf.average(pl.concat([one, two]), method="pooled")
-    rounded = table.with_columns(
-        score=pl.when((pl.col("fold") == 1) & (pl.col("score") >= 0.5)).then(0.5).otherwise(0.1)
-    )
-    expected = rf.curve(rounded, "label", "score")
-    assert_frame_equal(pooled.select(expected.columns), expected)
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        rf.average(pl.concat([one, two]), method="pooled")
+    assert str(caught.value).startswith("curves: curves with different thresholds= cannot")
 
 
 @pytest.mark.parametrize(

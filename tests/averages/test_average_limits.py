@@ -129,7 +129,7 @@ def test_folds_with_equal_values_have_no_limits_and_a_note(interval):
         assert mean[f"{axes[0]}_sd"].to_list() == [0.0] * 7
     assert rf.average(curves, interval=None, grid=2)["note"].to_list() == [None] * 2
     single = rf.average(curves.filter(fold=0), **options)
-    assert single["note"].to_list() == [None] * 7
+    assert single["note"].to_list() == ["one_curve"] * 7
 
 
 def test_rates_that_differ_by_rounding_have_no_limits():

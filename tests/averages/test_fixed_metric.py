@@ -120,9 +120,9 @@ def test_the_means_at_fixed_accuracy_by_hand(frame):
     # last row of fold 1 is used, and the point one third between the last two rows of fold 2.
     third = 1 + 1 / 3
     assert rows == [
-        (0.4, pytest.approx(0.1), 0.0, 1, 0.9, LEFT_OUT),
+        (0.4, pytest.approx(0.1), 0.0, 1, 0.9, f"one_curve; {LEFT_OUT}"),
         (two_thirds, 1.0, pytest.approx((1 + third) / 2), 2, pytest.approx(0.45), SAME),
-        (most, 1.0, pytest.approx(1.2), 1, 0.5, LEFT_OUT),
+        (most, 1.0, pytest.approx(1.2), 1, 0.5, f"one_curve; {LEFT_OUT}"),
         (0.8, None, None, 0, None, LEFT_OUT),
     ]
     assert found["false_sd"].to_list() == [
@@ -418,7 +418,7 @@ WRONG = [
         {"fixed": pl.col("tpr")},
         (
             "fixed='tpr': the frame has no column of this name.\n"
-            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn'."
+            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
         ),
     ),
     (

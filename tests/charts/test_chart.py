@@ -760,10 +760,9 @@ def test_an_unknown_kind_raises_an_error(by_model):
     with pytest.raises(rf.UnknownOptionError) as caught:
         rf.chart(by_model, kind="rok")
     assert str(caught.value) == (
-        "kind='rok': unknown value.\n"
+        "kind='rok': unknown value.\nDid you mean kind='roc'?\n"
         "Choose one of: 'roc', 'precision_recall', 'pr', 'det', 'gain', 'lift', "
-        "'predictive_value', 'skill', 'lift_chart'.\n"
-        "Did you mean kind='roc'?"
+        "'predictive_value', 'skill', 'lift_chart'."
     )
 
 

@@ -117,7 +117,7 @@ def test_bars_end_at_the_limits_of_the_table():
     bars, points = parts(chart, "limits"), parts(chart, "mark")
     ends = {(bar["f0"], *bar["x"], *bar["y"]) for bar in bars}
     expected = []
-    for (model, _), rows in RATES.group_by("model", "value"):
+    for (model, _), rows in RATES.group_by("model", "at_value"):
         fpr, tpr = (
             rows.row(by_predicate=pl.col("metric") == name, named=True) for name in ("fpr", "tpr")
         )
@@ -208,4 +208,6 @@ def test_limits_of_other_points_raise_an_error(table, message):
     with pytest.raises(rf.OptionValueError) as caught:
         CURVES.roc.chart(mark=table)
     assert message in str(caught.value)
-    assert str(caught.value).startswith("mark=<table with the columns 'model', 'metric', 'at', ")
+    assert str(caught.value).startswith(
+        "mark=<table with the columns 'model', 'metric', 'estimate', "
+    )

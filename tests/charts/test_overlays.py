@@ -396,7 +396,7 @@ def test_points_of_other_cases_raise_an_error(table):
         rf.chart(table, mark=points.drop("model"))
     assert str(caught.value) == (
         "mark: the table has no column 'model'.\n"
-        "The table has: 'at', 'value', 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
+        "The table has: 'at', 'at_value', 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
     )
     with pytest.raises(rf.ColumnTypeError) as caught:
         rf.chart(table, mark=points.with_columns(pl.col("model").cast(pl.Categorical)))

@@ -137,13 +137,13 @@ def test_values_that_differ_only_in_later_digits_have_different_shapes():
     points = rf.curve(rows, "label", "score").roc.at(threshold=[10001, 10002, 1 / 3])
     domain = encodings(points.roc.chart(), "shape")[0]["scale"]["domain"]
     assert domain == ["threshold 10001", "threshold 10002", "threshold 0.3333333"]
-    near = points.with_columns(value=pl.Series([1e6 + 0.01, 1e6 + 0.02, 1 / 3]))
+    near = points.with_columns(at_value=pl.Series([1e6 + 0.01, 1e6 + 0.02, 1 / 3]))
     assert encodings(near.roc.chart(), "shape")[0]["scale"]["domain"] == [
         "threshold 1000000.01",
         "threshold 1000000.02",
         "threshold 0.3333333333333333",
     ]
-    large = points.with_columns(value=pl.Series([1e7, 25_000_000.5, nan]))
+    large = points.with_columns(at_value=pl.Series([1e7, 25_000_000.5, nan]))
     assert encodings(large.roc.chart(), "shape")[0]["scale"]["domain"] == [
         "threshold 10000000",
         "threshold 25000000.5",
@@ -178,7 +178,7 @@ def test_tooltips_show_metrics_of_any_name():
 
 def test_group_columns_can_be_given():
     points = rf.at(CURVES, fpr=0.1).select(
-        "model", "at", "value", pl.exclude("model", "at", "value")
+        "model", "at", "at_value", pl.exclude("model", "at", "at_value")
     )
     chart = points.with_columns(k=pl.lit("z")).roc.chart(by=["model", "k"])
     assert records(chart)[0]["f1"] == "z"

@@ -148,9 +148,8 @@ def test_an_unknown_scale_raises_an_error(table):
     with pytest.raises(rf.UnknownOptionError) as caught:
         rf.chart(table, scale="symlog")
     assert str(caught.value) == (
-        "scale='symlog': unknown value.\n"
-        "Choose one of: None, 'linear', 'log', 'normal_deviate'.\n"
-        "Did you mean scale='log'?"
+        "scale='symlog': unknown value.\nDid you mean scale='log'?\n"
+        "Choose one of: None, 'linear', 'log', 'normal_deviate'."
     )
 
 

@@ -86,17 +86,17 @@ def test_all_averages_of_a_small_table_by_hand(frame):
     expected = pl.DataFrame(
         {
             "g": ["x"] * 4 + ["y"] * 4,
-            "average": AVERAGES * 2,
             "auc": [hand_till, macro, weighted, micro, *[None] * 4],
             "lower": [None] * 8,
             "upper": [None] * 8,
             "se": [None] * 8,
-            "n_classes": [3] * 8,
-            "n_classes_used": [3] * 4 + [1] * 4,
             "n": [4] * 4 + [2] * 4,
             "n_missing": [0] * 8,
             "ci_level": [None] * 8,
             "ci_method": [None] * 8,
+            "n_classes": [3] * 8,
+            "n_classes_used": [3] * 4 + [1] * 4,
+            "average": AVERAGES * 2,
             "note": [None] * 4 + ["one_class"] * 4,
         },
         schema_overrides={

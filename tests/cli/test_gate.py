@@ -64,6 +64,21 @@ def test_the_models_of_two_logs_are_not_suggested_as_groups(capsys):
     )
 
 
+def test_the_scores_of_the_two_models_may_have_different_float_types(capsys):
+    """Scores of the old model are not compared with scores of the new model."""
+    narrow = log("old").cast({"score": pl.Float32})
+    narrow.write_parquet("old.parquet")
+    options = [*PAIRED, "--quiet", "--out", "gate.parquet"]
+    assert gate(capsys, "old.parquet", "new.parquet", *options) == (0, "", "")
+    wide = narrow.cast({"score": pl.Float64})
+    logs = pl.concat(
+        [wide.with_columns(log=pl.lit("old")), log("new").with_columns(log=pl.lit("new"))]
+    )
+    expected = rf.gate(logs, "label", "score", between="log", baseline="old", by="segment",
+                       id="id", margin=0.03)  # fmt: skip
+    assert_frame_equal(rf.read("gate.parquet").sort("segment"), expected.sort("segment"))
+
+
 def test_a_new_model_passes(capsys):
     code, out, err = gate(capsys, "old.parquet", "new.parquet", *PAIRED, "--out", "gate.parquet")
     assert (code, err) == (0, "")

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -16,8 +14,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
+from bench import kills
 from rocframe.cli import main as cli
 from rocframe.cli import tasks
+from rocframe.io import tables
 from rocframe.reports.page import _settings_list
 from rocframe.reports.report import ReportOptions
 
@@ -52,6 +52,14 @@ def write_log(day, log=LOG, name=None):
     return path
 
 
+def correct_logs():
+    """Change all scores in the logs, and return the rows."""
+    log = LOG.with_columns(score=-pl.col("score"))
+    for day in DAYS:
+        log.filter(day=day).write_parquet(f"logs/{day}.parquet")
+    return log
+
+
 def run(*arguments):
     """Run `evaluate`; if an option that cannot be repeated is given twice, the last one is used."""
     words = [*map(str, arguments)]
@@ -80,6 +88,15 @@ def error_of(capsys, *arguments):
 
 def files():
     return {str(path): path.read_bytes() for path in Path("store").rglob("*") if path.is_file()}
+
+
+def parts(folder="store"):
+    """Return the paths of the parts of a store."""
+    return sorted(map(str, Path(folder).rglob("*.parquet")))
+
+
+def day_of(part):
+    return Path(part).parent.name.removeprefix("day=")
 
 
 def areas(log=LOG, by="model", **options):
@@ -153,7 +170,7 @@ def test_a_log_that_was_changed_just_now_is_compared_by_its_content(capsys):
 def test_a_late_log_is_added_and_a_corrected_log_replaces_its_own_parts(capsys):
     Path(f"logs/{DAYS[0]}.parquet").unlink()
     evaluate(capsys, *CREATE)
-    before = files()
+    kept = set(parts())
     write_log(DAYS[0])
     assert evaluate(capsys, *CREATE)[0][1:] == ["1 added, 2 unchanged"]
     assert_areas()
@@ -166,9 +183,9 @@ def test_a_late_log_is_added_and_a_corrected_log_replaces_its_own_parts(capsys):
     lines, _ = evaluate(capsys, *CREATE)
     assert lines[1:] == ["1 replaced, 2 unchanged", f"replaced: {path}"]
     assert_areas(corrected)
-    after = files()
-    assert {name: after[name] for name in before} == before
-    assert len(after) == 4
+    names = sorted(map(day_of, parts()))
+    assert names == ["2026-11-01", "2026-11-02", "2026-11-02", "2026-11-03"]
+    assert set(parts()) >= kept
     corrected.clear().write_parquet(path)
     evaluate(capsys, *CREATE)
     assert_areas(LOG.filter(pl.col("day") > DAYS[0]))
@@ -194,7 +211,7 @@ def test_the_same_log_under_two_names_is_one_log(capsys):
     Path("link").symlink_to("logs")
     evaluate(capsys, "link", Path("logs").resolve(), *CREATE)
     assert evaluate(capsys, "link", *CREATE[1:])[0][1:] == ["3 unchanged"]
-    assert len(files()) == 3
+    assert len(parts()) == 3
 
 
 @pytest.mark.slow
@@ -202,16 +219,12 @@ def test_a_moved_log_is_not_counted_twice(capsys):
     evaluate(capsys, *CREATE)
     Path(f"logs/{DAYS[0]}.parquet").rename("logs/x.parquet")
     shutil.copy("logs/x.parquet", "logs/copy.parquet")  # a second log with the same content
-    before = files()
     lines, _ = evaluate(capsys, *CREATE)
     assert lines[1:] == ["1 added, 1 moved, 2 unchanged", "moved: logs/copy.parquet"]
     assert_areas(pl.concat([LOG, LOG.filter(day=DAYS[0])]))
     Path("logs/x.parquet").unlink()
     lines, _ = evaluate(capsys, *CREATE)
     assert lines[2].startswith("The store keeps the rows of 1 deleted log: ")
-    for name in before.keys() - files().keys():  # a process was killed before it removed the part
-        Path(name).write_bytes(before[name])
-    evaluate(capsys, *CREATE)
     assert_areas(pl.concat([LOG, LOG.filter(day=DAYS[0])]))
 
 
@@ -238,28 +251,34 @@ def test_a_damaged_part_is_named_and_its_log_is_read_again_after_the_part_is_del
     for damaged in (content[:100] + b"x" + content[101:], content[:50], b""):
         part.write_bytes(damaged)
         message = error_of(capsys, *STORE)
-        assert message.startswith(f"{part}: the part of the store is damaged: the ")
-        assert message.endswith(
-            "Delete this file and run the command again with the logs: its log is then read again."
-        )
+        assert message.startswith(f"{part}: a part of the store cannot be read: the ")
+        assert message.endswith(PART_HINT)
     part.unlink()
-    assert evaluate(capsys, *CREATE)[0][1] == "1 added, 2 unchanged"
+    assert evaluate(capsys, *CREATE)[0][1] == "1 replaced, 2 unchanged"
     assert_areas()
 
 
 @pytest.mark.slow
-def test_files_of_other_programs_and_copies_of_parts_raise_an_error(capsys):
-    assert error_of(capsys, *STORE, "--store", "logs") == (
-        f"logs/{DAYS[0]}.parquet: the file is not a part of a store.\n"
-        "Pass another folder as --store, or move this file to another folder."
-    )
+def test_files_that_the_manifest_does_not_list_are_ignored(capsys):
     evaluate(capsys, *CREATE)
+    before = files()
     part = next(Path("store/day=2026-11-02").iterdir())
-    shutil.copy(part, part.with_name("copy.parquet"))
-    assert error_of(capsys, *STORE) == (
-        f"{part.with_name('copy.parquet')}: the part was copied or renamed.\n"
-        f"Delete this file, or rename it to 'day=2026-11-02/{part.name}'."
-    )
+    copy, stale = part.with_name("copy.parquet"), part.with_name("part-0123456789abcdef.parquet")
+    old_day = Path("store/day=2026-10-31") / stale.name
+    old_day.parent.mkdir()
+    for path in (copy, stale, old_day):  # `stale` and `old_day` have the names of parts
+        shutil.copy(part, path)
+    evaluate(capsys, *STORE, "--by", "model")
+    assert_areas()
+    assert rf.scan("store").select(pl.col("count").sum()).collect().item() == LOG.height
+    assert rf.scan(part.parent).select(pl.col("count").sum()).collect().item() == 4
+    logs = ["store", *OPTIONS, "--by", "model", "--count", "count"]
+    assert run(*logs, "--out", "out") == 0
+    capsys.readouterr()
+    assert rf.read("out/auc.parquet")["n_pos"].sum() == 6
+    assert evaluate(capsys, *CREATE)[0][1] == "3 unchanged"
+    assert files() == {**before, str(copy): part.read_bytes()}
+    assert not old_day.parent.exists()
 
 
 @pytest.mark.slow
@@ -310,7 +329,8 @@ def test_wrong_options_raise_an_error_and_change_nothing(capsys, arguments, text
 
 
 @pytest.mark.parametrize(
-    ("option", "values"), [("--last", ["7d"]), ("--last", [""]), ("--resolution", ["0"])]
+    ("option", "values"),
+    [("--last", ["7d"]), ("--last", [""]), ("--resolution", ["0"]), ("--drop-missing-parts", [])],
 )
 def test_options_of_a_store_need_a_store(capsys, option, values):
     assert error_of(capsys, "logs", *OPTIONS, option, *values) == (
@@ -542,9 +562,10 @@ sys.exit(main.main())
 """
 
 
-def start(*arguments):
+def start(*arguments, script=SCRIPT):
     return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, "evaluate", *CREATE, "--quiet", *arguments]
+        [sys.executable, "-c", script, "evaluate", *CREATE, "--quiet", *arguments],
+        env={**os.environ, "PYTHONPATH": str(Path(rf.__file__).parents[1])},
     )
 
 
@@ -556,30 +577,232 @@ def write_many_logs():
     return pl.concat([LOG, *rows])
 
 
-@pytest.mark.slow
-def test_a_killed_run_leaves_whole_parts_only_and_the_next_run_completes_them():
-    log = write_many_logs()
-    clock = time.monotonic()
-    assert start("--out", "out").wait() == 0
-    duration = time.monotonic() - clock
-    delays = random.Random(14)
-    for round_ in range(15):
-        if round_ % 5 == 0:
-            shutil.rmtree("store", ignore_errors=True)  # a run may be killed before it creates it
-        elif round_ % 5 == 3:  # corrected logs: their parts are replaced
-            log = log.with_columns(score=log["score"] / 2)
-            for path in Path("logs").iterdir():
-                one = pl.read_parquet(path)
-                one.with_columns(score=one["score"] / 2).write_parquet(path)
-        process = start("--out", "out")
-        time.sleep(delays.uniform(0.3, 1.0) * duration)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        if any(Path("store").rglob("*.parquet")):
-            assert rf.scan("store").collect()["count"].sum() > 0  # all parts are complete
-    assert start("--out", "out").wait() == 0
+def killed_in(function, call):
+    """Run an update in a process that is killed in the given call of a function."""
+    script = f"""
+import os, signal
+from rocframe.io import store, store_update
+calls, original = [], {function}
+def kill(*args, **kwargs):
+    calls.append(args)
+    if len(calls) == {call}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return original(*args, **kwargs)
+{function} = kill
+{SCRIPT}"""
+    assert start("--out", "out", script=script).wait() == -signal.SIGKILL
+
+
+def test_a_reader_after_a_killed_update_returns_the_earlier_state(capsys):
+    log = pl.concat(LOG.with_columns(day=LOG["day"] + timedelta(3 * i)) for i in range(10))
+    changed = log.with_columns(score=-pl.col("score"))
+    for path in Path("logs").iterdir():
+        path.unlink()
+    log.write_parquet("logs/log.parquet")
+    evaluate(capsys, *CREATE)
+    before = parts()
+    changed.write_parquet("logs/log.parquet")
+    killed_in("store_update.write", 9)  # eight of thirty parts are written
+    assert len(parts()) > len(before) - 1  # the old code replaced parts one after the other
+    evaluate(capsys, *STORE, "--by", "model")
     assert_areas(log)
-    assert [path for path in files() if not path.endswith(".parquet")] == []
+    assert rf.scan("store").collect()["score"].min() > 0
+    lines, _ = evaluate(capsys, *CREATE)
+    assert lines[1] == "1 replaced"
+    assert_areas(changed)
+    assert (len(parts()), set(parts()) & set(before)) == (len(before), set())
+
+
+@pytest.mark.slow
+def test_a_reader_after_a_kill_that_follows_the_publication_returns_the_new_state(capsys):
+    evaluate(capsys, *CREATE)
+    changed = correct_logs()
+    killed_in("store.Store.remove_unlisted_parts", 1)
+    assert len(parts()) == 6
+    evaluate(capsys, *STORE, "--by", "model")
+    assert_areas(changed)
+    assert evaluate(capsys, *CREATE)[0][1] == "3 unchanged"
+    assert len(parts()) == 3
+
+
+@pytest.mark.slow
+def test_a_store_whose_first_update_was_killed_is_empty(capsys):
+    killed_in("store_update.write", 2)
+    assert len(parts()) == 1
+    assert error_of(capsys, *STORE) == (
+        "store: the store is empty.\nPass logs to add them to the store."
+    )
+    with pytest.raises(rf.StorageError, match="the folder contains no Parquet files"):
+        rf.scan("store")
+    evaluate(capsys, *CREATE, "--resolution", "0.25")
+    assert_areas(LOG.with_columns(pl.col("score") // 0.25 * 0.25))
+    assert len(parts()) == 3
+
+
+def test_an_update_with_an_error_changes_nothing(capsys, monkeypatch):
+    evaluate(capsys, *CREATE)
+    before = files()
+    correct_logs()
+    calls = []
+
+    def fail(table, path, **options):
+        calls.append(path)
+        if len(calls) == 3:
+            raise rf.StorageError.compose(path, "the disk is full", "Delete files.")
+        rf.write(table, path, **options)
+
+    monkeypatch.setattr("rocframe.io.store_update.write", fail)
+    assert error_of(capsys, *CREATE) == f"{calls[2]}: the disk is full.\nDelete files."
+    assert files() == before
+
+
+def test_a_reader_in_the_middle_of_an_update_returns_the_earlier_state(capsys, monkeypatch):
+    evaluate(capsys, *CREATE)
+    changed, rows = correct_logs(), rf.scan("store").collect()
+    calls = []
+
+    def write_then_read(table, path, **options):
+        rf.write(table, path, **options)
+        calls.append(path)
+        if len(calls) < 3:
+            evaluate(capsys, *STORE, "--by", "model")
+            assert_areas()
+            assert_frame_equal(rf.scan("store").collect(), rows)
+
+    monkeypatch.setattr("rocframe.io.store_update.write", write_then_read)
+    assert run(*CREATE, "--out", "out2") == 0
+    assert len(calls) == 3
+    assert_frame_equal(rf.read("out2/auc.parquet"), areas(changed))
+
+
+@pytest.mark.parametrize("reader", ["evaluate", "scan"])
+def test_a_reader_beside_an_update_returns_one_state(capsys, monkeypatch, reader):
+    evaluate(capsys, *CREATE)
+    changed = LOG.with_columns(score=-pl.col("score"))
+    original, calls = tables.check_file, []
+
+    def update_then_check(path, **options):
+        calls.append(path)
+        if len(calls) == 2:  # the reader has already read one part
+            correct_logs()
+            assert run(*CREATE, "--quiet", "--out", "out2") == 0
+        return original(path, **options)
+
+    monkeypatch.setattr(tables, "check_file", update_then_check)
+    if reader == "evaluate":
+        evaluate(capsys, *STORE, "--by", "model")
+        assert_areas(changed)
+    else:
+        assert rf.scan("store").collect()["score"].max() < 0
+
+
+DAMAGED = "the file is damaged: its content does not match its checksum"
+PART_HINT = (
+    "Restore this file. Otherwise, delete it and run the command with the logs, which reads its "
+    "log again. If the log no longer exists, add --drop-missing-parts."
+)
+
+
+def test_a_missing_or_unreadable_part_is_named(capsys):
+    evaluate(capsys, *CREATE)
+    part = Path(next(part for part in parts() if day_of(part) == "2026-11-02"))
+    content = part.read_bytes()
+    damaged = bytearray(content)
+    damaged[100] ^= 1
+    for change, problem in [
+        (lambda: part.write_bytes(damaged), DAMAGED),
+        (part.unlink, "the file does not exist"),
+        (part.mkdir, "it is a folder"),
+        (lambda: shutil.rmtree(part.parent), "the file does not exist"),
+    ]:
+        change()
+        text = f"{part}: a part of the store cannot be read: {problem}.\n{PART_HINT}"
+        assert error_of(capsys, *STORE) == text
+        with pytest.raises(rf.StorageError) as error:
+            rf.scan("store")
+        assert str(error.value).endswith(f"{problem}.\n{PART_HINT}")
+        assert f"path={str(part)!r}" in str(error.value)
+    evaluate(capsys, *STORE, "--by", "model", "--until", "2026-11-01")  # does not need this part
+    assert_areas(LOG.filter(day=DAYS[0]))
+
+
+def test_missing_parts_are_read_again_or_dropped_on_request(capsys):
+    evaluate(capsys, *CREATE)
+    for day in DAYS[:2]:
+        shutil.rmtree(f"store/day={day}")
+    assert evaluate(capsys, *CREATE)[0][1] == "2 replaced, 1 unchanged"
+    assert_areas()
+    for day in DAYS[:2]:
+        Path(f"logs/{day}.parquet").unlink()
+    shutil.rmtree(f"store/day={DAYS[0]}")
+    part = "store/day=2026-11-01/part-"
+    assert error_of(capsys, *CREATE).startswith(f"{part}")
+    assert error_of(capsys, *STORE).startswith(f"{part}")
+    lines, _ = evaluate(capsys, *STORE, "--by", "model", "--drop-missing-parts")
+    assert re.sub("part-.{16}", "part-x", lines[1]) == (
+        "The store no longer lists 1 missing file: day=2026-11-01/part-x.parquet"
+    )
+    assert_areas(LOG.filter(pl.col("day") > DAYS[0]))
+    lines, _ = evaluate(capsys, *CREATE)
+    assert lines[0] == "store: 2 logs, day 2026-11-02 to 2026-11-03"
+    shutil.rmtree("store/day=2026-11-02")
+    shutil.rmtree("store/day=2026-11-03")
+    Path("logs/2026-11-03.parquet").unlink()
+    text = "store: the store is empty.\nPass logs to add them to the store."
+    assert error_of(capsys, *STORE, "--drop-missing-parts") == text
+    assert list(Path("store").iterdir()) == []
+
+
+RESTORE_HINT = (
+    "Restore this file from a backup, or create a new store: run the command with all logs and "
+    "another folder as --store."
+)
+
+
+def test_a_missing_or_damaged_manifest_is_named(capsys):
+    evaluate(capsys, *CREATE)
+    manifest = Path("store/_manifest.json")
+    content = manifest.read_bytes()
+    problem = "the list of the files of the store is damaged"
+    for damaged in (
+        content[:-9],
+        b"",
+        b"[]",
+        b"\xff",
+        b"[" * 100_000,
+        content.replace(b'"size": ', b'"size": 1', 1),
+        content.replace(b"2026-11-02", b"2026-11-03"),
+    ):
+        manifest.write_bytes(damaged)
+        for arguments in (STORE, CREATE, ["store", *OPTIONS]):
+            text = f"store/_manifest.json: {problem}.\n{RESTORE_HINT}"
+            assert error_of(capsys, *arguments) == text
+        for folder in ("store", "store/day=2026-11-02"):
+            with pytest.raises(rf.StorageError, match=problem):
+                rf.scan(folder)
+    manifest.unlink()
+    first = parts()[0]
+    problem = f"the file does not exist, although the folder contains {first!r}"
+    for arguments in (STORE, CREATE):
+        assert error_of(capsys, *arguments) == f"{manifest}: {problem}.\n{RESTORE_HINT}"
+    with pytest.raises(rf.StorageError) as error:
+        rf.scan("store")
+    assert str(error.value) == f"path={str(manifest)!r}: {problem}.\n{RESTORE_HINT}"
+    assert error_of(capsys, *STORE, "--store", "logs").startswith(
+        f"logs/_manifest.json: the file does not exist, although the folder contains "
+        f"'logs/{DAYS[0]}.parquet'.\n"
+    )
+    manifest.write_bytes(content)
+    assert evaluate(capsys, *CREATE)[0][1] == "3 unchanged"
+
+
+@pytest.mark.slow
+def test_kills_at_random_moments_leave_the_state_before_or_after_an_update(tmp_path):
+    folder = tmp_path / "trial"
+    folder.mkdir()
+    result = kills.trial(folder, n_kills=3, n_readers=1, seed=5)
+    assert result.errors == []
+    assert result.counts["kills"] == 3
 
 
 @pytest.mark.slow
@@ -636,7 +859,7 @@ def test_only_files_that_cannot_be_read_or_have_no_rows_are_skipped(capsys):
     path.write_text("day,model,label,score\n")
     assert error_of(capsys, *CREATE).startswith(f"{path}: column 'score' for --score has no values")
     lines, errors = evaluate(capsys, *CREATE, "--skip-unreadable")
-    assert lines[1] == "3 unchanged, 1 skipped"  # the first run added the other logs
+    assert lines[1] == "3 added, 1 skipped"
     assert errors.startswith(f"rocframe: skipped {path}: column 'score' for --score has no values")
     path = Path("logs/z.csv")
     path.write_text("day,model,label\n2026-11-01,a,yes\n")

@@ -24,7 +24,7 @@ from tests.comparisons.tables import (
 from tests.strategies import examples
 
 COLUMNS = [
-    *("model_a", "model_b", "covariance", "correlation", "auc_a", "auc_b", "n_pos", "n_neg"),
+    *("covariance", "correlation", "auc_a", "auc_b", "n_pos", "n_neg", "model_a", "model_b"),
     "note",
 ]
 
@@ -47,14 +47,14 @@ def test_two_models_of_five_rows_by_hand(frame):
     correlation = together / (a * b) ** 0.5
     expected = pl.DataFrame(
         {
-            "model_a": list("aabb"),
-            "model_b": list("abab"),
             "covariance": [a, together, together, b],
             "correlation": [1, correlation, correlation, 1],
             "auc_a": [areas[m] for m in "aabb"],
             "auc_b": [areas[m] for m in "abab"],
             "n_pos": [3] * 4,
             "n_neg": [2] * 4,
+            "model_a": list("aabb"),
+            "model_b": list("abab"),
             "note": pl.Series([None] * 4, dtype=pl.String),
         },
         strict=False,

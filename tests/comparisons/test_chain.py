@@ -123,5 +123,5 @@ def test_undefined_rates_are_null_and_other_operators_raise():
     with pytest.raises(rf.UnknownOptionError) as caught:
         rf.chain(table, "label", ["a", "b"], operator="xor")
     assert str(caught.value) == (
-        "operator='xor': unknown value.\nChoose one of: 'or', 'and'.\nDid you mean operator='or'?"
+        "operator='xor': unknown value.\nDid you mean operator='or'?\nChoose one of: 'or', 'and'."
     )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from itertools import product
+from math import sqrt
 
 import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from scipy.stats import binomtest
 
 import rocframe as rf
+from rocframe.inference.confidence import paired_difference
 from tests.charts.specifications import records
 
 VOTES = rf.datasets.vote().filter(pl.col("model").is_in(["naive_bayes", "decision_tree"]))
@@ -33,8 +36,9 @@ def benefits(threshold: float, prevalence: float | None = None) -> dict[str, np.
 
 
 @pytest.mark.parametrize("prevalence", [None, 0.2])
-def test_standard_errors_are_those_of_means_of_rows(prevalence):
-    table = intervals(n_boot=4000, prevalence=prevalence)
+@pytest.mark.parametrize(("ci", "error"), [("mover", 1e-9), ("bootstrap", 0.06)])
+def test_standard_errors_are_those_of_means_of_rows(ci, error, prevalence):
+    table = intervals(n_boot=4000, prevalence=prevalence, ci=ci)
     label = WIDE.get_column("label").to_numpy().astype(bool)
     for row in table.iter_rows(named=True):
         terms = benefits(row["probability_threshold"], prevalence)
@@ -47,12 +51,82 @@ def test_standard_errors_are_those_of_means_of_rows(prevalence):
             if variance < 1e-30:
                 assert row[name] is None
             else:
-                assert row[name] == pytest.approx(np.sqrt(variance), rel=0.06)
+                assert row[name] == pytest.approx(np.sqrt(variance), rel=error)
         estimate = terms[row["model"]].mean()
         assert row["net_benefit"] == pytest.approx(estimate)
         if row["se"] is not None:
             half_width = (row["upper"] - row["lower"]) / 2
             assert half_width == pytest.approx(1.96 * row["se"], rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("counts", "limits"),
+    [
+        ((14, 5, 0, 22), (0.011, 0.226)),  # Altman et al. (2000), "Statistics with Confidence"
+        ((1, 1, 7, 12), (-0.507, -0.026)),  # Fagerland, Lydersen and Laake (2017), chapter 8
+    ],
+)
+def test_limits_of_paired_proportions_are_those_that_are_published(counts, limits):
+    both, only_a, only_b, _ = (np.array([float(count)]) for count in counts)
+    difference = paired_difference(both, only_a, only_b, sum(counts), 0.95)
+    assert (difference.lower.round(3)[0], difference.upper.round(3)[0]) == limits
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.02])
+def test_mover_combines_the_limits_of_two_proportions(prevalence):
+    label, score = [1] * 4 + [0] * 96, [0.9, 0.4, 0.1, 0.1, *[0.5] * 3, *[0.05] * 93]
+    frame = pl.DataFrame({"label": label, "score": score})
+    row = rf.decision_intervals(frame, "label", "score", grid=0.3, prevalence=prevalence)
+    odds = 0.3 / 0.7
+    totals = (100, 100) if prevalence is None else (4, 96)
+    scale = (1, odds) if prevalence is None else (0.02, 0.98 * odds)
+    (p, l1, u1), (q, l2, u2) = (
+        (k / n * c, *(c * limit for limit in binomtest(k, n).proportion_ci(method="wilson")))
+        for k, n, c in zip((2, 3), totals, scale, strict=True)
+    )
+    r = 0 if prevalence else -sqrt(0.02 * 0.03 / (0.98 * 0.97))
+    lower = sqrt((p - l1) ** 2 + (u2 - q) ** 2 - 2 * r * (p - l1) * (u2 - q))
+    upper = sqrt((u1 - p) ** 2 + (q - l2) ** 2 - 2 * r * (u1 - p) * (q - l2))
+    assert row.select("net_benefit", "lower", "upper").row(0) == pytest.approx(
+        (p - q, p - q - lower, p - q + upper)
+    )
+    assert row.select("ci_method", "note").row(0) == ("mover", None)
+
+
+@pytest.mark.parametrize(("n", "prevalence"), [(200, 0.02), (1000, 0.1)])
+def test_limits_of_net_benefits_of_rare_events_keep_their_level(n, prevalence):
+    rng = np.random.default_rng(3)
+    samples, threshold = 1500, 0.2
+    label = rng.random((samples, n)) < prevalence
+    both = rng.random((samples, n)) < 0.5  # half of the decisions of two equal models agree
+    rate = np.where(label, 0.3, 0.02)
+    first, second = rng.random((2, samples, n)) < rate
+    alerts = {"a": first, "b": np.where(both, first, second)}
+    frame = pl.DataFrame(
+        {
+            "sample": np.repeat(np.arange(samples), n),
+            "label": label.ravel(),
+            **{name: alert.ravel().astype(float) for name, alert in alerts.items()},
+        }
+    )
+    table = rf.decision_intervals(
+        frame, "label", ["a", "b"], by="sample", grid=threshold, baseline="a"
+    ).filter(model="b")
+    true = prevalence * 0.3 - (1 - prevalence) * 0.02 * threshold / (1 - threshold)
+    defined = table.filter(pl.col("lower").is_not_null())
+    covered = defined.select(
+        (pl.lit(true).is_between("lower", "upper")).mean().alias("net_benefit"),
+        (pl.lit(0.0).is_between("difference_lower", "difference_upper")).mean().alias("difference"),
+    ).row(0)
+    assert min(covered) > 0.935  # three standard errors below 0.95 are 0.933
+
+
+def test_mover_is_refused_where_rows_depend_on_each_other():
+    frame = WIDE.with_columns(w=pl.lit(1.0), c=pl.col("id") // 2)
+    for options in ({"kind": "cost"}, {"weight": "w"}, {"cluster": "c"}):
+        with pytest.raises(rf.OptionValueError, match="ci='mover': this option cannot be used"):
+            intervals(frame, ci="mover", **options)
+    assert intervals(frame, cluster="c")["ci_method"].unique().to_list() == ["bootstrap"]
 
 
 def test_standard_errors_of_costs_are_those_of_all_possible_resamples():
@@ -168,7 +242,7 @@ def test_without_an_id_each_group_is_one_model():
 def test_the_cost_of_clusters_and_weights_has_intervals():
     weighted = WIDE.with_columns(w=pl.lit(2.0), c=pl.col("id") // 2)
     same = intervals(weighted, weight="w")
-    assert_frame_equal(same, intervals(), rel_tol=1e-9)
+    assert_frame_equal(same, intervals(ci="bootstrap"), rel_tol=1e-9)
     clustered = intervals(weighted, cluster="c", kind="cost")
     assert clustered.get_column("lower").null_count() == 0
     estimates = ["expected_cost", "difference"]

@@ -300,7 +300,8 @@ def test_errors_about_the_rows_of_a_reference_table_say_so():
             LOG.cast({"score": pl.String}),
             (
                 "reference: score='score': the column has type String.\nScores must be numbers. "
-                "Cast the column first, for example with pl.col('score').cast(pl.Float64)."
+                "Cast the column first, for example with pl.col('score').cast(pl.Float64). "
+                "For predicted classes, use a comparison, such as pl.col('score') == 'yes'."
             ),
         ),
         (

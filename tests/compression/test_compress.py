@@ -288,13 +288,26 @@ def test_integers_and_decimals_keep_their_dtype_unless_they_are_rounded():
         (pl.UInt8, pl.Int64),
         (pl.UInt64, pl.UInt64),
         (pl.Decimal(9, 3), pl.Decimal(9, 3)),
-        (pl.Float32, pl.Float64),
+        (pl.Float16, pl.Float32),
+        (pl.Float32, pl.Float32),
         (pl.Boolean, pl.Float64),
     ):
         frame = pl.DataFrame({"label": [True, False], "score": pl.Series([1, 0]).cast(dtype)})
         assert rf.compress(frame, "label", "score").schema["score"] == remaining
         rounded = rf.compress(frame, "label", "score", resolution=4)
         assert rounded.rows() == [(True, 0.0, 4.0, 1), (False, 0.0, 4.0, 1)]
+
+
+def test_compressed_tables_with_different_float_dtypes_cannot_be_concatenated():
+    """Float32 0.7 is below Float64 0.7, so that equal scores would not be tied."""
+    log = pl.DataFrame({"label": [True, False], "score": [0.7, 0.7]})
+    narrow = rf.compress(log.cast({"score": pl.Float32}), "label", "score")
+    again = rf.compress(narrow, "label", "score", count="count")
+    assert_frame_equal(again, narrow)
+    with pytest.raises(pl.exceptions.SchemaError):
+        pl.concat([narrow, rf.compress(log, "label", "score")])
+    both = pl.concat([narrow, rf.compress(log.cast({"score": pl.Float32}), "label", "score")])
+    assert rf.auc(both, "label", "score", count="count")["auc"].item() == 0.5
 
 
 def test_only_rows_with_equal_weights_are_merged():

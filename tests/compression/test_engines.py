@@ -49,6 +49,53 @@ def test_engines_return_the_cells_of_polars(package, call, connection):
     check_engine(table, frame, {"count": None, **CALLS[call]})
 
 
+COUNT_DTYPES = {
+    pl.Int8: "tinyint",
+    pl.Int16: "smallint",
+    pl.Int32: "integer",
+    pl.Int64: "bigint",
+    pl.UInt8: "utinyint",
+    pl.UInt16: "usmallint",
+    pl.UInt32: "uinteger",
+    pl.UInt64: "ubigint",
+    pl.Int128: "hugeint",
+}
+
+
+@pytest.mark.parametrize(
+    ("package", "dtype"),
+    [
+        (package, dtype)
+        for package in ("pandas", "pandas with pyarrow", "pyarrow", "duckdb")
+        for dtype in COUNT_DTYPES
+        if package == "duckdb" or dtype != pl.Int128  # pandas and Arrow have no such type
+    ],
+)
+def test_counts_of_every_integer_type_are_added_up(package, dtype, connection):
+    largest = min(pl.select(dtype.max()).item(), 2**60)
+    frame = pl.DataFrame(
+        {
+            "bool": [True, False, True, False, True, True],
+            "score": [0.9, 0.4, 0.9, 0.1, 0.4, 0.9],
+            "n": pl.Series([largest, 1, 2, 0, 3, largest], dtype=dtype),
+        }
+    )
+    arrow = frame.cast({"n": pl.Int64}).to_arrow() if dtype == pl.Int128 else frame.to_arrow()
+    connection.register("counted", arrow)
+    table = {
+        "pandas": arrow.to_pandas,
+        "pandas with pyarrow": lambda: arrow.to_pandas(types_mapper=pd.ArrowDtype),
+        "pyarrow": lambda: arrow,
+        "duckdb": lambda: connection.sql(
+            f"select * replace (n::{COUNT_DTYPES[dtype]} as n) from counted"
+        ),
+    }[package]()
+    found = rf.compress(table, "bool", "score", count="n")
+    expected = [(True, 0.9, 2 * largest + 2), (True, 0.4, 3), (False, 0.4, 1), (False, 0.1, 0)]
+    rows = found.select("label", "score", "count").rows()
+    assert sorted(rows, key=str) == sorted(expected, key=str)
+
+
 def test_columns_with_categories_are_compared_by_their_text(connection):
     frame = FRAME.with_columns(pl.col("text").replace("", None).cast(pl.Categorical))
     call = {"label": "text", "score": "score", "positive": "yes"}
@@ -212,3 +259,17 @@ def test_duckdb_compresses_more_rows_than_fit_into_its_memory(tmp_path):
             found = rf.compress(log, "label", "score", by="group", **options)
             expected = rf.compress(scan, "label", "score", by="group", **options).collect()
             assert_frame_equal(found, expected)
+
+
+def test_pyarrow_tables_with_nested_keys_and_float16_labels_are_compressed():
+    frame = pl.DataFrame(
+        {
+            "label": pl.Series([1, 0, 1, 1], dtype=pl.Float16),
+            "score": [0.9, 0.4, 0.4, 0.9],
+            "list": [[1], [2], [1], [1]],
+            "struct": [{"a": 1}, {"a": 2}, {"a": 1}, {"a": 1}],
+        }
+    )
+    for by in ("list", "struct"):
+        expected = rf.compress(frame, "label", "score", by=by)
+        assert_frame_equal(rf.compress(frame.to_arrow(), "label", "score", by=by), expected)

@@ -36,7 +36,7 @@ def curve(**more: object) -> pl.DataFrame:
 
 def point(axis: str, value: float, row: tuple | None, rates: dict[str, float | None]) -> dict:
     names = row or (None,) * 5
-    return {"at": axis, "value": value, **dict(zip(COLUMNS, names, strict=True)), **rates}
+    return {"at": axis, "at_value": value, **dict(zip(COLUMNS, names, strict=True)), **rates}
 
 
 def test_at_a_threshold_is_the_row_of_the_smallest_threshold_not_below_it(frame):
@@ -44,7 +44,7 @@ def test_at_a_threshold_is_the_row_of_the_smallest_threshold_not_below_it(frame)
     expected = frame(
         {
             "at": ["threshold"] * 6,
-            "value": [0.95, 0.9, 0.85, 0.5, 0.2, 0.1],
+            "at_value": [0.95, 0.9, 0.85, 0.5, 0.2, 0.1],
             "threshold": [INF, 0.9, 0.9, 0.5, 0.3, 0.1],
             "tp": [0, 1, 1, 3, 3, 3],
             "fp": [0, 0, 0, 1, 2, 4],
@@ -74,7 +74,7 @@ def test_at_a_false_positive_rate_is_the_lowest_threshold_that_does_not_exceed_i
     expected = frame(
         {
             "at": ["fpr"] * 4,
-            "value": [0.0, 0.25, 0.3, 1.0],
+            "at_value": [0.0, 0.25, 0.3, 1.0],
             "threshold": [0.8, 0.5, 0.5, 0.1],
             "tp": [2, 3, 3, 3],
             "fp": [0, 1, 1, 4],
@@ -120,11 +120,11 @@ def test_rows_at_a_complement_of_a_rate_are_those_at_the_rate(table, eighths, in
     for name, rate in COMPLEMENTS.items():
         points = rf.at(curves, **{name: [n / 8 for n in eighths]}, interpolate=interpolate)
         expected = rf.at(curves, **{rate: [1 - n / 8 for n in eighths]}, interpolate=interpolate)
-        assert points.select("at", "value").rows() == [(name, n / 8) for n in eighths] * (
+        assert points.select("at", "at_value").rows() == [(name, n / 8) for n in eighths] * (
             curves.get_column("group").n_unique()
         )
         assert_frame_equal(
-            points.drop("at", "value"), expected.drop("at", "value"), abs_tol=1e-13, rel_tol=0
+            points.drop("at", "at_value"), expected.drop("at", "at_value"), abs_tol=1e-13, rel_tol=0
         )
 
 
@@ -190,7 +190,7 @@ def test_values_beyond_the_end_of_a_cut_curve_are_refused(axis, inside, beyond, 
         for value in inside:
             expected = rf.at(curve(), **{axis: value}, interpolate=interpolate)
             found = rf.at(table, **{axis: value}, interpolate=interpolate)
-            counts = ["at", "value", "tp", "fp", "tpr"]
+            counts = ["at", "at_value", "tp", "fp", "tpr"]
             assert_frame_equal(found.select(counts), expected.select(counts))
         if beyond is not None:
             with pytest.raises(rf.BrokenCurveError) as error:
@@ -219,7 +219,7 @@ def test_interpolation_is_linear_in_both_counts_and_computes_the_rates_from_them
     expected = frame(
         {
             "at": ["fpr"] * 2,
-            "value": [0.125, 0.25],
+            "at_value": [0.125, 0.25],
             "threshold": [None, None],
             "tp": [2.5, 3.0],
             "fp": [0.5, 1.0],
@@ -275,7 +275,7 @@ def test_values_are_null_at_rates_that_no_threshold_has_because_scores_are_missi
 def test_each_group_has_a_row_for_each_value_in_the_given_order():
     table = pl.DataFrame({**PREDICTIONS, "g": ["b", "a"] * 3 + ["b"]})
     points = rf.at(rf.curve(table, "label", "score", by="g"), fpr=[0.5, 0.1, 0.5])
-    assert points.select("g", "value").rows() == [
+    assert points.select("g", "at_value").rows() == [
         (g, v) for g in ("a", "b") for v in (0.5, 0.1, 0.5)
     ]
 
@@ -283,7 +283,7 @@ def test_each_group_has_a_row_for_each_value_in_the_given_order():
 def test_no_values_give_no_rows():
     points = rf.at(curve(), fpr=[])
     assert points.shape == (0, 9)
-    assert points.columns == ["at", "value", *COLUMNS, "fpr", "tpr"]
+    assert points.columns == ["at", "at_value", *COLUMNS, "fpr", "tpr"]
     for table in (curve(), curve(prevalence=0.1)):
         assert rf.at(table, tpr=[], interpolate=True).height == 0
 
@@ -312,7 +312,7 @@ def test_points_of_a_table_with_another_prevalence_have_its_rates():
     curves = curve(metrics="precision", prevalence=0.1)
     points = rf.at(curves, tpr=0.5)
     row = curves.filter(pl.col("threshold") == points["threshold"][0])
-    assert_frame_equal(points.drop("at", "value"), row)
+    assert_frame_equal(points.drop("at", "at_value"), row)
     mixed = rf.at(curves, tpr=0.5, interpolate=True)
     assert mixed.select("prevalence", "tpr", "precision").rows() == [(0.1, 0.5, 1.0)]
     below = rf.at(curves, fpr=0.75, interpolate=True)
@@ -327,11 +327,14 @@ def test_rows_at_thresholds_are_those_of_the_definition(table, values):
     curves = rf.curve(table, "label", "score", by="group", missing="worst")
     actual = rf.at(curves, threshold=values)
     expected = [
-        (name, "threshold", value + 0.0, *oracles.at(points, "threshold", value))
+        (
+            *(name, "threshold", value + 0.0),
+            *oracles.at(points, "threshold", oracles.rounded(value, table)),
+        )
         for name, points in traced(table).items()
         for value in values
     ]
-    assert actual.select("group", "at", "value", *COLUMNS).rows() == expected
+    assert actual.select("group", "at", "at_value", *COLUMNS).rows() == expected
 
 
 @pytest.mark.slow
@@ -345,9 +348,9 @@ def test_rows_at_rates_are_those_of_the_definition(axis, table, values):
         for name, points in traced(table).items()
         for value in values
     ]
-    assert actual.select("group", "at", "value", *COLUMNS).rows() == expected
+    assert actual.select("group", "at", "at_value", *COLUMNS).rows() == expected
     # The rest of a row is the curve's, unchanged.
-    found = actual.drop_nulls("threshold").drop("at", "value")
+    found = actual.drop_nulls("threshold").drop("at", "at_value")
     assert_frame_equal(found, found.join(curves, on=found.columns, how="semi", nulls_equal=True))
 
 
@@ -361,7 +364,7 @@ def test_interpolated_points_are_those_of_the_definition(axis, table, values):
     for name, points in traced(table).items():
         for value in values:
             found = oracles.between(points, axis, value)
-            row = {"group": name, "at": axis, "value": value, "threshold": None}
+            row = {"group": name, "at": axis, "at_value": value, "threshold": None}
             if found is not None:
                 rates = oracles.rates(found.point)
                 row |= {part: float(getattr(found.point, part)) for part in COLUMNS[1:]}
@@ -388,13 +391,16 @@ def test_rows_of_weighted_curves_do_not_exceed_the_given_rate_or_reach_it(axis, 
         table, "label", "score", by="group", weight="weight", kind="gain", metrics="fpr"
     )
     points = rf.at(curves, **{axis: values}).drop_nulls("threshold")
-    off = points[axis] - points["value"]
+    off = points[axis] - points["at_value"]
     assert (off >= 0).all() if axis == "tpr" else (off <= 0).all()
     mixed = rf.at(curves, **{axis: values}, interpolate=True).drop_nulls("tp")
     # Interpolated rates meet the value itself, but where the curve jumps over it.
     inner = mixed.filter(pl.col("mix").is_between(0, 1, closed="none"))
     assert_frame_equal(
-        inner.select(axis), inner.select(pl.col("value").alias(axis)), rel_tol=1e-12, abs_tol=1e-12
+        inner.select(axis),
+        inner.select(pl.col("at_value").alias(axis)),
+        rel_tol=1e-12,
+        abs_tol=1e-12,
     )
 
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from polars.testing import assert_frame_equal
+from polars.testing import assert_frame_equal, assert_series_equal
 
 import rocframe as rf
 from tests import oracles
@@ -180,10 +180,10 @@ def test_neighboring_doubles_are_two_scores():
         assert_frame_equal(actual, expected, check_exact=True)
 
 
-def test_float32_scores_tie_as_float32_and_show_as_the_double_of_the_same_value():
+def test_float32_scores_tie_and_are_thresholds_in_float32():
     scores = pl.Series("score", [0.1 + 0.2, 0.3], pl.Float32)
     actual = rf.curve(pl.DataFrame([pl.Series("label", [1, 0]), scores]), "label", "score")
-    assert actual["threshold"].to_list() == [INF, scores.cast(pl.Float64)[0]]
+    assert_series_equal(actual["threshold"], pl.Series("threshold", [INF, scores[0]], pl.Float32))
 
 
 @pytest.mark.parametrize(
@@ -211,6 +211,7 @@ def test_every_type_of_number_is_a_score(dtype, scores):
     table = pl.DataFrame([pl.Series("label", [1, 0, 0]), pl.Series("score", scores, dtype)])
     high, low = float(scores[0]), float(scores[1])
     expected = counts([(INF, 0, 0, 1, 2), (high, 1, 1, 0, 1), (low, 1, 2, 0, 0)])
+    expected = expected.cast({"threshold": oracles.threshold_dtype(table)})
     actual = rf.curve(table, "label", "score").select(WALK)
     assert_frame_equal(actual, expected, check_exact=True)
 
@@ -319,6 +320,7 @@ def test_groups_may_be_of_any_type(key, thresholds):
 def test_a_curve_equals_the_counts_at_each_score(table):
     actual = rf.curve(table, "label", "score", by="group").drop("fpr", "tpr")
     expected = oracles.curve_table(oracles.by_group(table))
+    expected = expected.cast({"threshold": oracles.threshold_dtype(table)})
     assert_frame_equal(actual, expected, check_exact=True)
 
 
@@ -330,6 +332,7 @@ def test_scores_of_every_shape_are_counted_alike(shape, data):
     table = data.draw(tables(shape=shape, missing=True, min_size=3))
     actual = rf.curve(table, "label", "score", by="group", missing="worst").drop("fpr", "tpr")
     expected = oracles.curve_table(oracles.by_group(table))
+    expected = expected.cast({"threshold": oracles.threshold_dtype(table)})
     assert_frame_equal(actual, expected, check_exact=True)
 
 
@@ -337,6 +340,7 @@ def test_scores_of_every_shape_are_counted_alike(shape, data):
 def test_missing_worst_adds_the_unscored_to_every_row(table):
     actual = rf.curve(table, "label", "score", by="group", count="count", missing="worst")
     expected = oracles.curve_table(oracles.by_group(table))
+    expected = expected.cast({"threshold": oracles.threshold_dtype(table)})
     assert_frame_equal(actual.drop("fpr", "tpr"), expected, check_exact=True)
 
 
@@ -345,7 +349,8 @@ def test_missing_drop_counts_the_scored_only(table):
     actual = rf.curve(table, "label", "score", by="group", count="count", missing="drop")
     groups = oracles.by_group(table)
     scored = {name: [c for c in every if c.score is not None] for name, every in groups.items()}
-    assert_frame_equal(actual.drop("fpr", "tpr"), oracles.curve_table(scored), check_exact=True)
+    expected = oracles.curve_table(scored).cast({"threshold": oracles.threshold_dtype(table)})
+    assert_frame_equal(actual.drop("fpr", "tpr"), expected, check_exact=True)
 
 
 @given(table=tables(missing=True, mass={"weight": EXACT_WEIGHTS, "count": COUNTS}))
@@ -355,6 +360,7 @@ def test_weights_are_added_up(table):
         table, "label", "score", by="group", weight="weight", count="count", missing="worst"
     )
     expected = oracles.curve_table(oracles.by_group(table), whole=False)
+    expected = expected.cast({"threshold": oracles.threshold_dtype(table)})
     assert_frame_equal(actual.drop("fpr", "tpr"), expected, check_exact=True)
 
 
@@ -362,6 +368,7 @@ def test_weights_are_added_up(table):
 def test_weights_of_any_size_are_added_up_to_rounding(table):
     actual = rf.curve(table, "label", "score", by="group", weight="weight")
     expected = oracles.curve_table(oracles.by_group(table), whole=False)
+    expected = expected.cast({"threshold": oracles.threshold_dtype(table)})
     # 24 additions of numbers up to 10 round by less than 1e-13.
     assert_frame_equal(actual.drop("fpr", "tpr"), expected, rel_tol=0, abs_tol=1e-13)
     last = actual.group_by("group").last()
@@ -386,12 +393,29 @@ def test_given_thresholds_are_counted_by_definition(table, thresholds, seed):
     rows = []
     for name, every in oracles.by_group(table).items():
         rows.append((name, *oracles.point(every, INF, above_all=True)))
-        falling = sorted({t + 0.0 for t in thresholds} - {INF}, reverse=True)
-        rows += [(name, *oracles.point(every, t)) for t in falling]
+        given = {oracles.rounded(t, table) + 0.0 for t in thresholds}
+        if not any(case.score == INF for case in every):
+            given -= {INF}
+        rows += [(name, *oracles.point(every, t)) for t in sorted(given, reverse=True)]
     schema = {"group": pl.String, **dict.fromkeys(WALK, pl.Float64)}
     rows = [(name, *map(float, numbers)) for name, *numbers in rows]
     expected = pl.DataFrame(rows, schema=schema, orient="row")
-    assert_frame_equal(actual.drop("fpr", "tpr"), expected, check_exact=True)
+    expected = expected.cast({"threshold": oracles.threshold_dtype(table)})
+    assert_frame_equal(actual.select("group", *WALK), expected, check_exact=True)
+
+
+def test_the_given_threshold_inf_counts_the_scores_of_inf(frame):
+    table = frame({"g": ["a", "a", "b", "b"], "label": [1, 0, 1, 0], "score": [INF, 1, 1, 0]})
+    given = rf.curve(table, "label", "score", by="g", thresholds=[INF])
+    points = rf.at(rf.curve(table, "label", "score", by="g"), threshold=INF)
+    assert given.lazy().collect().select("g", *WALK).rows() == [
+        ("a", INF, 0, 0, 1, 1),
+        ("a", INF, 1, 0, 0, 1),
+        ("b", INF, 0, 0, 1, 1),
+    ]
+    for curves in (given, rf.curve(table, "label", "score", by="g", thresholds=[INF, 0.5])):
+        found = rf.at(curves, threshold=INF).lazy().collect().select("g", *WALK)
+        assert_frame_equal(found, points.lazy().collect().select("g", *WALK))
 
 
 def test_given_thresholds_count_without_groups_and_with_counts():
@@ -417,11 +441,10 @@ def test_given_thresholds_are_counted_in_a_table_with_the_only_key_nan():
     assert_frame_equal(actual.select("g", *WALK), expected)
 
 
-def test_a_float32_score_is_compared_with_a_threshold_as_the_double_it_is():
+def test_a_float32_score_is_compared_with_a_threshold_in_float32():
     table = pl.DataFrame([pl.Series("label", [1]), pl.Series("score", [0.1], pl.Float32)])
-    # 0.1 in Float32 is a little more than 0.1 in Float64.
     above = math.nextafter(table["score"].cast(pl.Float64)[0], 1)
-    curve = rf.curve(table, "label", "score", thresholds=[0.1, above])
+    curve = rf.curve(table, "label", "score", thresholds=[0.1, above, 0.11])
     assert curve["tp"].to_list() == [0, 0, 1]
 
 
@@ -565,8 +588,8 @@ def test_a_metric_of_the_model_column_raises_an_error_if_there_is_one_score():
 
 def test_a_metric_with_the_name_of_a_column_of_at_raises_an_error():
     rows = pl.DataFrame({"label": [1, 0], "score": [2, 1]})
-    curves = rf.curve(rows, "label", "score", metrics=[pl.col("tp").alias("value")])
+    curves = rf.curve(rows, "label", "score", metrics=[pl.col("tp").alias("at_value")])
     with pytest.raises(
-        rf.BrokenCurveError, match=r"the table already has a column 'value'; at\(\) adds"
+        rf.BrokenCurveError, match=r"the table already has a column 'at_value'; at\(\) adds"
     ):
         rf.at(curves, fpr=0.5)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from math import inf
-
+import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
+from tests.all_cases import all_cases
 
 LABEL = [1, 0, 1, 0, 1, 0]
 PREDICTIONS = pl.DataFrame(
@@ -188,7 +188,8 @@ def test_means_of_the_remaining_rows_are_those_of_complete_curves():
 
 def test_pooled_areas_are_null_only_in_groups_with_a_cut_curve():
     models = pl.concat([PREDICTIONS.with_columns(model=pl.lit(name)) for name in "ab"])
-    given = {"a": [0.5], "b": [0.8, 0.5, -inf]}
+    scores = PREDICTIONS["score"].unique().sort().to_list()
+    given = {"a": scores[-4:], "b": scores}
     curves = pl.concat(
         rf.curve(
             models.filter(model=name), "label", "score", by=["model", "fold"], thresholds=values
@@ -209,6 +210,64 @@ def test_pooled_areas_are_null_only_in_groups_with_a_cut_curve():
         ("b", 2, None),
         ("b", 2, None),
     ]
+
+
+GAPS = "curves: group fold=1 lacks the points between its given thresholds, so "
+
+
+def test_functions_of_full_curves_refuse_curves_with_gaps_between_given_thresholds():
+    curves = rf.curve(PREDICTIONS, "label", "score", by="fold", thresholds=[0.5, 0.05])
+    refused = {
+        lambda: rf.area(curves): "the area under the curve is unknown",
+        lambda: rf.hull(curves): "its convex hull is unknown",
+        lambda: rf.at(curves, fpr=0.1): "its row at fpr=0.1 is unknown",
+        lambda: rf.average(curves): "its points at a given fpr are unknown",
+        lambda: rf.average(curves, method="pooled"): "the area of the pooled curve is unknown",
+        lambda: rf.cost_curve(curves): "its lowest expected cost is unknown",
+        lambda: rf.decision_curve(curves): "the net benefit at other thresholds is unknown",
+    }
+    with all_cases() as case:
+        for call, consequence in refused.items():
+            with case(consequence):
+                with pytest.raises(rf.BrokenCurveError) as caught:
+                    call()
+                assert str(caught.value).startswith(GAPS + consequence + ".\nCompute the curve")
+
+
+def test_the_area_between_given_thresholds_is_bounded():
+    rng = np.random.default_rng(3)
+    label = rng.uniform(size=400) < 0.4
+    score = 1 - np.exp(-3 - 2 * label - rng.normal(size=400))
+    table = pl.DataFrame({"label": label, "score": score.clip(0, 1)})
+    exact = rf.area(rf.curve(table, "label", "score")).item()
+    for grid in (np.arange(11) / 10, [0, 0.9, 0.95, 0.99], [0.0]):
+        curves = rf.curve(table, "label", "score", thresholds=grid)
+        bounds = rf.tie_bounds(curves, metrics="auc")
+        assert bounds["value"].to_list() == [None]
+        assert bounds["pessimistic"].item() < exact < bounds["optimistic"].item()
+        # The line between the points is in the middle of the bounds.
+        middle = (bounds["pessimistic"] + bounds["optimistic"]).item() / 2
+        assert abs(middle - exact) <= curves["area_error"][0] + 1e-12
+        full = rf.curve(table, "label", "score")
+        for row in curves.rows(named=True):
+            point = rf.at(full, threshold=row["threshold"])
+            assert (row["tp"], row["fp"]) == point.select("tp", "fp").row(0)
+        # A curve lies in the rectangle between two neighboring points.
+        steps = curves.select(pl.max_horizontal(pl.col("fpr", "tpr").diff()).max())
+        assert curves["error"][0] == pytest.approx(steps.item(), rel=1e-12)
+        chart = curves.roc.chart()
+        assert "AUC" not in str(chart.to_dict()["title"])
+
+
+def test_given_thresholds_with_a_row_for_each_score_give_a_full_curve():
+    scores = [*PREDICTIONS["score"].unique(), -1, 0.123456]
+    curves = rf.curve(PREDICTIONS, "label", "score", by="fold", thresholds=scores)
+    assert set(curves["error"]) | set(curves["area_error"]) == {0.0}
+    assert_frame_equal(rf.area(curves), rf.area(CURVES))
+    assert_frame_equal(
+        rf.at(curves, tpr=[0.3, 0.9]).select("fold", "tp", "fp"),
+        rf.at(CURVES, tpr=[0.3, 0.9]).select("fold", "tp", "fp"),
+    )
 
 
 def test_missing_rows_with_positives_only_equal_unscored_positives():

@@ -135,6 +135,25 @@ def test_a_common_hull_names_the_curve_of_each_vertex():
     )
 
 
+def test_a_common_hull_of_weighted_rows_has_the_vertices_of_repeated_rows():
+    rng = np.random.default_rng(5)
+    n_tables, n = 5000, 14
+    frame = pl.DataFrame(
+        {
+            "table": np.repeat(np.arange(n_tables), n),
+            "model": rng.choice(["a", "b"], n_tables * n),
+            "label": rng.random(n_tables * n) < 0.5,
+            "score": rng.integers(0, 4, n_tables * n),
+            "tenths": rng.choice([1, 2, 3], n_tables * n),
+        }
+    ).with_columns(weight=pl.col("tenths") / 10)
+    roles = {"label": "label", "score": "score", "by": ["table", "model"]}
+    repeated = rf.curve(frame, **roles, count="tenths").roc.hull(across="model")
+    weighted = rf.curve(frame, **roles, weight="weight").roc.hull(across="model")
+    vertices = ["table", "threshold", "fpr", "tpr"]
+    assert_frame_equal(weighted.select(vertices), repeated.select(vertices))
+
+
 def test_a_curve_without_a_class_does_not_take_part_in_a_common_hull():
     frame = pl.DataFrame(
         {

@@ -111,8 +111,8 @@ def test_models_are_mixed_across_a_key_at_the_mean_class_sizes():
     curves = rf.curve(frame, "label", "score", by=["g", "model"])
     point = curves.roc.mix(across="model", fpr=[0.05, 0.3])
     assert point.columns == [
-        *("g", "at", "value", *POINT, "model_above", "model_below"),
-        *("tp", "fp", "fn", "tn", "note"),
+        *("g", "fpr", "tpr", "at", "at_value", "tp", "fp", "fn", "tn"),
+        *("model_above", "model_below", "threshold_above", "threshold_below", "mix", "note"),
     ]
     expected = pl.DataFrame(
         {
@@ -129,7 +129,7 @@ def test_models_are_mixed_across_a_key_at_the_mean_class_sizes():
     assert_frame_equal(curves.lazy().roc.mix(across="model", fpr=[0.05, 0.3]).collect(), point)
 
 
-@pytest.mark.parametrize("name", ["at", "value", "note"])
+@pytest.mark.parametrize("name", ["at", "at_value", "note"])
 def test_the_column_of_the_mixed_models_has_no_name_of_a_column_of_the_result(frame, name):
     predictions = pl.DataFrame({name: ["a", "a", "b", "b"], "label": [1, 0] * 2, "s": [4, 3, 2, 1]})
     curves = rf.curve(predictions, "label", "s", by=name)
@@ -253,7 +253,7 @@ def test_cases_without_a_score_an_identifier_or_a_point_have_no_decision():
         {
             "g": ["a"],
             "at": ["fpr"],
-            "value": [0.1],
+            "at_value": [0.1],
             "mix": [0.5],
             "threshold_above": [0.5],
             "threshold_below": [0.5],
@@ -276,7 +276,7 @@ def test_cases_without_a_score_an_identifier_or_a_point_have_no_decision():
         (
             {"points": pl.DataFrame({"at": ["fpr"]})},
             (
-                "points=<table with the columns 'at'>: the table has no column 'value'.\n"
+                "points=<table with the columns 'at'>: the table has no column 'at_value'.\n"
                 "Pass the DataFrame of mix(), or of at() with interpolate=True."
             ),
         ),

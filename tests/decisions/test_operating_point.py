@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
+from rocframe.rates import RATES
 from tests.all_cases import all_cases
 
 PREDICTIONS = pl.DataFrame({"label": [1, 0, 1, 0, 0], "score": [0.9, 0.6, 0.4, 0.4, 0.1]})
@@ -32,7 +33,7 @@ def goodness(rule: str, counts: tuple[int, int, int, int], prevalence: str) -> F
     pi = Fraction(prevalence) if prevalence else Fraction(pos, pos + neg)
     share = {"tp": pi * tpr, "fn": pi * (1 - tpr), "fp": (1 - pi) * fpr}
     share["tn"] = 1 - sum(share.values())
-    if (prevalence or rule in OF_RATES) and not (pos and neg):
+    if (prevalence or rule in OF_BOTH) and not (pos and neg):
         return None
     if rule in {"precision", "f1"} and not share["tp"] + share["fp"]:
         return Fraction(0) if rule == "f1" and share["fn"] else None
@@ -65,7 +66,8 @@ def best(rows: list[tuple[bool, int]], rule: str, prevalence: str) -> tuple[floa
 
 
 OF_RATES = ["youden", "balanced_accuracy", "closest_top_left", "equal_error"]
-RULES = [*OF_RATES, "expected_cost", "profit", "accuracy", "f1", "precision"]
+OF_BOTH = [*OF_RATES, "f1", "precision"]
+RULES = [*OF_BOTH, "expected_cost", "profit", "accuracy"]
 GROUPS = st.lists(
     st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=1, max_size=12),
     min_size=1,
@@ -92,6 +94,56 @@ def test_each_rule_finds_the_optimum_that_trying_all_thresholds_finds(groups, pr
             same.select("value", "threshold", "n_optima"),
             found.select("value", "threshold", "n_optima"),
         )
+
+
+def random_curves(n: int) -> pl.DataFrame:
+    """Return curves of small random tables with ties, which have both classes."""
+    rng = np.random.default_rng(12)
+    sizes = rng.integers(4, 16, n)
+    table = np.repeat(np.arange(n), sizes)
+    score, label = rng.integers(0, 6, len(table)), rng.random(len(table)) < 0.5
+    firsts = np.cumsum(sizes) - sizes
+    label[firsts], label[firsts + 1] = True, False
+    frame = pl.DataFrame({"table": table, "label": label, "score": score})
+    return rf.curve(frame, "label", "score", by="table")
+
+
+def test_the_prevalence_of_the_data_chooses_the_rows_that_no_prevalence_chooses():
+    totals = [
+        (pl.col("tp") + pl.col("fn")).alias("pos"),
+        (pl.col("fp") + pl.col("tn")).alias("neg"),
+    ]
+    rules = [
+        {"rule": "expected_cost", "costs": {"fp": 1, "fn": 1}},
+        {"rule": "profit", "benefits": {"tp": 7, "fp": -3, "fn": -1}},
+    ]
+    parts = random_curves(600).with_columns(totals).partition_by("pos", "neg", as_dict=True)
+    for (pos, neg), curves in parts.items():
+        for rule in rules:
+            without, given = (
+                rf.operating_point(curves.drop("pos", "neg"), **rule, prevalence=prevalence)
+                for prevalence in (None, pos / (pos + neg))
+            )
+            assert_frame_equal(
+                given.select("table", "threshold", "n_optima"),
+                without.select("table", "threshold", "n_optima"),
+            )
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.3, 2 / 7])
+def test_costs_that_are_multiplied_by_a_number_choose_the_same_rows(prevalence):
+    curves = random_curves(600)
+    chosen = [
+        rf.operating_point(
+            curves,
+            "expected_cost",
+            costs={"fp": factor, "fn": 3 * factor},
+            prevalence=prevalence,
+        ).drop("value")
+        for factor in (1, 1 / 3, 0.1, np.pi, 1e-300 / 7)
+    ]
+    for other in chosen[1:]:
+        assert_frame_equal(other, chosen[0])
 
 
 def test_the_value_is_the_metric_at_the_chosen_row():
@@ -194,6 +246,36 @@ def test_an_undefined_group_is_null_and_does_not_change_other_groups():
         ("c", None, 0, "no_positives"),
         ("c", inf, 1, "no_positives"),
     ]
+
+
+def test_without_a_class_only_means_over_rows_and_rates_of_the_other_class_have_a_threshold():
+    """Without positives, for example, the precision is 0 at every score."""
+    scores = [0.2, 0.4, 0.7]
+    mean = ["accuracy", "error_rate", "expected_cost", "net_benefit", "alert_rate", "rnp"]
+    of_class = {1: ["tpr", "fnr"], 0: ["fpr", "tnr"]}
+    rules = [name for name in RATES if name != "prevalence"]
+    for label, note in ((1, "no_negatives"), (0, "no_positives")):
+        frame = pl.DataFrame({"label": [label] * 3, "score": scores})
+        curves = rf.curve(frame, "label", "score")
+        points = pl.concat(
+            rf.operating_point(
+                curves,
+                rule,
+                minimize=False if RATES[rule].better == "neither" else None,
+                costs=COSTS if rule == "expected_cost" else None,
+            )
+            for rule in rules
+        )
+        assert points.get_column("note").unique().to_list() == [note]
+        defined = points.filter(pl.col("threshold").is_not_null()).get_column("rule")
+        assert set(defined) == {*mean, *of_class[label]}
+        # The same for constraints.
+        for name in sorted({*RATES} - {"prevalence", "expected_cost", "net_benefit"}):
+            point = rf.operating_point(curves, "accuracy", subject_to={name: (None, None)})
+            is_defined = name in {*mean, *of_class[label]}
+            assert (point.item(0, "threshold") is not None) == is_defined, name
+        limits = rf.intervals(frame, "label", "score", metrics="threshold", rule="f1", ci=None)
+        assert limits.select("estimate", "note").row(0) == (None, note)
 
 
 def test_bayes_is_the_row_at_the_threshold_of_the_costs():

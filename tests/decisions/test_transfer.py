@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -199,6 +200,57 @@ def test_the_page_about_decisions_shows_the_accuracies_of_the_bundled_log():
         name = model.replace("_", " ")
         (line,) = (line for line in page.splitlines() if line.startswith(f"| {name} |"))
         assert f"| {default_accuracy:.3f} | {realised:.3f} |" in line
+
+
+def test_the_result_states_whether_the_constraints_are_met_on_the_fold():
+    limits = {"precision": (0.6, None), "fpr": (0, 0.4), "threshold": (0.1, None)}
+    found = rf.transfer(CURVES, ["recall", "accuracy"], subject_to=limits)
+    assert found.columns == [
+        *("model", "fold", "rule"),
+        *(*VALUES, "precision", "fpr", "is_met", "note"),
+    ]
+    assert found.get_column("is_met").unique().sort().to_list() == [False, True]
+    for row in found.iter_rows(named=True):
+        precision = Fraction(row["tp"], row["tp"] + row["fp"])
+        fpr = Fraction(row["fp"], row["fp"] + row["tn"])
+        assert (row["precision"], row["fpr"]) == (float(precision), float(fpr))
+        met = precision >= Fraction("0.6") and fpr <= Fraction("0.4") and row["threshold"] >= 0.1
+        assert row["is_met"] is met
+    plain = rf.transfer(CURVES, "recall", subject_to=limits).drop("precision", "fpr", "is_met")
+    assert_frame_equal(found.filter(rule="recall").drop("precision", "fpr", "is_met"), plain)
+    lazy = rf.transfer(CURVES.lazy(), ["recall", "accuracy"], subject_to=limits)
+    assert_frame_equal(lazy.collect(), found)
+
+
+def test_constraints_are_checked_for_chosen_thresholds_and_null_where_undefined():
+    table = pl.DataFrame(
+        {
+            "g": [*"aaabbcc"],
+            "label": [1, 1, 0, 0, 0, 1, 0],
+            "score": [0.9, 0.2, 0.5, 0.9, 0.1, 0.1, 0.05],
+        }
+    )
+    curves = rf.curve(table, "label", "score", by="g")
+    chosen = pl.DataFrame({"rule": ["recall"], "value": [1.0], "threshold": [0.4]})
+    limits = {"recall": (0.4, 1), "precision": (0.4, None), "tp": (1, 1), "alerts": (0, 1)}
+    found = rf.transfer(curves, "recall", chosen=chosen, subject_to=limits)
+    assert found.select("g", "tp", "recall", "precision", "alerts", "is_met").rows() == [
+        ("a", 1, 0.5, 0.5, 2.0, False),
+        ("b", 0, None, 0.0, 1.0, False),
+        ("c", 0, 0.0, None, 0.0, False),
+    ]
+    few = rf.transfer(curves, "recall", chosen=chosen, subject_to={"precision": (0.4, None)})
+    assert few.get_column("is_met").to_list() == [True, False, None]
+    absent = chosen.with_columns(threshold=None)
+    none = rf.transfer(curves, "recall", chosen=absent, subject_to={"precision": (0.4, None)})
+    assert none.select("precision", "is_met").unique().rows() == [(None, None)]
+
+
+def test_metrics_that_compare_the_classes_choose_no_threshold_if_the_other_folds_have_one_class():
+    table = TABLE.with_columns(label=pl.when(fold=0).then("label").otherwise(0))
+    found = rf.transfer(rf.curve(table, "label", "score", by=["model", "fold"]), ["f1", "accuracy"])
+    of_first = found.filter(fold=0).select("rule", "threshold", "note").unique().sort("rule")
+    assert of_first.rows() == [("accuracy", np.inf, None), ("f1", None, "no_positives")]
 
 
 ERRORS = {

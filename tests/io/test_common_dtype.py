@@ -16,8 +16,6 @@ def common(*dtypes, option="--by"):
     ("dtypes", "expected"),
     [
         ([pl.Float64()], pl.Float64()),
-        ([pl.Float64(), pl.Float32()], pl.Float64()),
-        ([pl.Float16(), pl.Float32()], pl.Float32()),
         ([pl.Int8(), pl.UInt32(), pl.Int8()], pl.Int64()),
         ([pl.Int32(), pl.Float32()], pl.Float64()),
         ([pl.Null(), pl.Date(), pl.Null()], pl.Date()),
@@ -33,6 +31,23 @@ def test_the_common_dtype_represents_all_values(dtypes, expected):
 
 def test_integer_and_float_labels_have_a_common_dtype():
     assert common(pl.Int64(), pl.Float64(), option="--label") == pl.Float64()
+
+
+def test_weights_of_different_precisions_have_a_common_dtype():
+    assert common(pl.Float32(), pl.Float64(), option="--weight") == pl.Float64()
+    assert common(pl.Float16(), pl.Float32(), option="--weight") == pl.Float32()
+
+
+@pytest.mark.parametrize("option", ["--score", "--by", "--id", "--partition-by"])
+@pytest.mark.parametrize("between", [[], [pl.Int32()], [pl.Null(), pl.Float32()]])
+def test_floats_of_different_precisions_are_not_compared(option, between):
+    with pytest.raises(rf.LogError) as caught:
+        common(pl.Float32(), *between, pl.Float64(), option=option)
+    assert str(caught.value) == (
+        f"{len(between) + 1}.parquet: column 'x' has type Float64, but in 0.parquet it has type "
+        "Float32.\nEqual values, such as 0.7, differ between these types. Cast the column to "
+        "Float32 in all files."
+    )
 
 
 @pytest.mark.parametrize(

@@ -56,12 +56,32 @@ def test_files_may_have_different_formats_column_orders_and_dtypes():
     save("1.parquet")
     save("2.parquet", LOG.select("score", "label"))
     save("3.parquet", note=pl.lit(7))
-    save("4.parquet", score=pl.col("score").cast(pl.Float32), label=pl.col("label").cast(pl.Int8))
+    save("4.parquet", label=pl.col("label").cast(pl.Int8))
     save("5.arrow")
     save("6.csv")
     table, logs = read(".")
     assert_frame_equal(table, pl.concat([LOG.select("label", "score")] * 6))
     assert len(logs.files) == 6
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_scores_of_different_precisions_are_an_error_that_names_both_files(suffix):
+    narrow = pl.col("score").cast(pl.Float32)
+    save(f"1.{suffix}", score=narrow)
+    save("2.parquet", score=narrow)
+    assert read(".")[0].schema["score"] == pl.Float32
+    save("3.csv")
+    hint = "Equal values, such as 0.7, differ between these types. Cast the column to Float32"
+    assert message(".") == (
+        f"3.csv: column 'score' has type Float64, but in 1.{suffix} it has type Float32.\n"
+        f"{hint}, and write CSV files, which are read as Float64, as Parquet files."
+    )
+    Path("3.csv").unlink()
+    save("0.arrow")
+    assert message(".") == (
+        f"0.arrow: column 'score' has type Float64, but in 1.{suffix} it has type Float32.\n"
+        f"{hint} in all files."
+    )
 
 
 def test_csv_files_may_have_different_column_orders():
@@ -281,7 +301,8 @@ def test_a_file_whose_name_has_invalid_bytes_is_unreadable():
     problem = (
         "the file cannot be read: 'utf-8' codec can't encode character '\\udcff' in position 5"
     )
-    assert str(caught.value).startswith(f"{name}: {problem}: surrogates not allowed.\n")
+    quoted = "'logs/\\udcff.parquet'"
+    assert str(caught.value).startswith(f"{quoted}: {problem}: surrogates not allowed.\n")
     _, logs = read("logs", skip_unreadable=True)
     assert (logs.files, [*logs.skipped]) == (["logs/a.parquet"], [name])
 

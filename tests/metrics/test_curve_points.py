@@ -38,11 +38,11 @@ def compared(table: pl.DataFrame, axis: str, asked: list[float], **roles: object
     points = rf.at(curves, **{axis: asked}).drop("tp", "fp", "fn", "tn")
     expected = points.unpivot(
         METRICS,
-        index=["group", "at", "value", "threshold"],
+        index=["group", "at", "at_value", "threshold"],
         variable_name="metric",
         value_name="estimate",
     )
-    keys = ["group", "metric", "value"]
+    keys = ["group", "metric", "at_value"]
     columns = [*keys, "at", "threshold", "estimate"]
     return result.select(columns).sort(keys), expected.select(columns).sort(keys)
 

@@ -30,13 +30,13 @@ from tests.strategies import COUNTS, repeated, shuffled, tables
 PREDICTIONS = {"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.7]}
 SCHEMA = {
     "metric": pl.String,
-    "at": pl.String,
-    "value": pl.Float64,
     "estimate": pl.Float64,
     "lower": pl.Float64,
     "upper": pl.Float64,
-    "se": pl.Float64,
+    "at": pl.String,
+    "at_value": pl.Float64,
     "threshold": pl.Float64,
+    "se": pl.Float64,
     "n_pos": pl.Int64,
     "n_neg": pl.Int64,
     "n_missing": pl.Int64,
@@ -70,12 +70,10 @@ def test_a_row_is_a_group_a_metric_and_a_point(frame):
     result = rf.intervals(
         frame(PREDICTIONS), "label", "score", metrics="recall", threshold=[0.7, 0.1], ci="wilson"
     )
-    where = ["recall", "threshold"]
+    high = ["recall", 2 / 3, 0.207659602, 0.938508055, "threshold", 0.7, 0.7]
+    low = ["recall", 1.0, 0.438502968, 1.0, "threshold", 0.1, 0.4]
     expected = pl.DataFrame(
-        [
-            [*where, 0.7, 2 / 3, 0.207659602, 0.938508055, 0.272165527, 0.7, 3, 2, 0],
-            [*where, 0.1, 1.0, 0.438502968, 1.0, None, 0.4, 3, 2, 0],
-        ],
+        [[*high, 0.272165527, 3, 2, 0], [*low, None, 3, 2, 0]],
         schema=list(SCHEMA)[:-3],
         orient="row",
     ).with_columns(ci_level=pl.lit(0.95), ci_method=pl.lit("wilson"), note=pl.lit(None, pl.String))
@@ -91,7 +89,7 @@ def test_rows_are_sorted_by_group_with_metrics_and_points_in_the_given_order(fra
     )
     result = result.lazy().collect()
     assert result.columns == ["g", *SCHEMA]
-    assert result.select("g", "metric", "value").rows() == [
+    assert result.select("g", "metric", "at_value").rows() == [
         (g, *row)
         for g in (1, 2)
         for row in (("tpr", 0.5), ("tpr", 0.0), ("auc", None), ("f1", 0.5), ("f1", 0.0))
@@ -479,7 +477,7 @@ def test_proportions_of_0_and_1_have_wilsons_limits_at_given_thresholds():
 
 def test_the_jaccard_index_has_the_limits_of_a_proportion():
     table = pl.DataFrame({"label": [0, 0, 1, 1, 1], "score": [1, 2, 3, 4, 5]})
-    columns = ["value", "estimate", "se", "lower", "upper", "ci_method", "note"]
+    columns = ["at_value", "estimate", "se", "lower", "upper", "ci_method", "note"]
     for threshold, same in ((4, "tpr"), (3, "tpr"), (2, "precision")):
         found, expected = (
             intervals(table, metric, threshold=threshold, ci="wilson").select(columns)
@@ -573,7 +571,7 @@ def test_a_limit_that_is_a_difference_of_infinite_numbers_makes_both_limits_null
     row = one(table, "threshold", fpr=0, ci="bootstrap_basic")
     assert row["estimate"] == inf
     columns = ["lower", "upper", "se", "ci_method", "note"]
-    assert [row[name] for name in columns] == [None] * 5
+    assert [row[name] for name in columns] == [*[None] * 4, "no_limits"]
     row = one(table, "threshold", fpr=0, ci="bootstrap")
     assert [row[name] for name in columns] == [2, inf, None, "bootstrap", None]
 
@@ -700,7 +698,7 @@ WRONG = [
         {"metrics": pl.col("speed").alias("x"), "threshold": 1},
         (
             "metrics='speed': the frame has no column of this name.\n"
-            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn'."
+            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
         ),
     ),
     (

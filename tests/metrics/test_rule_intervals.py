@@ -118,7 +118,7 @@ def check_estimates(table: pl.DataFrame, chosen: tuple, **roles: object) -> None
                 rows.get_column(column), expected.cast(pl.Float64), check_names=False, rel_tol=1e-12
             )
     assert set(found.get_column("at")) <= {"rule"}
-    assert found.get_column("value").null_count() == found.height
+    assert found.get_column("at_value").null_count() == found.height
 
 
 @given(tables(mass={"count": COUNTS}), st.sampled_from(RULES))

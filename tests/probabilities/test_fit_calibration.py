@@ -22,7 +22,8 @@ from tests.strategies import ANY_WEIGHTS, COUNTS, PLAIN, repeated, shuffled, tab
 
 METHODS = ["isotonic", "platt", "logistic", "beta", "temperature"]
 any_method = pytest.mark.parametrize("method", METHODS)
-NAMES = ["score", "probability", "intercept", "slope", "slope_complement"]
+KNOTS, PARAMETERS = ["score", "probability"], ["intercept", "slope", "slope_complement"]
+NAMES = [*KNOTS, *PARAMETERS]
 
 
 def sample(n: int, seed: int, n_groups: int = 3) -> pl.DataFrame:
@@ -79,7 +80,8 @@ def test_the_knots_are_the_ends_of_the_levels_of_isotonic_regression():
         (0.5, 1.0),
         (0.6, 1.0),
     ]
-    assert fit.columns == [*NAMES, "method", "n_folds", "n_pos", "n_neg", "n_missing", "note"]
+    info = ["method", "n_folds", "n_pos", "n_neg", "n_missing"]
+    assert fit.columns == [*KNOTS, *info, *PARAMETERS, "note"]
     assert fit.select("n_pos", "n_neg", "n_missing", "n_folds", "note").unique().rows() == [
         (3, 3, 0, None, None)
     ]
@@ -576,9 +578,8 @@ ERRORS = {
     "method": (
         lambda: rf.fit_calibration(FIT, "label", "p", method="sigmoid"),
         (
-            "method='sigmoid': unknown value.\n"
-            "Choose one of: 'isotonic', 'platt', 'logistic', 'beta', 'temperature'.\n"
-            "Did you mean method='platt'?"
+            "method='sigmoid': unknown value.\nDid you mean method='platt'?\n"
+            "Choose one of: 'isotonic', 'platt', 'logistic', 'beta', 'temperature'."
         ),
     ),
     "missing": (

@@ -6,7 +6,9 @@ Run from anywhere, with statsmodels, scikit-misc and relplot installed:
 
 ``lowess`` is statsmodels' local line, with the settings of R's ``val.prob`` (span 2/3, no
 robustness iterations). ``loess`` is scikit-misc's local parabola with the defaults of R's
-``loess``. ``smooth_error`` is the bandwidth that is equal to relplot's error at this bandwidth.
+``loess``. ``lowess_of_35`` and ``loess_of_35`` are those of the first 35 rows, of which the spans
+are no whole numbers of rows. ``smooth_error`` is the bandwidth that is equal to relplot's error at
+this bandwidth.
 """
 
 import json
@@ -26,17 +28,25 @@ def main() -> None:
     score = np.sort(rng.permutation(999)[:36] + 1) / 1000
     label = (rng.random(36) < score**1.5).astype(int)
 
-    lowess = sm.nonparametric.lowess(label, score, frac=2 / 3, it=0, delta=0)
-    quadratic = loess(score, label, span=0.75, degree=2, surface="direct")
-    quadratic.fit()
+    def lines(n: int) -> list[float]:
+        fit = sm.nonparametric.lowess(label[:n], score[:n], frac=2 / 3, it=0, delta=0)
+        return fit[:, 1].round(8).tolist()
+
+    def parabolas(n: int) -> list[float]:
+        fit = loess(score[:n], label[:n], span=0.75, degree=2, surface="direct")
+        fit.fit()
+        return fit.predict(score[:n]).values.round(8).tolist()
+
     smooth_error = brentq(lambda sigma: relplot.smECE_sigma(score, label, sigma) - sigma, 0.01, 1)
     Path(__file__).with_name("loess.json").write_text(
         json.dumps(
             {
                 "score": score.tolist(),
                 "label": label.tolist(),
-                "lowess": lowess[:, 1].round(8).tolist(),
-                "loess": quadratic.predict(score).values.round(8).tolist(),
+                "lowess": lines(36),
+                "loess": parabolas(36),
+                "lowess_of_35": lines(35),
+                "loess_of_35": parabolas(35),
                 "smooth_error": round(smooth_error, 5),
             },
             indent=1,

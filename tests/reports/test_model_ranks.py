@@ -117,6 +117,60 @@ def test_the_names_of_models_may_have_a_nested_type(nest):
         assert result.sentences == [named, *others]
 
 
+@pytest.mark.parametrize("layout", ["side by side", "below each other"])
+def test_models_are_ranked_and_tested_on_the_rows_that_all_models_of_the_group_scored(layout):
+    """Without its easy rows, a model with the lower area of all rows has the higher one."""
+    rows = pl.concat(
+        instances(120, models, seed).with_columns(segment=pl.lit(segment))
+        for seed, (segment, models) in enumerate({"x": "abc", "y": "abc", "z": "a"}.items())
+    )
+    is_easy = pl.col("label") == (pl.col("score") > 0.6)
+    fewer = rows.filter(
+        (pl.col("segment") != "x")
+        | ((pl.col("model") != "a") | is_easy | (pl.col("id") % 3 > 0))
+        & ((pl.col("model") != "b") | (pl.col("id") > 7))
+    )
+    n_models = pl.col("model").n_unique()
+    common = fewer.filter(
+        n_models.over("segment", "id") == n_models.over("segment"), pl.col("segment") != "z"
+    )
+    assert fewer.filter(pl.col("segment") != "z").height - common.height > 10
+    areas = rf.auc(common, "label", "score", by=["segment", "model"], ci=None)
+    all_areas = rf.auc(fewer, "label", "score", by=["segment", "model"], ci=None)
+    pairs = rf.compare(common, "label", "score", by="segment", id="id").to_dicts()
+    options = {"by": ["segment", "model"], "id": "id", "unmatched": "drop", "ci": None}
+    if layout == "side by side":
+        fewer = fewer.pivot("model", index=["segment", "id", "label"], values="score")
+        fewer = fewer.filter(pl.col("segment") != "z")
+        options |= {"score": dict(zip("abc", "abc", strict=True)), "by": "segment"}
+        options |= {"missing": "drop", "id": None}
+    tables, result = evaluate(fewer, **options)
+    found = {row[:2]: row[2:] for row in result.table.rows}
+    for segment in "xy":
+        best, *others = areas.filter(segment=segment).sort("auc", descending=True).to_dicts()
+        assert found[segment, best["model"]][1:3] == ("–", "best")
+        for row in others:
+            models = {best["model"], row["model"]}
+            (p_value,) = (
+                pair["p_adjusted"]
+                for pair in pairs
+                if pair["segment"] == segment and {pair["model_a"], pair["model_b"]} == models
+            )
+            common_area, below, verdict, *_, all_area = found[segment, row["model"]]
+            assert common_area == format_number(row["auc"])
+            assert below == format_number(best["auc"] - row["auc"])
+            assert verdict.endswith(f"{p_value:.4f}") or p_value < 1e-4
+            (area,) = all_areas.filter(segment=segment, model=row["model"])["auc"]
+            assert all_area == format_number(area)
+    titles = [column.title for column in result.table.columns]
+    assert titles[2:4] == ["AUC of the common rows", "below the best"]
+    assert result.sentences[0].startswith("Models with the highest AUC of the common rows in ")
+    assert result.remarks[1].startswith(
+        "Models are ranked and compared by the AUC of the rows that all models of a group scored. "
+        f"{tables.n_not_common} rows are left out."
+    )
+
+
 def test_the_reason_is_stated_if_differences_are_not_tested():
     rows = instances(80, "ab")
     _, result = evaluate(rows)

@@ -582,15 +582,19 @@ def test_the_curves_mark_the_recommended_thresholds():
     assert not any("Points: recommended" in text for text in means.text)
 
 
-def test_differences_on_fewer_rows_than_the_areas_are_stated_as_such():
+def test_models_that_did_not_score_the_same_rows_are_ranked_by_the_common_rows():
     rows = segments().filter(pl.col("segment") != "west")
     fewer = rows.filter((pl.col("model") != "logit") | (pl.col("id") > 60))
-    remark = "The column “below the best”, the test and the interval of the difference use only"
+    remark = (
+        "Models are ranked and compared by the AUC of the rows that all models scored. 92 rows "
+    )
     options = {"id": "id", "unmatched": "drop", "kind": "roc"}
     assert not any(text.startswith(remark) for text in Reader(write(rows, **options)).text)
     read = Reader(write(fewer, **options))
     assert any(text.startswith(remark) for text in read.text)
-    (pair,) = rf.compare(fewer, "label", "score", id="id", unmatched="drop").filter(
+    common = rows.filter(pl.col("id") > 60)
+    assert len(fewer) - len(common) == 92
+    (pair,) = rf.compare(common, "label", "score", id="id").filter(
         model_a="boost", model_b="logit"
     )["difference"]
     assert f"{pair:.4f}" in read.text

@@ -23,7 +23,7 @@ every_method = pytest.mark.parametrize("method", METHODS)
 every_alternative = pytest.mark.parametrize("alternative", ALTERNATIVES)
 
 SCHEMA = {
-    **dict.fromkeys(["auc", "p_value", "p_adjusted", "null", "se", "statistic", "df"], pl.Float64),
+    **dict.fromkeys(["auc", "p_adjusted", "p_value", "null", "se", "statistic", "df"], pl.Float64),
     **dict.fromkeys(["n_pos", "n_neg", "n_missing"], pl.Int64),
     **dict.fromkeys(["test", "note"], pl.String),
 }
@@ -436,8 +436,8 @@ def test_permutations_of_labels_reject_options_they_do_not_support(
             {"method": "mannwhitney"},
             rf.UnknownOptionError,
             (
-                "method='mannwhitney': unknown value.\nChoose one of: 'delong_t', 'delong', "
-                "'permutation', 'mann_whitney', None.\nDid you mean method='mann_whitney'?"
+                "method='mannwhitney': unknown value.\nDid you mean method='mann_whitney'?\n"
+                "Choose one of: 'delong_t', 'delong', 'permutation', 'mann_whitney', None."
             ),
         ),
         (

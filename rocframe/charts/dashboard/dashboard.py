@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -173,7 +174,11 @@ def _parse_costs(costs: object) -> tuple[float, float]:
         check_choice("costs", name, ERRORS)
     for name in ERRORS:  # costs of 0 are not allowed, because the ratio of both costs is used
         parse_number(f"costs[{name!r}]", costs.get(name, 0), low=0, hint=COSTS_HINT)
-    return float(costs["fp"]), float(costs["fn"])
+    fp, fn = float(costs["fp"]), float(costs["fn"])
+    if not 0 < fp / fn < inf:
+        problem = "the ratio of the two costs is too large or too small for a floating-point number"
+        raise OptionValueError.compose("costs", costs, problem, COSTS_HINT)
+    return fp, fn
 
 
 def _assemble(

@@ -194,7 +194,7 @@ def _point_record(curves: Curves, curve: int, selected: NDArray[np.int64]) -> di
         for name in ("tp", "fp")
     }
     # An interpolated point has the threshold of the row after the point.
-    thresholds = curves.columns["threshold"][rows].tolist()
+    thresholds = curves.shown_thresholds(rows).tolist()
     scores = curves.columns["threshold"][curves.starts[curve] + 1 : curves.starts[curve + 1]]
     return {
         "unit": bool(((scores >= 0) & (scores <= 1)).all()),
