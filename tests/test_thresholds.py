@@ -99,7 +99,7 @@ def chosen(threshold: float) -> pl.DataFrame:
 
 def drawn(threshold: float) -> tuple[int, int]:
     points = pl.DataFrame(
-        {"at": ["fpr"], "value": [0.1], "mix": [0.5]}
+        {"at": ["fpr"], "at_value": [0.1], "mix": [0.5]}
         | {f"threshold_{side}": [threshold] for side in ("above", "below")}
     )
     decided = rf.draw_decisions(PREDICTIONS, "score", points, id="id", seed=1)

@@ -192,7 +192,7 @@ def gate(
 
         - `not_in_old`: the old model has no rows in the group.
         - `not_in_new`: the new model has no rows in the group.
-        - `few_rows`: there are fewer positives or fewer negatives than `min_rows`.
+        - `below_min_rows`: there are fewer positives or fewer negatives than `min_rows`.
         - `no_rows, no_positives, no_negatives, one_positive, one_negative`.
         - `identical_scores`: both models have the same score in each row. The group then passes if
           `margin` is above 0.
@@ -451,7 +451,7 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
     is_of_one_model = note.is_in(NOTES_OF_ONE_MODEL).fill_null(False).to_numpy()
     notes = first_notes(
         {
-            "few_rows": has_few_rows & ~is_of_one_model,
+            "below_min_rows": has_few_rows & ~is_of_one_model,
             "identical_scores": is_identical & ~has_few_rows,
         }
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Note = Literal[
     "not_in_old",
     "not_in_new",
+    "below_min_rows",
     "no_rows",
     "no_positives",
     "no_negatives",
@@ -60,15 +61,18 @@ def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray
 
     `applies` maps each note to an array with a Boolean or a count for each group. A note applies to
     a group if its Boolean is True or its count is above 0. The count is appended to the note, as in
-    `redrawn:12`.
+    `redrawn:12`. The note `few_rows:3` does not replace later notes: both are joined.
     """
     result = np.full(len(next(iter(applies.values()))), None, object)
     for note in reversed(get_args(Note)):  # an earlier note replaces later notes
         values = applies.get(note, np.zeros(0, bool))
         groups = np.flatnonzero(values)
-        result[groups] = note
+        notes: list[str | None] = [note] * len(groups)
         if values.dtype != bool:
-            result[groups] = [counted_note(note, count) for count in values[groups]]
+            notes = [counted_note(note, count) for count in values[groups]]
+        if note == "few_rows":  # a warning about a result that exists, and no reason of null values
+            notes = [join_notes(*both) for both in zip(notes, result[groups], strict=True)]
+        result[groups] = notes
     return result
 
 

@@ -198,7 +198,7 @@ def test_a_group_of_one_class_does_not_pass_unless_it_is_left_out():
     gate = decide(table, min_rows=2)
     assert gate["verdict"].to_list() == [*["ignored"] * 2, *["non_inferior"] * 2]
     assert gate["passed"].to_list() == [None, None, True, True]
-    assert gate["note"].to_list() == ["few_rows", "few_rows", None, None]
+    assert gate["note"].to_list() == ["below_min_rows", "below_min_rows", None, None]
     # Only the old model decides which groups are left out, so that a new log with few rows fails.
     subset = LONG.filter((pl.col("model") == "old") | (pl.col("g") != 2) | (pl.col("id") % 50 == 0))
     gate = decide(subset, method="newcombe_unpaired", margin=0.2, min_rows=100)
