@@ -23,8 +23,8 @@ FUNCTIONS = {
 }
 EXPRESSIONS = {f"expr.roc.{name}": getattr(SCORE, name) for name in lazy_methods(rf.RocExpr)}
 AUC = (
-    "Arguments: predictions, label, score, by, fpr, tpr, alert_rate, standardize, ci, level, "
-    "n_boot, seed, cluster, positive, weight, count, missing."
+    "Arguments: predictions, label, score, by, fpr, tpr, specificity, sensitivity, alert_rate, "
+    "standardize, ci, level, n_boot, seed, cluster, positive, weight, count, missing."
 )
 AT = (
     "Arguments: curves, threshold, fpr, tpr, alert_rate, tnr, fnr, fall_out, recall, sensitivity, "
@@ -209,7 +209,8 @@ WRONG = [
         lambda: SCORE.auc("label", pos_label=1),
         (
             "auc: unexpected keyword argument 'pos_label'.\n"
-            "Arguments: score, label, fpr, tpr, standardize, positive, weight, count.\n"
+            "Arguments: score, label, fpr, tpr, specificity, sensitivity, standardize, positive, "
+            "weight, count.\n"
             "Use positive= instead."
         ),
     ),

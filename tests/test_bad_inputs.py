@@ -820,8 +820,8 @@ RESERVED = {
     "auc covariance": (
         VERBS["covariance of models"],
         [
-            *("model_a", "model_b", "covariance", "correlation", "auc_a", "auc_b"),
-            *("n_pos", "n_neg", "note"),
+            *("covariance", "correlation", "auc_a", "auc_b", "n_pos", "n_neg"),
+            *("model_a", "model_b", "note"),
         ],
     ),
     "contrast": (
@@ -834,7 +834,7 @@ RESERVED = {
     "auc test": (
         VERBS["auc test"],
         [
-            *("auc", "p_value", "p_adjusted", "null", "se", "statistic", "df"),
+            *("auc", "p_adjusted", "p_value", "null", "se", "statistic", "df"),
             *("n_pos", "n_neg", "n_missing", "test", "note"),
         ],
     ),

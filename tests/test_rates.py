@@ -351,10 +351,10 @@ def test_a_specificity_is_the_complement_of_the_fpr(function):
     ):
         found, expected = (call(**dict([each])) for each in (given_rate, rate))
         if "at" in found.columns:
-            assert found.select("at", "value").unique().row(0) == given_rate
+            assert found.select("at", "at_value").unique().row(0) == given_rate
         assert_frame_equal(
-            found.drop("at", "value", strict=False),
-            expected.drop("at", "value", strict=False),
+            found.drop("at", "at_value", strict=False),
+            expected.drop("at", "at_value", strict=False),
             check_exact=True,
         )
 

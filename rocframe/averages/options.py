@@ -134,7 +134,11 @@ class AverageOptions:
         metrics = self.metrics
         if metrics is None:
             axes = [parse_metric("metrics", axis, self.settings) for axis in (kind.x, kind.y)]
-            metrics = tuple(axis for axis in axes if fixed is None or axis.name != fixed.name)
+            metrics = tuple(
+                axis
+                for axis in axes
+                if fixed is None or (axis.name != fixed.name and axis.column != fixed.column)
+            )
         name = THRESHOLD if fixed is None else fixed.column
         _check_settings([metric for metric in (fixed, *metrics) if metric], self.settings)
         _check_distinct_columns(name, metrics)

@@ -70,7 +70,7 @@ class PairingOptions:
         paired: bool = True,
         min_models: int = 2,
         single_model: bool = False,
-        unpaired: str | None = 'method="delong_unpaired"',
+        unpaired: str | None = 'rf.compare(…, method="delong_t_unpaired")',
         probabilities: bool = False,
     ) -> PairingOptions:
         """Return the options; raise an error if one of them is invalid."""

@@ -122,7 +122,10 @@ def test_wrong_metrics_and_incomplete_curves_raise_an_error():
     )
     with pytest.raises(rf.RepeatedNameError, match="metrics='ks'"):
         rf.tie_bounds(curves, metrics=["ks", "ks"])
-    with pytest.raises(rf.OptionValueError, match="expected at least one metric"):
+    with pytest.raises(rf.OptionValueError) as empty:
         rf.tie_bounds(curves, metrics=[])
+    assert str(empty.value) == (
+        'metrics=[]: expected at least one name.\nUse, for example, metrics=["auc"].'
+    )
     with pytest.raises(rf.BrokenCurveError, match="so the bounds are unknown"):
         rf.tie_bounds(curves.head(2))

@@ -330,6 +330,14 @@ def test_a_group_without_curves_of_both_classes_has_one_row_with_a_note():
         ]
 
 
+@pytest.mark.parametrize(("rate", "other"), [("fpr", "tpr"), ("tpr", "fpr")])
+def test_an_axis_that_is_fixed_as_an_expression_is_not_averaged_as_well(rate, other):
+    table, fixed = curves(pl.DataFrame(TABLE)), pl.col(rate)
+    found = table.roc.average(fixed=fixed, grid=[0.25, 0.5])
+    expected = table.roc.average(fixed=fixed.alias("own"), metrics=other, grid=[0.25, 0.5])
+    assert_frame_equal(found, expected.rename({"own": rate}), check_exact=True)
+
+
 def test_averaged_metrics_can_be_stored_but_have_no_area(tmp_path):
     many = rf.curve(
         drawn(13).with_columns(model=pl.lit("a")), "label", "score", by=["model", "fold"]
@@ -352,7 +360,7 @@ def test_averaged_metrics_can_be_stored_but_have_no_area(tmp_path):
 WRONG = [
     (
         {"fixed": "acuracy"},
-        "fixed='acuracy': unknown value.\nChoose one of: ",
+        "fixed='acuracy': unknown value.\nDid you mean fixed='accuracy'?\nChoose one of: ",
     ),
     (
         {"metrics": "auc"},
@@ -415,9 +423,9 @@ WRONG = [
         ),
     ),
     (
-        {"fixed": pl.col("tpr")},
+        {"fixed": pl.col("speed")},
         (
-            "fixed='tpr': the frame has no column of this name.\n"
+            "fixed='speed': the frame has no column of this name.\n"
             "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
         ),
     ),

@@ -319,7 +319,7 @@ def test_bands_that_do_not_support_weights_raise(frame, method):
     )
 
 
-CHOICES = f"unknown value.\nChoose one of: {', '.join(map(repr, SCOPES))}."
+CHOICES = f"Choose one of: {', '.join(map(repr, SCOPES))}."
 LEVEL = "expected a number above 0 and below 1.\nUse, for example, level=0.95."
 RESAMPLES = "expected an integer from 2 to 100000000.\nUse, for example, n_boot=2000."
 POINTS = "Use, for example, grid=101."
@@ -331,11 +331,11 @@ GRID = (
 WRONG = [
     (
         {"method": "bootstap"},
-        f"method='bootstap': {CHOICES}\nDid you mean method='bootstrap'?",
+        f"method='bootstap': unknown value.\nDid you mean method='bootstrap'?\n{CHOICES}",
     ),
     (
         {"method": None},
-        f"method=None: {CHOICES}",
+        f"method=None: unknown value.\n{CHOICES}",
     ),
     (
         {"level": 95},

@@ -438,7 +438,8 @@ WRONG = [
     ({"weight": "g"}, rf.ColumnTypeError, "weight='g': the column has type String.\n"),
     ({"scores": ["a", "b"]}, rf.LabelError, "label='truth': these labels have no score: 'c'.\n"),
     ({"label": {"a": "g"}}, rf.OptionValueError,
-     "label={'a': 'g'}: expected a column name or an expression.\n"),
+     ("label={'a': 'g'}: expected one label column, because each row must have one true class.\n"
+     "Pass one column, or use one_vs_rest for several labels per row.")),
     ({"scores": "a", "classes": "g"}, rf.OptionValueError,
      ("classes='g': expected a column of scores for each class, instead of one row per "
      "instance and class.\n"

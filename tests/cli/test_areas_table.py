@@ -22,7 +22,7 @@ def table(log=LOG, **options):
 def test_the_table_has_a_line_per_group_and_aligned_numbers():
     assert areas_table(table(), width=None).splitlines() == [
         "model     AUC     95 % interval  n_pos  n_neg  n_missing  note",
-        "a      0.8750  0.2276 to 0.9940      2      2          0",
+        "a      0.8750  0.0066 to 0.9999      2      2          0",
         "b           -                 -      0      1          1  no_positives",
     ]
 

@@ -459,5 +459,8 @@ def test_columns_of_points_that_do_not_fit_raise(points, options, message):
 
 def test_points_of_models_have_one_column_of_models():
     table = pl.DataFrame({"model": ["a", "b"], "fpr": [0.1, 0.2], "tpr": [0.3, 0.4]})
-    with pytest.raises(rf.MissingColumnError, match="the frame has no column of this name"):
+    with pytest.raises(rf.OptionValueError) as caught:
         rf.combine_points(table, across=["model"])
+    assert str(caught.value) == (
+        "across=['model']: expected the name of one column.\nUse, for example, across=\"model\"."
+    )

@@ -217,6 +217,7 @@ def differs(what: str, rows: str) -> str:
     )
 
 
+UNPAIRED_METHOD = 'method="delong_t_unpaired"'
 UNPAIRED = {
     "no id": (
         ROWS,
@@ -227,7 +228,7 @@ UNPAIRED = {
             "of all models are in the same order, number them first: "
             ".with_columns(id=pl.int_range(pl.len()).over('model')). "
             "Or pass one score column for each model. If the models scored "
-            'different rows, use method="delong_t_unpaired".'
+            f"different rows, use {UNPAIRED_METHOD}."
         ),
     ),
     "null ids": (
@@ -306,6 +307,8 @@ UNPAIRED = {
 @every_verb
 @pytest.mark.parametrize(("rows", "options", "text"), UNPAIRED.values(), ids=UNPAIRED)
 def test_rows_that_cannot_be_paired_raise_an_error(frame, verb, rows, options, text):
+    if verb is not rf.compare:
+        text = text.replace(UNPAIRED_METHOD, f"rf.compare(…, {UNPAIRED_METHOD})")
     for seed in range(2):
         mixed = frame(shuffled(rows, seed).to_dict())
         with pytest.raises(rf.PairingError) as caught:

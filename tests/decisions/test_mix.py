@@ -316,7 +316,9 @@ def test_several_points_of_a_group_raise():
     )
 
 
-ONE_RATE = "Use exactly one of fpr, tpr, alert_rate, such as fpr=[0.01, 0.05]."
+ONE_RATE = (
+    "Use exactly one of fpr, tpr, specificity, sensitivity, alert_rate, such as fpr=[0.01, 0.05]."
+)
 
 
 @pytest.mark.parametrize(

@@ -671,7 +671,7 @@ def test_any_number_of_threads_gives_the_same_table(number, monkeypatch):
 # Errors
 
 
-POINTS = "threshold, fpr, tpr, alert_rate, rule"
+POINTS = "threshold, fpr, tpr, specificity, sensitivity, alert_rate, rule"
 
 
 def no_share(name):
@@ -684,7 +684,10 @@ def no_share(name):
 WRONG = [
     (
         {"metrics": "aucc"},
-        "metrics='aucc': unknown value.\nChoose one of: 'auc', 'gini', 'ks', 'eer',",
+        (
+            "metrics='aucc': unknown value.\nDid you mean metrics='auc'?\n"
+            "Choose one of: 'auc', 'gini', 'ks', 'eer',"
+        ),
     ),
     (
         {"metrics": []},

@@ -171,8 +171,8 @@ ERRORS = {
     "ci='bootstrap_bca': with rule= the threshold is estimated, so the acceleration constant is "
     'unknown.\nUse ci="bootstrap", or pass threshold=.': {"ci": "bootstrap_bca"},
     f"ci='wilson': {ESTIMATED}\nUse ci=\"bootstrap\", or pass threshold=.": {"ci": "wilson"},
-    "fpr=0.1: rule= is given as well.\nUse exactly one of threshold, fpr, tpr, alert_rate, rule, "
-    "such as fpr=[0.01, 0.05].": {"fpr": 0.1},
+    "fpr=0.1: rule= is given as well.\nUse exactly one of threshold, fpr, tpr, specificity, "
+    "sensitivity, alert_rate, rule, such as fpr=[0.01, 0.05].": {"fpr": 0.1},
     "rule=['youden', 'f1']: expected one rule.\nUse rule=\"youden\".": {"rule": ["youden", "f1"]},
     "rule='bayes': the costs determine the threshold, so it does not vary between samples.\n"
     "Use threshold=0.25.": {"rule": "bayes", "costs": COSTS},

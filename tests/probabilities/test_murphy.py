@@ -266,6 +266,13 @@ def test_scores_that_are_no_probabilities_and_incomplete_curves_raise():
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.curve(PREDICTIONS, "label", "score", thresholds=[0.5]).roc.murphy_curve()
     assert str(caught.value) == (
+        "curves: the curve lacks the points between its given thresholds, so its lowest expected "
+        "cost is unknown.\n"
+        "Compute the curve without thresholds=, and do not filter its rows."
+    )
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        rf.curve(PREDICTIONS, "label", "score").head(2).roc.murphy_curve()
+    assert str(caught.value) == (
         "curves: the curve lacks the points of its lowest scores, so its lowest expected cost is "
         "unknown.\n"
         "Compute the curve without thresholds=, and do not filter its rows."

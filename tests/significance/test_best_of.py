@@ -146,7 +146,7 @@ def test_the_other_columns_do_not_depend_on_best_of():
         (
             {"best_of": 40, "null": 0.7, **GREATER},
             (
-                "best_of=40: this option cannot be used with method='delong'.\n"
+                "best_of=40: this option cannot be used with method='delong_t'.\n"
                 'Use method="mann_whitney" or method="permutation". These methods do not '
                 'support null=, weight=, cluster= or missing="worst".'
             ),
