@@ -35,7 +35,7 @@ CURVE_STATISTIC_NAMES = ("auc", "gini", "ks", "eer", "average_precision", "pr_au
 PROBABILITY_STATISTIC_NAMES = (
     *("brier", "brier_skill", "log_loss", "miscalibration", "discrimination", "uncertainty"),
     *("ece", "mce", "calibration_intercept", "calibration_slope", "ici", "e50", "e90", "e_max"),
-    *("cllr", "cllr_min", "calibration_in_the_large", "smooth_ece"),
+    *("cllr", "cllr_min", "calibration_in_the_large", "observed_to_expected", "smooth_ece"),
 )
 
 

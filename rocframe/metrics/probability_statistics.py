@@ -17,6 +17,7 @@ from rocframe.probabilities.losses import (
     isotonic_losses,
     log_losses,
     log_odds,
+    observed_to_expected,
     probability_losses,
     uncertainty,
 )
@@ -150,6 +151,14 @@ def _log_loss_influence(sample: ReplicateScan) -> Influences:
     return scores.mean_influence(*scores.log_losses)
 
 
+def _observed_to_expected_influence(sample: ReplicateScan) -> Influences:
+    """Return the influence values of the number of positives divided by the sum of the scores."""
+    scores = _DistinctScores.from_sample(sample)
+    expected = float((scores.pos + scores.neg) @ scores.probability)
+    of_score = scores.n_pos / expected * scores.probability
+    return _with_unscored((1 - of_score) / expected, -of_score / expected)
+
+
 def _cllr_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of Cllr."""
     scores = _DistinctScores.from_sample(sample)
@@ -246,6 +255,9 @@ PROBABILITY_STATISTICS = {
     "cllr_min": _statistic(lambda scan: isotonic_losses(scan).cllr, depends_on_prevalence=False),
     "calibration_in_the_large": _statistic(
         unit_slope_intercept, _unit_slope_influence, (-inf, inf)
+    ),
+    "observed_to_expected": _statistic(
+        observed_to_expected, _observed_to_expected_influence, (0.0, inf)
     ),
     "smooth_ece": _statistic(lambda scan: smooth_ece(find_points(scan))),
 }

@@ -23,6 +23,7 @@ from rocframe.probabilities.losses import (
     brier_skill,
     corp_decomposition,
     isotonic_losses,
+    observed_to_expected,
     probability_losses,
 )
 from rocframe.probabilities.measures import (
@@ -114,9 +115,9 @@ def calibration_summary(
         miscalibration, discrimination, uncertainty, ece, mce, calibration_intercept,
         calibration_slope, spiegelhalter_z, spiegelhalter_p, hosmer_lemeshow, hosmer_lemeshow_df,
         hosmer_lemeshow_p, ici, e50, e90, e_max, cllr, cllr_min, n_pos, n_neg, n_missing, note,
-        calibration_in_the_large, smooth_ece, reliability, resolution, within_bin_variance,
-        within_bin_covariance`. All statistics are Float64, except `hosmer_lemeshow_df` (Int64).
-        Means and sums over rows are weighted if rows have weights.
+        calibration_in_the_large, observed_to_expected, smooth_ece, reliability, resolution,
+        within_bin_variance, within_bin_covariance`. All statistics are Float64, except
+        `hosmer_lemeshow_df` (Int64). Means and sums over rows are weighted if rows have weights.
 
         Losses:
 
@@ -158,7 +159,8 @@ def calibration_summary(
         Logistic recalibration: `calibration_intercept` and `calibration_slope` are the parameters a
         and b of logit(P) = a + b·logit(score), where P is the probability of a positive. They are
         fitted by maximum likelihood. Calibrated scores have a = 0 and b = 1.
-        `calibration_in_the_large` is the estimate of a with b = 1.
+        `calibration_in_the_large` is the estimate of a with b = 1. `observed_to_expected` is the
+        number of positives divided by the sum of the scores; calibrated scores have 1.
 
         Tests of calibration: `spiegelhalter_z` has a standard normal distribution for calibrated
         scores. `hosmer_lemeshow` has about a chi-squared distribution with `hosmer_lemeshow_df`
@@ -353,6 +355,7 @@ def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
             left_out=_certain_rows(cases, scan.rows.keys.height),
         ).tolist(),
         "calibration_in_the_large": unit_slope_intercept(scan),
+        "observed_to_expected": observed_to_expected(scan),
         "smooth_ece": smooth_ece(points),
         "reliability": parts.reliability,
         "resolution": parts.resolution,

@@ -96,6 +96,19 @@ def probability_losses(scan: Scannable) -> MeanLosses:
         )
 
 
+def observed_to_expected(scan: Scannable) -> NDArray[np.float64]:
+    """Return the number of positives divided by the sum of the scores; NaN if this sum is 0."""
+
+    def expected(block: Block) -> list[NDArray[np.float64]]:
+        sums = (block.pos + block.neg) * scan.codec.decode(block.codes)
+        return [np.add.reduceat(sums, block.starts[:-1])]
+
+    (expected_positives,) = group_sums(scan, scan.map(expected), 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio: NDArray[np.float64] = scan.totals.pos / expected_positives
+    return np.where(expected_positives > 0, ratio, np.nan)
+
+
 def isotonic_losses(scan: Scannable) -> MeanLosses:
     """Return the losses of each group after isotonic recalibration of its scores.
 

@@ -70,7 +70,8 @@ CALIBRATION_SUMMARY_COLUMNS = (
     | floats("hosmer_lemeshow_p", "ici", "e50", "e90", "e_max", "cllr", "cllr_min")
     | ROW_COUNTS
     | strings("note")
-    | floats("calibration_in_the_large", "smooth_ece", "reliability", "resolution")
+    | floats("calibration_in_the_large", "observed_to_expected", "smooth_ece")
+    | floats("reliability", "resolution")
     | floats("within_bin_variance", "within_bin_covariance")
 )
 
