@@ -103,6 +103,20 @@ READERS = 5
 READER_CASES = ((20, 20), (50, 50))
 CALIBRATED_ROWS = (30, 100, 1000)
 BETA_SHAPES = ((1, 1), (2, 8), (1, 9), (1, 49))
+# Rows, prevalence, threshold, and the TPR and FPR of two models at this threshold.
+DECISION_CASES = (
+    (200, 0.02, 0.2, (0.3, 0.02)),
+    (200, 0.02, 0.05, (0.7, 0.2)),
+    (1000, 0.02, 0.2, (0.3, 0.02)),
+    (200, 0.1, 0.3, (0.5, 0.05)),
+    (1000, 0.3, 0.5, (0.6, 0.1)),
+)
+DECISION_METHODS = ("mover", "bootstrap")
+GIVEN_PREVALENCE = 0.02
+COST_SIZES = (20, 50, 200)
+COST_AREAS = (0.7, 0.9)
+PROBABILITY_COSTS = (0.1, 0.3, 0.5)
+COST_METHODS = ("bootstrap_basic", "bootstrap")
 GRID = 101
 RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
@@ -349,6 +363,78 @@ def hosmer_lemeshow_tests(samples: int, resampled: int, n_boot: int, seed: int) 
             cells = [f"{100 * np.mean(p < 1 - LEVEL):.1f}" for p in both]
             yield f"| {n} | beta{shape} | {' | '.join(cells)} |"
     yield ""
+
+
+def net_benefits(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield the coverage of limits of net benefits, and of their differences, in percent."""
+    yield "| rows | prevalence | threshold | method | net benefit | difference | at a prevalence |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for n, prevalence, threshold, (tpr, fpr) in DECISION_CASES:
+        for method in DECISION_METHODS:
+            groups = samples if method == "mover" else resampled
+            rng = np.random.default_rng([seed, n, round(100 * prevalence), round(100 * threshold)])
+            label = rng.random(groups * n) < prevalence
+            rate, agrees = np.where(label, tpr, fpr), rng.random(len(label)) < 0.5
+            a, other = (rng.random(len(label)) < rate for _ in range(2))
+            alerts = {"a": a, "b": np.where(agrees, a, other)}
+            columns = {name: alert.astype(float) for name, alert in alerts.items()}
+            sample = np.repeat(np.arange(groups), n)
+            table = pl.DataFrame({"sample": sample, "label": label, **columns})
+            odds, cells = threshold / (1 - threshold), []
+            for share in (None, GIVEN_PREVALENCE):
+                result = rf.decision_intervals(
+                    table,
+                    "label",
+                    ["a", "b"],
+                    by="sample",
+                    grid=threshold,
+                    baseline="a",
+                    prevalence=share,
+                    ci=method,
+                    n_boot=n_boot,
+                    seed=seed,
+                ).filter(model="b")
+                at = prevalence if share is None else share
+                cells.append(_share_within(result, at * tpr - (1 - at) * odds * fpr))
+                if share is None:
+                    cells.append(_share_within(result, 0.0, "difference_"))
+            yield f"| {n} | {prevalence:g} | {threshold:g} | `{method}` | {' | '.join(cells)} |"
+    yield ""
+
+
+def lowest_costs(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield the coverage of limits of the lowest expected cost, in percent."""
+    yield f"| rows of a class | AUC | method | {' | '.join(map(str, PROBABILITY_COSTS))} |"
+    yield f"| --- | --- | --- |{' --- |' * len(PROBABILITY_COSTS)}"
+    for n in COST_SIZES:
+        for area in COST_AREAS:
+            truth = normal(area)
+            table = truth.samples(resampled, n, seed)
+            fpr, tpr = truth.rates(np.linspace(truth.means[0] + 12, -12, 100_001))
+            for method in COST_METHODS:
+                result = rf.decision_intervals(
+                    table,
+                    "label",
+                    "score",
+                    kind="cost",
+                    by="sample",
+                    grid=PROBABILITY_COSTS,
+                    ci=method,
+                    n_boot=n_boot,
+                    seed=seed,
+                )
+                cells = []
+                for share in PROBABILITY_COSTS:
+                    lowest = float((share * (1 - tpr) + (1 - share) * fpr).min())
+                    cells.append(_share_within(result.filter(probability_cost=share), lowest))
+                yield f"| {n} | {area:g} | `{method}` | {' | '.join(cells)} |"
+    yield ""
+
+
+def _share_within(result: pl.DataFrame, value: float, prefix: str = "") -> str:
+    """Return the percentage of limits that contain a value; null limits do not contain it."""
+    inside = pl.lit(value).is_between(f"{prefix}lower", f"{prefix}upper").fill_null(False)
+    return f"{100 * result.select(inside.mean()).item():.1f}"
 
 
 def partial_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
@@ -972,6 +1058,8 @@ def main(arguments: list[str] | None = None) -> None:
             hosmer_lemeshow_tests,
             1,
         ),
+        "Decision curves: coverage of the net benefit in percent": (net_benefits, 1),
+        "Cost curves: coverage of the lowest cost in percent": (lowest_costs, 2),
         "Intervals of a partial area: coverage in percent (mean width)": (partial_areas, 2),
         "Intervals of other metrics: coverage in percent (mean width)": (metric_intervals, 1),
         "Intervals of KS: coverage in percent (mean width)": (ks_intervals, 1),
