@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from polars.testing import assert_frame_equal, assert_series_equal
+from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests.all_cases import all_cases
@@ -112,11 +112,8 @@ def check_estimates(table: pl.DataFrame, chosen: tuple, **roles: object) -> None
     found = intervals(table, names, rule=rule, n_boot=2, **options, **roles)
     for name in names:
         rows = found.filter(metric=name)
-        for column in ("estimate", "threshold"):
-            expected = points.get_column(name if column == "estimate" else "threshold")
-            assert_series_equal(
-                rows.get_column(column), expected.cast(pl.Float64), check_names=False, rel_tol=1e-12
-            )
+        expected = points.select(pl.col(name).cast(pl.Float64).alias("estimate"), "threshold")
+        assert_frame_equal(rows.select("estimate", "threshold"), expected, rel_tol=1e-12)
     assert set(found.get_column("at")) <= {"rule"}
     assert found.get_column("at_value").null_count() == found.height
 
