@@ -194,9 +194,9 @@ class Trial:
             process.stdin.write("\n")
             process.stdin.flush()
             if delay is not None:
-                manifest = (self.store / "_manifest.json").stat().st_ino
+                manifest = (self.store / "_rocframe_store.json").stat().st_ino
                 while published and process.poll() is None:
-                    if (self.store / "_manifest.json").stat().st_ino != manifest:
+                    if (self.store / "_rocframe_store.json").stat().st_ino != manifest:
                         break
                 time.sleep(delay)
                 process.send_signal(signal.SIGKILL)
@@ -227,7 +227,9 @@ class Trial:
         return list(self.store.rglob("*.parquet"))
 
     def _manifest(self) -> list[dict[str, Any]]:
-        logs: list[dict[str, Any]] = json.loads((self.store / "_manifest.json").read_text())["logs"]
+        logs: list[dict[str, Any]] = json.loads((self.store / "_rocframe_store.json").read_text())[
+            "logs"
+        ]
         return logs
 
     def _listed_logs(self) -> set[str]:

@@ -385,12 +385,12 @@ def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         with _temporary_file(target) as new:
             yield new
-            _flush_to_disk(new)
+            flush_to_disk(new)
             if target.exists():
                 with suppress(PermissionError):  # the file belongs to another user
                     new.chmod(stat.S_IMODE(target.stat().st_mode))
             new.replace(target)
-            _flush_to_disk(target.parent)
+            flush_to_disk(target.parent)
     except RocframeError:
         raise
     except READ_ERRORS as error:
@@ -535,7 +535,7 @@ def _locked(path: Path, flags: int) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _flush_to_disk(path: Path) -> None:
+def flush_to_disk(path: Path) -> None:
     """Wait until a file, or the list of the files in a folder, is stored on the disk."""
     if path.is_dir() and os.name == "nt":
         return  # Windows cannot open folders

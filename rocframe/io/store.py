@@ -42,7 +42,8 @@ QueryT = TypeVar("QueryT")
 
 # The manifest lists the parts of a store. Programs that read a folder of Parquet files ignore names
 # that begin with "_".
-MANIFEST = "_manifest.json"
+MANIFEST = "_rocframe_store.json"
+MANIFEST_VERSION = 1
 PART_METADATA = "store"  # the name of an entry in the metadata of each part
 PART_NAME = re.compile(r"part-[0-9a-f]{16}\.parquet")
 LOCK_FILE = ".rocframe.lock"
@@ -199,6 +200,10 @@ class Store:
             content = json.loads(path.read_text(encoding="utf-8"))
             if content.pop("checksum") != _content_digest(content):
                 raise ValueError
+            if content["version"] != MANIFEST_VERSION:
+                problem = f"the store has the format {content['version']} of another version"
+                hint = "Use the version of rocframe that wrote the store, or create a new store."
+                raise StorageError.compose(path, problem, hint)
             options = content["options"]
             pairs = {**options, "score": tuple(options["score"]), "by": tuple(options["by"])}
             logs = tuple(
@@ -258,6 +263,7 @@ class Store:
     def write(self) -> None:
         """Replace the manifest by this state, which readers see from then on."""
         content: dict[str, Any] = {
+            "version": MANIFEST_VERSION,
             "options": asdict(self.options),
             "logs": [asdict(log) for log in self.logs],
         }

@@ -19,16 +19,16 @@ from rocframe.frames import column
 from rocframe.inputs.cases import scores_as_floats
 from rocframe.inputs.roles import check_positive, positive_literal
 from rocframe.inputs.score_cells import SCORE_WIDTH
-from rocframe.io.files import error_reason
+from rocframe.io.files import error_reason, flush_to_disk
 from rocframe.io.logs import unreadable_logs
-from rocframe.io.store import PART_METADATA, Part, StoredLog, new_part_path
+from rocframe.io.store import PART_METADATA, Part, Store, StoredLog, new_part_path
 from rocframe.io.tables import read_part_schema, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rocframe.io.logs import Logs
-    from rocframe.io.store import Store, StoreOptions
+    from rocframe.io.store import StoreOptions
 
 
 MAX_FOLDERS = 1000  # a log with more distinct values of the partition column raises an error
@@ -110,7 +110,8 @@ def update_store(
         run.find_logs_that_are_gone(files)
         run.publish()
     finally:
-        run.store.remove_unlisted_parts()
+        # After an interrupt, only the manifest itself shows whether it has been replaced.
+        (Store.read(store.folder) or store).remove_unlisted_parts()
     return run.update
 
 
@@ -178,6 +179,17 @@ class LogReader:
         )
 
 
+def _exists(path: str) -> bool:
+    """Return whether a file exists; True if this cannot be determined."""
+    try:
+        Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def _key_values(name: str, dtype: pl.DataType, options: StoreOptions) -> pl.Expr:
     """Return the values of a group column in the dtype of the store.
 
@@ -190,8 +202,8 @@ def _key_values(name: str, dtype: pl.DataType, options: StoreOptions) -> pl.Expr
         values = values.cast(dtype)
     elif dtype.is_integer() and dtype not in {pl.Int64, pl.UInt64, pl.Int128, pl.UInt128}:
         values = values.cast(pl.Int64)
-    elif dtype.is_float():
-        values = values.cast(pl.Float64)
+    elif dtype == pl.Float16:
+        values = values.cast(pl.Float32)
     if name != options.partition_by:
         return values
     if dtype == pl.Datetime:
@@ -345,7 +357,7 @@ class _UpdateRun:
         """Find the logs of the store that no longer exist."""
         listed = set(map(absolute_path, files))
         self.update.gone = sorted(
-            source for source in self._logs if source not in listed and not Path(source).exists()
+            source for source in self._logs if source not in listed and not _exists(source)
         )
 
     def publish(self) -> None:
@@ -365,7 +377,7 @@ class _UpdateRun:
             if (
                 stored.digest == log.digest
                 and _hive_folders(source) == _hive_folders(log.source)
-                and not Path(source).exists()
+                and not _exists(source)
                 and self._is_intact(stored)
             ):
                 return stored
@@ -399,7 +411,9 @@ class _UpdateRun:
         """Write a part of a log, which readers ignore until the manifest lists it."""
         folder = self.store.folder
         path = new_part_path(folder, self._options.partition_by, value)
-        path.parent.mkdir(exist_ok=True)
+        if not path.parent.is_dir():
+            path.parent.mkdir(exist_ok=True)
+            flush_to_disk(folder)
         write(table, path, about={PART_METADATA: {"log": source}})
         if self._example is None:
             self._example = path, table.schema

@@ -28,6 +28,7 @@ from rocframe.io.files import (
 from rocframe.io.store import (
     MANIFEST,
     PART_METADATA,
+    PART_NAME,
     damaged_part,
     missing_manifest,
     parquet_files,
@@ -226,8 +227,10 @@ def _scan_folder(folder: Path, files: Sequence[Path]) -> pl.LazyFrame:
         return scan_parts(files)
     for path in files:
         check_file(path)
-        if PART_METADATA in (read_metadata(path, verify=False) or {}) and not any(
-            (parent / MANIFEST).exists() for parent in path.parents[:2]
+        if (
+            PART_NAME.fullmatch(path.name)
+            and PART_METADATA in (read_metadata(path, verify=False) or {})
+            and not any((parent / MANIFEST).exists() for parent in path.parents[:2])
         ):
             raise missing_manifest(folder, str(path))
     return _scan_files(files)

@@ -656,6 +656,45 @@ def test_an_update_with_an_error_changes_nothing(capsys, monkeypatch):
     assert files() == before
 
 
+def test_an_interrupt_after_the_publication_keeps_the_new_parts(capsys, monkeypatch):
+    evaluate(capsys, *CREATE)
+    changed = correct_logs()
+    flush = rocframe.io.files.flush_to_disk
+
+    def interrupt(path):
+        if path == Path("store"):  # the folder is flushed after the manifest was replaced
+            raise KeyboardInterrupt
+        flush(path)
+
+    monkeypatch.setattr("rocframe.io.files.flush_to_disk", interrupt)
+    assert run("--out", "out", *CREATE) != 0
+    monkeypatch.undo()
+    monkeypatch.chdir(Path.cwd())
+    capsys.readouterr()
+    evaluate(capsys, *STORE, "--by", "model")
+    assert_areas(changed)
+
+
+def test_a_store_of_another_format_is_named(capsys):
+    evaluate(capsys, *CREATE)
+    manifest = Path("store/_rocframe_store.json")
+    content = json.loads(manifest.read_text())
+    del content["checksum"]
+    content["version"] = 2
+    content["checksum"] = rocframe.io.store._content_digest(content)
+    manifest.write_text(json.dumps(content))
+    assert error_of(capsys, *STORE) == (
+        "store/_rocframe_store.json: the store has the format 2 of another version.\n"
+        "Use the version of rocframe that wrote the store, or create a new store."
+    )
+
+
+def test_other_files_may_have_an_entry_store_in_their_metadata(tmp_path):
+    table = pl.DataFrame({"shop": [1, 2]})
+    rf.write(table, tmp_path / "a.parquet", about={"store": "Zurich"})
+    assert_frame_equal(rf.scan(tmp_path).collect(), table)
+
+
 def test_a_reader_in_the_middle_of_an_update_returns_the_earlier_state(capsys, monkeypatch):
     evaluate(capsys, *CREATE)
     changed, rows = correct_logs(), rf.scan("store").collect()
@@ -761,7 +800,7 @@ RESTORE_HINT = (
 
 def test_a_missing_or_damaged_manifest_is_named(capsys):
     evaluate(capsys, *CREATE)
-    manifest = Path("store/_manifest.json")
+    manifest = Path("store/_rocframe_store.json")
     content = manifest.read_bytes()
     problem = "the list of the files of the store is damaged"
     for damaged in (
@@ -775,7 +814,7 @@ def test_a_missing_or_damaged_manifest_is_named(capsys):
     ):
         manifest.write_bytes(damaged)
         for arguments in (STORE, CREATE, ["store", *OPTIONS]):
-            text = f"store/_manifest.json: {problem}.\n{RESTORE_HINT}"
+            text = f"store/_rocframe_store.json: {problem}.\n{RESTORE_HINT}"
             assert error_of(capsys, *arguments) == text
         for folder in ("store", "store/day=2026-11-02"):
             with pytest.raises(rf.StorageError, match=problem):
@@ -789,7 +828,7 @@ def test_a_missing_or_damaged_manifest_is_named(capsys):
         rf.scan("store")
     assert str(error.value) == f"path={str(manifest)!r}: {problem}.\n{RESTORE_HINT}"
     assert error_of(capsys, *STORE, "--store", "logs").startswith(
-        f"logs/_manifest.json: the file does not exist, although the folder contains "
+        f"logs/_rocframe_store.json: the file does not exist, although the folder contains "
         f"'logs/{DAYS[0]}.parquet'.\n"
     )
     manifest.write_bytes(content)
