@@ -461,6 +461,12 @@ def test_weights_of_one_change_no_column_except_those_with_a_formula_for_weights
                     assert_same_if_weighted(verb, table_of_few_groups(name), table)
 
 
+def without_few_rows(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table without the notes with numbers of rows, which weights do not change."""
+    notes = cs.by_name("note", require_all=False)
+    return table.with_columns(pl.when(~notes.str.starts_with("few_rows")).then(notes))
+
+
 def test_a_weight_of_n_gives_the_estimates_of_n_rows_in_every_function_that_has_weights():
     rows = repeated(FEW_GROUPS, "n")
     with all_cases() as case:
@@ -471,8 +477,9 @@ def test_a_weight_of_n_gives_the_estimates_of_n_rows_in_every_function_that_has_
                 names = ["note"] * verb.draws + ["mean_auc"] * (verb.function == "drift_test")
                 estimates = ~(OF_INFERENCE | cs.by_name(names, require_all=False))
                 with case(name):
-                    expected = table_of(verb, rows).select(estimates)
-                    weighted = table_of(verb, FEW_GROUPS, weight="n").select(estimates)
+                    expected = without_few_rows(table_of(verb, rows)).select(estimates)
+                    weighted = table_of(verb, FEW_GROUPS, weight="n")
+                    weighted = without_few_rows(weighted).select(estimates)
                     assert_same_if_weighted(verb, expected, weighted)
 
 

@@ -145,7 +145,9 @@ def newcombe(
         far, near = np.where(excess > 0, limits, far), np.where(excess > 0, near, limits)
         # A step of Newton's method that leaves the interval is replaced by a bisection.
         inside = (following > np.minimum(near, far)) & (following < np.maximum(near, far))
-        limits = np.where(moves & ~inside, (near + far) / 2, following)
+        # A limit that has been found does not move with those of other groups.
+        following = np.where(inside, following, (near + far) / 2)
+        limits = np.where(moves, following, limits)
     limits = np.where(area == ends, ends, limits)
     limits[:, np.isnan(area)] = np.nan
     return limits[0], limits[1]

@@ -68,7 +68,9 @@ def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray
         groups = np.flatnonzero(values)
         result[groups] = note
         if values.dtype != bool:
-            result[groups] = [counted_note(note, count) for count in values[groups]]
+            counts, positions = np.unique(values[groups], return_inverse=True)
+            texts = np.array([counted_note(note, count) for count in counts], object)
+            result[groups] = texts[positions]
     return result
 
 
