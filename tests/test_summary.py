@@ -51,7 +51,9 @@ def test_losses_are_those_of_expressions_and_of_scikit_learn(rows, weighted):
         ("log_loss", lambda *args, **kw: metrics.log_loss(*args, **kw, labels=[False, True])),
     ):
         loss = getattr(expression, name)("label", weight=weight)
-        assert row[name] == pytest.approx(frame.select(loss).item(), abs=1e-14)
+        # Expressions are null without positives.
+        found = frame.select(loss).item()
+        assert found == (pytest.approx(row[name], abs=1e-14) if label.any() else None)
         expected = function(label, score, sample_weight=weights)
         assert row[name] == pytest.approx(expected, rel=1e-12, abs=1e-14)
     share = frame.select((pl.col("label") * pl.col("w")).sum() / pl.col("w").sum()).item()

@@ -434,7 +434,10 @@ def is_near(value: float, records: Sequence[Mapping[str, Any]], fields: Sequence
     return 2 * low - high <= value <= 2 * high - low
 
 
-TEST_TEXTS = {"delong_unpaired": "unpaired DeLong"}
+TEST_TEXTS = {
+    "delong_t_unpaired": "unpaired DeLong (t)",
+    "delong_unpaired": "unpaired DeLong",
+}
 
 
 def interval_text(table: pl.DataFrame) -> str:

@@ -20,15 +20,13 @@ import polars as pl
 from rocframe.comparisons.comparison_tests import Family
 from rocframe.comparisons.hypothesis import Hypothesis, Quantity
 from rocframe.comparisons.time_windows import TimeWindows, plan_windows
-from rocframe.comparisons.unpaired import area_estimates, welch_columns
+from rocframe.comparisons.unpaired import welch_columns
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
 from rocframe.inference.confidence import parse_level
 from rocframe.inference.notes import few_rows, first_notes
 from rocframe.inference.p_values import adjust_p_values, adjust_table, check_adjust
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import scale_weights
-from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, public
 from rocframe.schemas.columns import ROW_COUNTS, WINDOW
 from rocframe.schemas.comparisons import drift_columns
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
 
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust, Alternative
-    from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
@@ -269,7 +266,6 @@ def drift(
             TimeWindows.from_cases(
                 cases, roles, level, has_reference=options.reference_table is not None
             ),
-            area_spread(cases),
             options,
         ),
         drift_columns,
@@ -320,21 +316,14 @@ class DriftOptions:
         )
 
 
-def area_spread(cases: Cases) -> NDArray[np.float64]:
-    """Return the `spread` of the variance of the AUC of each window; see `UnpairedEstimates`."""
-    return area_estimates(Scan.from_cases(scale_weights(cases, by_class=True)), Quantity())[2]
-
-
-def drift_table(
-    windows: TimeWindows, spread: NDArray[np.float64], options: DriftOptions
-) -> pl.DataFrame:
+def drift_table(windows: TimeWindows, options: DriftOptions) -> pl.DataFrame:
     """Return the result of `drift` for the windows of one model."""
     n_windows = windows.areas.height
     reference = windows.references(options.reference)
     all_rows = np.arange(n_windows)
     known = np.flatnonzero(reference >= 0)
     others = known[reference[known] != known]
-    a, b = (windows.estimates(rows, spread) for rows in (others, reference[others]))
+    a, b = (windows.estimates(rows) for rows in (others, reference[others]))
     tests = welch_columns(a, b, options.hypothesis)
     overlap = windows.overlap(others, reference[others])
     columns: dict[str, Any] = {}
@@ -344,6 +333,7 @@ def drift_table(
     p_adjusted = adjust_p_values(columns["p_value"], windows.group, options.adjust)
     sizes = np.zeros(n_windows, np.int64)
     sizes[others] = few_rows(np.minimum(a.n_pos, b.n_pos), np.minimum(a.n_neg, b.n_neg))
+    sizes[np.isnan(columns["p_value"])] = 0  # without a test
     test_note = pl.Series(
         first_notes(
             {"shared_rows": np.isin(all_rows, others[overlap]), "few_rows": sizes}

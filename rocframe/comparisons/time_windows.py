@@ -269,17 +269,14 @@ class TimeWindows:
         """The area of each window; NaN if it is undefined."""
         return self.areas.get_column("auc").fill_null(np.nan).to_numpy()
 
-    def estimates(self, rows: NDArray[np.int64], spread: NDArray[np.float64]) -> UnpairedEstimates:
-        """Return the areas of the windows `rows` with their variances and numbers of rows.
-
-        `spread` is that of the variance of each window; see `UnpairedEstimates`.
-        """
+    def estimates(self, rows: NDArray[np.int64]) -> UnpairedEstimates:
+        """Return the areas of the windows `rows` with their variances and numbers of rows."""
         n_pos, n_neg = (self.areas.get_column(name).to_numpy() for name in ("n_pos", "n_neg"))
         return UnpairedEstimates(
             groups=rows,
             value=self.value[rows],
             variance=self.variance[rows],
-            spread=spread[rows],
+            spread=self.parts.spread((n_pos, n_neg))[rows],
             n_pos=n_pos[rows],
             n_neg=n_neg[rows],
         )

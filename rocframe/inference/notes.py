@@ -67,11 +67,14 @@ def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray
     for note in reversed(get_args(Note)):  # an earlier note replaces later notes
         values = applies.get(note, np.zeros(0, bool))
         groups = np.flatnonzero(values)
-        notes: list[str | None] = [note] * len(groups)
+        notes: NDArray[np.object_] = np.full(len(groups), note, object)
         if values.dtype != bool:
-            notes = [counted_note(note, count) for count in values[groups]]
+            counts, positions = np.unique(values[groups], return_inverse=True)
+            texts = np.array([counted_note(note, count) for count in counts], object)
+            notes = texts[positions]
         if note == "few_rows":  # a warning about a result that exists, and no reason of null values
-            notes = [join_notes(*both) for both in zip(notes, result[groups], strict=True)]
+            for i in np.flatnonzero(result[groups] != np.array(None)):
+                notes[i] = join_notes(notes[i], result[groups[i]])
         result[groups] = notes
     return result
 

@@ -213,6 +213,8 @@ class Store:
             return cls(folder=folder, options=StoreOptions(**pairs), logs=logs)
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except StorageError:
+            raise
         except OSError as error:
             problem = f"the list of the files of the store cannot be read: {error_reason(error)}"
             raise StorageError.compose(path, problem, "Make the file readable.") from error

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 MAX_INT64 = 2**63 - 1
+MAX_WEIGHT = 2.0**32  # larger weights are scaled
 DECIMAL_DIGITS = 12  # floats with more digits are results of computations, such as 5/6
 
 
@@ -120,7 +121,7 @@ def scale_by_totals(total: NDArray[Any], *counts: NDArray[Any]) -> tuple[NDArray
 
 
 def scale_by_groups(weight: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
-    """Multiply the weights of each group by a power of two, so that the largest is below 1.
+    """Multiply the weights of each group by a power of two; see `scale_by_largest`.
 
     Group i has the weights `starts[i]` to `starts[i + 1] - 1`. Ratios of the weights of a group do
     not change. Products of its sums do not underflow or overflow, whatever the weights of other
@@ -129,5 +130,14 @@ def scale_by_groups(weight: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[
     sizes = np.diff(starts)
     filled = sizes > 0
     largest = np.maximum.reduceat(weight, starts[:-1][filled])
-    (scaled,) = scale_by_totals(np.repeat(largest, sizes[filled]), weight)
-    return scaled
+    return scale_by_largest(np.repeat(largest, sizes[filled]), weight)
+
+
+def scale_by_largest(largest: NDArray[Any], weight: NDArray[Any]) -> NDArray[Any]:
+    """Multiply weights by a power of two, so that the largest is below `MAX_WEIGHT`.
+
+    If it is at least 1 and below this limit, the weights do not change, so that numbers of rows
+    remain whole numbers. Otherwise, the result is below 1.
+    """
+    unscaled = (largest >= 1) & (largest < MAX_WEIGHT)
+    return scale_by_totals(np.where(unscaled, 0.5, largest), weight)[0]

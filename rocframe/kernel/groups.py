@@ -12,7 +12,7 @@ import polars as pl
 from rocframe.frames import fill_nulls, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.kernel.codec import Codec, Codes, ReservedCode, encode_rows
-from rocframe.kernel.exact import scale_by_groups, scale_by_totals
+from rocframe.kernel.exact import MAX_WEIGHT, scale_by_groups, scale_by_largest
 from rocframe.kernel.sort import equal_size_groups, large_groups, sort_groups, sort_order
 from rocframe.kernel.threads import count_workers, run_parallel, split_rows
 
@@ -94,7 +94,7 @@ class RowGroups:
 
 
 def scale_weights(cases: Cases, *, by_class: bool = False) -> Cases:
-    """Multiply the weights of each group by a power of two, so that the largest is below 1.
+    """Multiply the weights of each group by a power of two; see `scale_by_largest`.
 
     Products of two sums of weights then do not overflow or underflow, whatever the weights of other
     groups are. With `by_class`, each class of a group has its own factor. Such factors do not
@@ -106,8 +106,9 @@ def scale_weights(cases: Cases, *, by_class: bool = False) -> Cases:
     if cases.state is not None:  # rows that are left out have no effect on the factors
         weight = np.where(cases.state < RowState.ABSENT, weight, 0.0)
     largest = weight.max(initial=0.0)
-    if largest < MAX_WEIGHT_RATIO * np.min(weight, where=weight > 0, initial=np.inf):
-        return replace(cases, weight=scale_by_totals(largest, weight)[0])
+    smallest = np.min(weight, where=weight > 0, initial=np.inf)
+    if largest < min(MAX_WEIGHT, MAX_WEIGHT_RATIO * smallest):
+        return replace(cases, weight=scale_by_largest(largest, weight))
     groups = RowGroups.from_keys(cases.keys, len(weight))
     scaled = np.zeros_like(weight)
     for rows in (cases.negative, ~cases.negative) if by_class else (np.True_,):

@@ -17,7 +17,7 @@ from rocframe.probabilities.losses import (
     isotonic_losses,
     log_losses,
     log_odds,
-    observed_to_expected,
+    positives_to_expected,
     probability_losses,
     uncertainty,
 )
@@ -257,7 +257,7 @@ PROBABILITY_STATISTICS = {
         unit_slope_intercept, _unit_slope_influence, (-inf, inf)
     ),
     "observed_to_expected": _statistic(
-        observed_to_expected, _observed_to_expected_influence, (0.0, inf)
+        positives_to_expected, _observed_to_expected_influence, (0.0, inf)
     ),
     "smooth_ece": _statistic(lambda scan: smooth_ece(find_points(scan))),
 }

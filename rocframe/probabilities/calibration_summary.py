@@ -23,7 +23,7 @@ from rocframe.probabilities.losses import (
     brier_skill,
     corp_decomposition,
     isotonic_losses,
-    observed_to_expected,
+    positives_to_expected,
     probability_losses,
 )
 from rocframe.probabilities.measures import (
@@ -355,7 +355,7 @@ def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
             left_out=_certain_rows(cases, scan.rows.keys.height),
         ).tolist(),
         "calibration_in_the_large": unit_slope_intercept(scan),
-        "observed_to_expected": observed_to_expected(scan),
+        "observed_to_expected": positives_to_expected(scan),
         "smooth_ece": smooth_ece(points),
         "reliability": parts.reliability,
         "resolution": parts.resolution,

@@ -96,7 +96,7 @@ def probability_losses(scan: Scannable) -> MeanLosses:
         )
 
 
-def observed_to_expected(scan: Scannable) -> NDArray[np.float64]:
+def positives_to_expected(scan: Scannable) -> NDArray[np.float64]:
     """Return the number of positives divided by the sum of the scores; NaN if this sum is 0."""
 
     def expected(block: Block) -> list[NDArray[np.float64]]:

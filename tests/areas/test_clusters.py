@@ -122,8 +122,8 @@ def test_unscored_rows_belong_to_their_clusters_too():
 @pytest.mark.parametrize(
     ("label", "user", "note"),
     [
-        ([1, 1, 0, 0, 0], ["a", "a", "b", "c", "c"], "one_positive"),
-        ([1, 1, 1, 0, 0], ["a", "b", "c", "b", "b"], "one_negative"),
+        ([1, 1, 0, 0, 0], ["a", "a", "b", "c", "c"], "one_positive_cluster"),
+        ([1, 1, 1, 0, 0], ["a", "b", "c", "b", "b"], "one_negative_cluster"),
         ([1, 1, 1, 1, 1], ["a", "b", "c", "b", "b"], "no_negatives"),
     ],
 )

@@ -51,7 +51,7 @@ def test_the_chart_of_drift_shows_the_table(weeks):
     assert spec(chart)["title"] == {
         "text": "Area under the ROC curve over window",
         "subtitle": (
-            "95 % intervals (not adjusted), test: unpaired DeLong. Dashed: reference. "
+            "95 % intervals (not adjusted), test: unpaired DeLong (t). Dashed: reference. "
             "Rings: adjusted p < 0.05"
         ),
         "anchor": "start",
@@ -112,7 +112,7 @@ def test_windows_with_different_references_have_no_line(weeks):
     assert not any(record["line"] for record in records(chart))
     assert marks(chart) == ["line", "rule", "point", "point"]
     assert spec(chart)["title"]["subtitle"] == (
-        "90 % intervals (not adjusted), test: unpaired DeLong. Rings: adjusted p < 0.1"
+        "90 % intervals (not adjusted), test: unpaired DeLong (t). Rings: adjusted p < 0.1"
     )
 
 
@@ -147,7 +147,7 @@ def test_rows_without_a_date_are_named(log, by):
     names = "app · day null, web · day null" if "segment" in by else "day null"
     chart = table.roc.chart()
     assert chart.title.text == "Area under the ROC curve over day"
-    assert chart.title.subtitle == f"95 % intervals (logit_delong). Not drawn: {names}"
+    assert chart.title.subtitle == (f"95 % intervals (logit_delong_newcombe). Not drawn: {names}")
     assert chart.description.endswith(f" Not drawn: {names}.")
     # Two dates have a dot plot, which also shows the rows without a date.
     two = table.filter(pl.col("day").ne_missing(MONDAY + timedelta(days=3))).roc.chart()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
+import rocframe.io.files
+import rocframe.io.store
 from bench import kills
 from rocframe.cli import main as cli
 from rocframe.cli import tasks

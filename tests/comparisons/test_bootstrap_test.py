@@ -117,17 +117,12 @@ def test_clusters_are_drawn_as_a_whole_and_redrawn_if_a_class_is_lost():
     every = [[row for name in some for row in named[name]] for some in product("uvw", repeat=3)]
     both = [rows for rows in every if {row[0] for row in rows} == {True, False}]
     predictions = frame().with_columns(user=pl.Series(cluster))
-    found = rf.compare(
-        predictions,
-        "label",
-        ["a", "b"],
-        method="bootstrap",
-        cluster="user",
-        seed=1,
-        n_boot=20_000,
-    ).row(0, named=True)
+    options = {"method": "bootstrap", "cluster": "user", "seed": 1, "n_boot": 20_000}
+    found = rf.compare(predictions, "label", ["a", "b"], **options).row(0, named=True)
     assert is_the_variance(found["se"], differences(both, area), 20_000)
-    lost = int(found["note"].removeprefix("redrawn:"))
+    assert found["note"] == "few_rows:2"
+    losses = rf.compare(predictions, "label", ["a", "b"], metric="brier", **options)
+    lost = int(losses["note"].item().removeprefix("redrawn:"))
     chance = 1 - len(both) / len(every)
     expected = 20_000 * chance / (1 - chance)
     assert abs(lost - expected) < 4 * math.sqrt(expected / (1 - chance))

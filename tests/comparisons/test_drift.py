@@ -326,7 +326,7 @@ def test_the_error_for_missing_values_states_their_table_and_group():
     n = LOG.filter(pl.col("segment") != "a").height
     for table, reference, place in (
         (LOG, incomplete, "group segment='b' of the reference"),
-        (incomplete, LOG, f"group segment='b', day={MONDAY!r}"),
+        (incomplete, LOG, f"group segment='b', day={MONDAY}"),
     ):
         with pytest.raises(rf.MissingValuesError) as error:
             rf.drift(table, "label", "score", over="day", by="segment", reference=reference)
@@ -401,7 +401,7 @@ def test_windows_without_an_area_or_a_time_are_not_the_reference():
     assert first["t"].to_list() == [None, 1, 2, 3]
     assert first["reference"].to_list() == [2, 2, 2, 2]
     assert first["difference"].to_list() == [0.5, None, None, 0.5]
-    assert first["note"].to_list() == [None, "no_negatives", None, None]
+    assert first["note"].to_list() == ["few_rows:2", "no_negatives", None, "few_rows:2"]
     previous = rf.drift(table, "label", "score", over="t", reference="previous")
     assert previous["reference"].to_list() == [None, None, None, 2]
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 from scipy.optimize import brentq
 from scipy.stats import norm
 
@@ -228,3 +229,15 @@ def test_no_rows_give_empty_curves():
 def test_scores_at_the_limits_of_floats_have_a_local_regression():
     curve = local_regression.loess(points_of([0] * 3, [5e-324, 1e-300, 1.0], [0, 1, 1]))
     assert np.allclose(curve.event_rate, [0, 1, 1], atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0**40, 2.0**-200, 2.0**300])
+def test_numbers_of_rows_are_whole_beside_groups_with_other_weights(factor):
+    rows = pl.DataFrame({"score": REFERENCE["score"], "label": REFERENCE["label"]}).head(35)
+    plain = rf.calibration(rows, "label", "score", method="loess")
+    both = pl.concat(
+        rows.with_columns(g=pl.lit(g), w=pl.lit(weight)) for g, weight in ((0, 1.0), (1, factor))
+    )
+    weighted = rf.calibration(both, "label", "score", method="loess", by="g", weight="w")
+    found = weighted.filter(g=0).select("score_mean", "event_rate")
+    assert_frame_equal(found, plain.select("score_mean", "event_rate"), rel_tol=1e-12)
