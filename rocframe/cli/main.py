@@ -420,3 +420,7 @@ def _fail(message: str) -> int:
 def _print_message(message: str) -> None:
     """Print a message to stderr; control characters of names would change the terminal."""
     print(f"rocframe: {escape_unprintable(message)}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

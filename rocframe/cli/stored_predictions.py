@@ -85,6 +85,7 @@ def read_store(
             progress.step("Finding the logs")
             reader = LogReader(
                 options=store.options,
+                missing=options.missing,
                 open=lambda file: _open_log(file, options),
                 columns=_stored_columns(store.options),
                 positive=lambda dtype: parse_positive(store.options.positive, dtype),

@@ -14,7 +14,13 @@ import polars as pl
 
 from rocframe.compression.cells import COUNT, LABEL, WEIGHT
 from rocframe.compression.compress import compress
-from rocframe.errors import ColumnTypeError, LogError, OptionValueError, RocframeError
+from rocframe.errors import (
+    ColumnTypeError,
+    LogError,
+    MissingValuesError,
+    OptionValueError,
+    RocframeError,
+)
 from rocframe.frames import column
 from rocframe.inputs.cases import scores_as_floats
 from rocframe.inputs.roles import check_positive, positive_literal
@@ -23,6 +29,7 @@ from rocframe.io.files import error_reason, flush_to_disk
 from rocframe.io.logs import unreadable_logs
 from rocframe.io.store import PART_METADATA, Part, Store, StoredLog, new_part_path
 from rocframe.io.tables import read_part_schema, write
+from rocframe.text import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -120,10 +127,12 @@ class LogReader:
     """How logs are opened and compressed for a store.
 
     `open` opens a log, `columns` maps the columns to read to their options, and `positive` returns
-    the positive class for the dtype of the labels.
+    the positive class for the dtype of the labels. With `missing="raise"`, a log with missing
+    labels or scores is not added.
     """
 
     options: StoreOptions
+    missing: str
     open: Callable[[str], Logs]
     columns: dict[str, str]
     positive: Callable[[pl.DataType], object]
@@ -289,9 +298,9 @@ class _UpdateRun:
         self._skip_unreadable = skip_unreadable
         self._logs = {log.source: log for log in store.logs}
         # A part and its columns, which all later parts must have.
-        self._example: tuple[Path, Mapping[str, pl.DataType]] | None = None
+        self._example: tuple[str, Mapping[str, pl.DataType]] | None = None
         if (path := store.existing_part()) is not None:
-            self._example = path, read_part_schema(path)
+            self._example = str(path), read_part_schema(path)
         self._without_positives: list[tuple[LogFile, Logs, pl.DataFrame]] = []
 
     @contextmanager
@@ -325,10 +334,22 @@ class _UpdateRun:
         else:
             table = self._reader.compress(logs)
             log.check_unchanged()
+            if self._reader.missing == "raise":
+                self._check_missing(table, file)
             if self._options.positive is not None and not table[LABEL].any():
                 self._without_positives.append((log, logs, table))
             else:
                 self._write(table, log)
+
+    def _check_missing(self, table: pl.DataFrame, file: str) -> None:
+        """Raise an error if labels or scores of a log are missing."""
+        for name in (LABEL, *self._options.scores):
+            if n := int(table.select(column(COUNT).filter(column(name).is_null()).sum()).item()):
+                raise MissingValuesError(
+                    f"{file}: the {'label' if name == LABEL else 'score'} is null or NaN in "
+                    f"{format_count(n, 'row')}.\n"
+                    "Correct the log, or pass --missing drop, which leaves out these rows."
+                )
 
     def add_logs_without_positives(self) -> None:
         """Add the logs without positives, which are an error if all logs have no positives."""
@@ -416,7 +437,7 @@ class _UpdateRun:
             flush_to_disk(folder)
         write(table, path, about={PART_METADATA: {"log": source}})
         if self._example is None:
-            self._example = path, table.schema
+            self._example = source, table.schema
         return Part(
             file=path.relative_to(folder).as_posix(),
             value=value,
@@ -437,8 +458,8 @@ class _UpdateRun:
             elif actual != dtype:
                 raise ColumnTypeError(
                     f"{file}: column {name!r} has type {actual}, but type {dtype} in the store, "
-                    f"such as in {str(path)!r}.\n"
-                    "Cast the column in the log, or pass another folder as --store."
+                    f"such as in {path!r}.\n"
+                    "Cast the column of one of the logs, or use another folder as --store for it."
                 )
         return table
 

@@ -441,6 +441,21 @@ def test_a_log_without_positives_is_added_with_a_message(capsys):
     assert rf.read("out/auc.parquet")["n_neg"].sum() == 8
 
 
+def test_a_log_with_missing_scores_is_named_and_not_added(capsys):
+    evaluate(capsys, *CREATE)
+    before = files()
+    holes = LOG.filter(day=DAYS[0]).with_columns(
+        score=pl.when(pl.int_range(pl.len()) > 1).then("score")
+    )
+    holes.write_parquet("logs/holes.parquet")
+    assert error_of(capsys, *CREATE) == (
+        "logs/holes.parquet: the score is null or NaN in 2 rows.\n"
+        "Correct the log, or pass --missing drop, which leaves out these rows."
+    )
+    assert files() == before
+    assert evaluate(capsys, *CREATE, "--missing", "drop")[0][1] == "1 added, 3 unchanged"
+
+
 def test_a_run_states_which_rows_and_logs_are_not_used(capsys):
     log = LOG.filter(day=DAYS[0])
     log.with_columns(day=pl.lit(None, pl.Date)).write_parquet("logs/no_day.parquet")
@@ -538,7 +553,7 @@ def test_a_column_with_another_type_names_the_log_and_a_part(capsys):
     part = next(Path("store/day=2026-11-01").iterdir())
     assert error_of(capsys, *CREATE, "--skip-unreadable") == (
         f"{path}: column 'model' has type Int64, but type String in the store, such as in "
-        f"'{part}'.\nCast the column in the log, or pass another folder as --store."
+        f"'{part}'.\nCast the column of one of the logs, or use another folder as --store for it."
     )
 
 
@@ -665,7 +680,7 @@ def test_an_interrupt_after_the_publication_keeps_the_new_parts(capsys, monkeypa
     flush = rocframe.io.files.flush_to_disk
 
     def interrupt(path):
-        if path == Path("store"):  # the folder is flushed after the manifest was replaced
+        if Path(path).name == "store":  # the folder is flushed after the manifest was replaced
             raise KeyboardInterrupt
         flush(path)
 
@@ -694,8 +709,10 @@ def test_a_store_of_another_format_is_named(capsys):
 
 def test_other_files_may_have_an_entry_store_in_their_metadata(tmp_path):
     table = pl.DataFrame({"shop": [1, 2]})
-    rf.write(table, tmp_path / "a.parquet", about={"store": "Zurich"})
-    assert_frame_equal(rf.scan(tmp_path).collect(), table)
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    rf.write(table, folder / "a.parquet", about={"store": "Zurich"})
+    assert_frame_equal(rf.scan(folder).collect(), table)
 
 
 def test_a_reader_in_the_middle_of_an_update_returns_the_earlier_state(capsys, monkeypatch):

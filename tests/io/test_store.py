@@ -105,7 +105,8 @@ def test_the_types_of_group_columns_do_not_depend_on_the_log(tmp_path):
         "enum": (pl.Series(["a", "b", None], dtype=pl.Enum(["b", "a"])), pl.String()),
         "boolean": (pl.Series([True, False, None]), pl.Boolean()),
         "null": (pl.Series([None, None, None], dtype=pl.Null), pl.String()),
-        "float": (pl.Series([0.5, None, 1.5], dtype=pl.Float32), pl.Float64()),
+        "float": (pl.Series([0.5, None, 1.5], dtype=pl.Float32), pl.Float32()),
+        "half": (pl.Series([0.5, None, 1.5], dtype=pl.Float16), pl.Float32()),
     }
     columns = {name: values for name, (values, _) in keys.items()}
     log = pl.DataFrame({**columns, "label": [1, 0, 1], "score": [1, 2, 3]})
