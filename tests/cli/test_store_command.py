@@ -684,10 +684,9 @@ def test_an_interrupt_after_the_publication_keeps_the_new_parts(capsys, monkeypa
             raise KeyboardInterrupt
         flush(path)
 
-    monkeypatch.setattr("rocframe.io.files.flush_to_disk", interrupt)
-    assert run("--out", "out", *CREATE) != 0
-    monkeypatch.undo()
-    monkeypatch.chdir(Path.cwd())
+    with monkeypatch.context() as patch:
+        patch.setattr("rocframe.io.files.flush_to_disk", interrupt)
+        assert run("--out", "out", *CREATE) != 0
     capsys.readouterr()
     evaluate(capsys, *STORE, "--by", "model")
     assert_areas(changed)
