@@ -11,6 +11,7 @@ from tests.test_lazy import PREDICTIONS
 from tests.verbs import OF_CURVES, OF_PREDICTIONS
 
 LIMITS = ("lower", "upper")
+DIFFERENCE = ("difference", "difference_lower", "difference_upper")
 PAIR = ("model_a", "model_b")
 # The columns of each type of table that contain the answer and its confidence limits. Options
 # determine which of them a table has.
@@ -34,10 +35,10 @@ ANSWERS = {
     "relative_superiority": ("probability_cost_low", "probability_cost_high"),
     "lc_index": ("lc_index",),
     "decision_curve": ("probability_threshold", "net_benefit"),
-    "decision_intervals": ("probability_threshold", "net_benefit", *LIMITS),
-    "cost_intervals": ("probability_cost", "expected_cost", *LIMITS),
+    "decision_intervals": ("probability_threshold", "net_benefit", *LIMITS, *DIFFERENCE),
+    "cost_intervals": ("probability_cost", "expected_cost", *LIMITS, *DIFFERENCE),
     "curve": ("threshold",),
-    "drift": ("auc", *LIMITS, "difference", "difference_lower", "difference_upper", "p_adjusted"),
+    "drift": ("auc", *LIMITS, *DIFFERENCE, "p_adjusted"),
     "drift_test": ("homogeneity_p_adjusted", "trend_p_adjusted", "slope", *LIMITS),
     "auc": ("auc", *LIMITS),
     "partial_auc": ("partial_auc", *LIMITS),
@@ -85,7 +86,10 @@ HIDDEN = {
         "operating_points": ((), ("threshold",)),
         "operating_point": ((), ("threshold",)),
     },
-    "the limits of the difference are displayed instead": {"drift": (("upper",), LIMITS)},
+    "the limits of the difference are displayed instead": {
+        "drift": (("p_adjusted",), ("upper", "p_adjusted")),
+        **dict.fromkeys(["decision_intervals", "cost_intervals"], (("upper",), LIMITS)),
+    },
     "a plan has no group columns": {"plan": (("power",), ("n_neg", "power"))},
 }
 

@@ -175,10 +175,10 @@ def decision_intervals(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `probability_threshold, net_benefit, difference, difference_lower,
-        difference_upper, se, difference_se, treat_all, n_pos, n_neg, ci_level, ci_method, lower,
-        upper, note`; one row per group, model and point, sorted in this order. For cost curves,
-        `probability_cost, expected_cost` and `trivial_cost` are in the place of
+        `*by`, (`model`,) `probability_threshold, net_benefit, lower, upper, se, difference_se,
+        treat_all, n_pos, n_neg, ci_level, ci_method, difference, difference_lower,
+        difference_upper, note`; one row per group, model and point, sorted in this order. For cost
+        curves, `probability_cost, expected_cost` and `trivial_cost` are in the place of
         `probability_threshold, net_benefit` and `treat_all`. There is a column `model` if there are
         several score columns, or if `id` is given.
 

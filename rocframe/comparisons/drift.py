@@ -125,9 +125,9 @@ def drift(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `over`, (`window_end`,) (`model`,) `auc, difference, lower, upper, p_value,
+        `*by`, `over`, (`window_end`,) (`model`,) `auc, lower, upper, p_adjusted, p_value,
         reference, reference_auc, reference_lower, reference_upper, se, statistic, df, n_pos, n_neg,
-        n_missing, ci_level, ci_method, test, difference_lower, difference_upper, p_adjusted, note`;
+        n_missing, ci_level, ci_method, test, difference, difference_lower, difference_upper, note`;
         one row per group and window, sorted by group and window.
 
         `lower` and `upper` are the limits of `auc`, as in the result of the function `auc`.

@@ -31,12 +31,11 @@ def decision_interval_columns(kind: str, model: pl.DataType) -> Schema:
     x, y, reference = DECISION_AXES[kind]
     return (
         ({} if model == pl.Null else {"model": model})
-        | floats(x, y, "difference", "difference_lower", "difference_upper")
-        | floats("se", "difference_se", reference)
+        | floats(x, y, "lower", "upper", "se", "difference_se", reference)
         | integers("n_pos", "n_neg")
         | floats("ci_level")
         | strings("ci_method")
-        | floats("lower", "upper")
+        | floats("difference", "difference_lower", "difference_upper")
         | strings("note")
     )
 
@@ -178,13 +177,13 @@ CHAINS = TableType(
 def drift_columns(over: pl.DataType) -> Schema:
     """Return the columns of `drift`; `over` is the dtype of the column of windows."""
     return (
-        floats("auc", "difference", "lower", "upper", "p_value")
+        floats("auc", "lower", "upper", "p_adjusted", "p_value")
         | {"reference": over}
         | floats("reference_auc", "reference_lower", "reference_upper", "se", "statistic", "df")
         | ROW_COUNTS
         | floats("ci_level")
         | strings("ci_method", "test")
-        | floats("difference_lower", "difference_upper", "p_adjusted")
+        | floats("difference", "difference_lower", "difference_upper")
         | strings("note")
     )
 
@@ -217,7 +216,7 @@ DRIFT = TableType(
     name="drift",
     functions=("drift",),
     columns=drift_columns,
-    recognize=has_columns("auc", "difference", "reference", "reference_auc", "p_adjusted"),
+    recognize=has_columns("auc", "lower", "reference", "reference_auc", "difference"),
     ties=HALF_TIES,
     drawing="rocframe.charts.time_chart:drift_chart",
     dots=DotStyle(title=ROC_AREA_TITLE, axis="AUC", marks=("auc",)),
