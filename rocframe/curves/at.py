@@ -286,7 +286,13 @@ def rows_at(
     row = axis.search(group, value, axis.occurrence)
     exists = (row >= first) & (row <= last)
     exists &= ~np.isnan(axis.values(first, group[:, None]))
-    return np.clip(row, first, last), exists
+    row = np.clip(row, first, last)
+    if metric is None and curves.has_gaps.any():
+        is_between = exists & (curves.columns.at(THRESHOLD, row) != value)
+        unknown = value[is_between & curves.has_gaps[:, None]][:1]
+        consequence = f"its row at {name}={', '.join(f'{each:.6g}' for each in unknown)} is unknown"
+        check_gaps(curves, consequence, affected=is_between.any(axis=1))
+    return row, exists
 
 
 def operating_points(

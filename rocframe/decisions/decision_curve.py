@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.curves.at import point_axis, rows_at
-from rocframe.curves.table import check_gaps, curve_layout, read_curves, score_outside_unit
+from rocframe.curves.table import curve_layout, read_curves, score_outside_unit
 from rocframe.errors import OptionValueError, ScoreError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.options import parse_fraction, parse_numbers, public
-from rocframe.schemas.columns import THRESHOLD
 from rocframe.schemas.decisions import DECISION_CURVE
 
 if TYPE_CHECKING:
@@ -186,9 +185,6 @@ def net_benefit_table(
     prevalence = curves.prevalence if prevalence is None else prevalence
     n_curves, n_points = len(curves.firsts), len(thresholds)
     row = rows_at(point_axis(curves, "threshold"), thresholds)[0]
-    between = curves.columns.at(THRESHOLD, row) != curves.round_thresholds(thresholds)
-    consequence = "the net benefit at other thresholds is unknown"
-    check_gaps(curves, consequence, affected=between.any(axis=1))
     pos, neg = curves.pos[:, None], curves.neg[:, None]
     p = np.array(thresholds)[None, :]
     tp, fp = (curves.columns.at(name, row) for name in ("tp", "fp"))

@@ -224,7 +224,8 @@ def test_functions_of_full_curves_refuse_curves_with_gaps_between_given_threshol
         lambda: rf.average(curves): "its points at a given fpr are unknown",
         lambda: rf.average(curves, method="pooled"): "the area of the pooled curve is unknown",
         lambda: rf.cost_curve(curves): "its lowest expected cost is unknown",
-        lambda: rf.decision_curve(curves): "the net benefit at other thresholds is unknown",
+        lambda: rf.decision_curve(curves): "its row at threshold=0 is unknown",
+        lambda: rf.at(curves, threshold=0.123): "its row at threshold=0.123 is unknown",
     }
     with all_cases() as case:
         for call, consequence in refused.items():
