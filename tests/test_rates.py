@@ -359,6 +359,22 @@ def test_a_specificity_is_the_complement_of_the_fpr(function):
         )
 
 
+def test_the_fpr_of_a_fraction_as_specificity_is_the_complement_of_the_fraction():
+    fractions = {Fraction(k, m) for m in range(1, 60) for k in range(1, m + 1)}
+    values = [float(value) for value in fractions]
+    complements = [float(1 - value) for value in fractions]
+    assert as_fpr_or_tpr("specificity", values) == ("fpr", complements)
+
+
+def test_the_point_at_the_specificity_of_a_row_is_this_row():
+    six = pl.DataFrame({"y": [0, 1] * 6, "s": range(12)})
+    at = {
+        name: rf.intervals(six, "y", "s", metrics="tpr", ci=None, **{name: value})
+        for name, value in (("specificity", 5 / 6), ("fpr", 1 / 6))
+    }
+    assert [table["threshold"].item() for table in at.values()] == [9, 9]
+
+
 def test_functions_with_fpr_and_tpr_accept_specificity_and_sensitivity():
     functions = {name: getattr(rf, name) for name in rf.__all__ if name.islower()}
     functions |= {f"expression {name}": getattr(RocExpr, name) for name in lazy_methods(RocExpr)}
@@ -413,6 +429,11 @@ WITH_EXPRESSION = {
     "average": lambda metric, curves: rf.average(curves, metrics=[metric], fixed="fpr", grid=5),
     "average over values": lambda metric, curves: rf.average(
         curves, metrics=["tpr"], fixed=metric, grid=[0.1, 0.5]
+    ),
+    "curve": lambda metric, _: rf.curve(FOLDS, "y", "a", metrics=metric, prevalence=0.2),
+    "curve_from_calibration": lambda metric, _: rf.curve_from_calibration(
+        FOLDS.select(bin="a", score_mean="a", event_rate=pl.col("b") / 20 + 0.1, n=pl.lit(1)),
+        metrics=metric,
     ),
     "intervals": lambda metric, _: rf.intervals(
         FOLDS, "y", "a", metrics=metric, threshold=4, **DRAWS

@@ -147,7 +147,8 @@ def simplify(
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, tuple(SIMPLIFICATION))
-        check_new_columns(table, SIMPLIFICATION, "simplify")
+        if not table.has_given_thresholds:  # otherwise, gaps are checked first
+            check_new_columns(table, SIMPLIFICATION, "simplify")
         shape = kind_of(list(schema), kind)
         axes_scale = scale_of(shape, scale)
         if axes_scale == "log" and len(SCALED_AXES["log"][shape.name]) > 1:
@@ -167,6 +168,7 @@ def simplify(
                 "the error of the simplified curve is unknown",
                 "Compute the curve without thresholds=, and keep all its rows.",
             )
+            check_new_columns(table, SIMPLIFICATION, "simplify")
             counts = CurveCounts(
                 tp=complete.columns["tp"],
                 fp=complete.columns["fp"],
