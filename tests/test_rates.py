@@ -20,7 +20,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.namespace import RocExpr, lazy_methods
-from rocframe.rates import CONFUSION, NAMES, RATES, Settings
+from rocframe.rates import CONFUSION, NAMES, RATES, Settings, as_fpr_or_tpr
 from tests import oracles
 
 INF = math.inf
@@ -430,9 +430,9 @@ WITH_EXPRESSION = {
     "average over values": lambda metric, curves: rf.average(
         curves, metrics=["tpr"], fixed=metric, grid=[0.1, 0.5]
     ),
-    "curve": lambda metric, _: rf.curve(FOLDS, "y", "a", metrics=metric, prevalence=0.2),
+    "curve": lambda metric, _: rf.curve(FOLDS, "y", "a", metrics=metric),
     "curve_from_calibration": lambda metric, _: rf.curve_from_calibration(
-        FOLDS.select(bin="a", score_mean="a", event_rate=pl.col("b") / 20 + 0.1, n=pl.lit(1)),
+        rf.calibration(FOLDS.with_columns(pl.col("a") / 20 + 0.1), "y", "a", method="isotonic"),
         metrics=metric,
     ),
     "intervals": lambda metric, _: rf.intervals(
