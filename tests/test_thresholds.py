@@ -258,8 +258,9 @@ def test_thresholds_have_the_float_dtype_of_the_scores(frame):
 
 def test_a_transferred_threshold_meets_a_constraint_with_the_same_threshold():
     subject_to = {"threshold": (0.7, None)}
-    found = rf.transfer(curve(), chosen=chosen(0.7), subject_to=subject_to)
-    assert found["is_met"].to_list() == [True]
+    folds = rf.curve(forest().with_columns(fold=pl.col("id") % 3), "label", "score", by="fold")
+    found = rf.transfer(folds, "tpr", over="fold", subject_to=subject_to)
+    assert found["is_met"].to_list() == [True] * 3
 
 
 def test_scores_of_bins_are_float64_and_those_of_concavities_have_the_dtype_of_the_scores():

@@ -99,8 +99,9 @@ def simplify(
     RocframeError
         If an option is invalid, if the table is not a curve table, or if it already has a column
         `error` or `area_change`. This error is also raised if a curve lacks its first or its last
-        rows. A curve lacks its first rows if it has no row with threshold `inf`. It lacks its last
-        rows if its row with the lowest threshold has true negatives.
+        rows, or rows between given thresholds. A curve lacks its first rows if it has no row with
+        threshold `inf`. It lacks its last rows if its row with the lowest threshold has true
+        negatives.
 
     Notes
     -----
