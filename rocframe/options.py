@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from difflib import get_close_matches
 from enum import Enum
+from fractions import Fraction
 from functools import wraps
 from inspect import Parameter, signature
 from io import IOBase
-from math import inf, isfinite, isnan
+from math import ceil, inf, isfinite, isnan, ulp
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, TypeVar, cast, overload
 
 import polars as pl
@@ -52,6 +54,7 @@ class NotGiven(Enum):
 # Default of an argument such as `count`, for which the value None has a meaning of its own.
 NOT_GIVEN: Final = NotGiven.NOT_GIVEN
 MAX_INTEGER = 2**53  # Float64 represents all integers up to this number
+DECIMAL_DIGITS = 12  # floats with more digits are results of computations, such as 5/6
 
 
 def check_choice(argument: str, value: object, choices: Iterable[str | None]) -> None:
@@ -178,6 +181,30 @@ def parse_integer(
             argument, value, problem, hint or f"Use, for example, {argument}={example}."
         )
     return int(number)
+
+
+def exact_fraction(number: float) -> Fraction:
+    """Return the fraction that a float stands for: 1/10 for 0.1, and 5/6 for 0.8333333333333334.
+
+    If the shortest decimal representation of the float has at most 12 digits, this is its value.
+    Otherwise, it is the fraction with the smallest denominator that is rounded to this float.
+    """
+    number = float(number)
+    decimal = Decimal(repr(number))
+    if len(decimal.normalize().as_tuple().digits) <= DECIMAL_DIGITS:
+        return Fraction(decimal)
+    half = Fraction(ulp(number)) / 2
+    size = abs(Fraction(number))
+    return simplest_fraction(size - half, size + half) * (1 if number > 0 else -1)
+
+
+def simplest_fraction(low: Fraction, high: Fraction) -> Fraction:
+    """Return the fraction with the smallest denominator from `low` to `high`, both above 0."""
+    whole = ceil(low)
+    if whole <= high:
+        return Fraction(whole)
+    whole -= 1
+    return whole + 1 / simplest_fraction(1 / (high - whole), 1 / (low - whole))
 
 
 def parse_numbers(

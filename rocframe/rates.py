@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import reduce
 from math import inf
 from operator import add
@@ -14,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import OptionValueError
-from rocframe.options import check_choice, parse_fraction, parse_number
+from rocframe.options import check_choice, exact_fraction, parse_fraction, parse_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -119,11 +118,11 @@ def ratio_or_inf(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
 def as_fpr_or_tpr(name: str, values: Sequence[float]) -> tuple[str, list[float]]:
     """Return the FPR and its values for `specificity`, and the TPR for `sensitivity`.
 
-    Other rates are unchanged. The complement of the shortest decimal representation is exact: the
-    FPR of specificity 0.9 is 0.1.
+    Other rates are unchanged. The complement of the exact fraction is exact: the FPR of specificity
+    0.9 is 0.1, and that of 5/6 is 1/6.
     """
     if name == "specificity":
-        return "fpr", [float(1 - Fraction(str(float(value)))) for value in values]
+        return "fpr", [float(1 - exact_fraction(value)) for value in values]
     return {"sensitivity": "tpr"}.get(name, name), [*values]
 
 

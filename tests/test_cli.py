@@ -385,6 +385,10 @@ def test_a_failure_does_not_change_the_tables_of_an_earlier_run(capsys):
         ("label=1/a.parquet: it", "label=1/a.parquet: it"),
         ("logs/label=1.5/a.parquet: it", "logs/label=1.5/a.parquet: it"),
         ("C:\\label=1\\a.parquet: it", "C:\\label=1\\a.parquet: it"),
+        ("datetime.date(2024, 2, 29): it", "2024-02-29: it"),
+        ("datetime.date(2024, 99, 1): it", "datetime.date(2024, 99, 1): it"),
+        ("datetime.datetime(2024): it", "datetime.datetime(2024): it"),
+        ("datetime.time(99999999999): it", "datetime.time(99999999999): it"),
     ],
 )
 def test_arguments_in_messages_become_options(message, text):

@@ -183,6 +183,9 @@ def test_simplified_curves_of_few_rows_keep_all_corners():
             across="model"
         ),
         lambda rows: rf.curve(rows, "label", "score", by="g").roc.transfer(over="g"),
+        lambda rows: rf.multiclass_auc(
+            rows, pl.col("label").cast(pl.Int8), {0: "score", 1: "w", 2: "w"}, by="g", ci=None
+        ),
     ],
     ids=[
         *("curve", "weighted curve", "curve at thresholds", "simplified curve"),
@@ -205,6 +208,7 @@ def test_simplified_curves_of_few_rows_keep_all_corners():
             "area",
             "relative superiority",
             "transfer",
+            "multiclass auc without one class",
         ),
     ],
 )

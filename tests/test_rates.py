@@ -20,7 +20,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.namespace import RocExpr, lazy_methods
-from rocframe.rates import CONFUSION, NAMES, RATES, Settings
+from rocframe.rates import CONFUSION, NAMES, RATES, Settings, as_fpr_or_tpr
 from tests import oracles
 
 INF = math.inf
@@ -359,6 +359,22 @@ def test_a_specificity_is_the_complement_of_the_fpr(function):
         )
 
 
+def test_the_fpr_of_a_fraction_as_specificity_is_the_complement_of_the_fraction():
+    fractions = {Fraction(k, m) for m in range(1, 60) for k in range(1, m + 1)}
+    values = [float(value) for value in fractions]
+    complements = [float(1 - value) for value in fractions]
+    assert as_fpr_or_tpr("specificity", values) == ("fpr", complements)
+
+
+def test_the_point_at_the_specificity_of_a_row_is_this_row():
+    six = pl.DataFrame({"y": [0, 1] * 6, "s": range(12)})
+    at = {
+        name: rf.intervals(six, "y", "s", metrics="tpr", ci=None, **{name: value})
+        for name, value in (("specificity", 5 / 6), ("fpr", 1 / 6))
+    }
+    assert [table["threshold"].item() for table in at.values()] == [9, 9]
+
+
 def test_functions_with_fpr_and_tpr_accept_specificity_and_sensitivity():
     functions = {name: getattr(rf, name) for name in rf.__all__ if name.islower()}
     functions |= {f"expression {name}": getattr(RocExpr, name) for name in lazy_methods(RocExpr)}
@@ -413,6 +429,11 @@ WITH_EXPRESSION = {
     "average": lambda metric, curves: rf.average(curves, metrics=[metric], fixed="fpr", grid=5),
     "average over values": lambda metric, curves: rf.average(
         curves, metrics=["tpr"], fixed=metric, grid=[0.1, 0.5]
+    ),
+    "curve": lambda metric, _: rf.curve(FOLDS, "y", "a", metrics=metric),
+    "curve_from_calibration": lambda metric, _: rf.curve_from_calibration(
+        rf.calibration(FOLDS.with_columns(pl.col("a") / 20 + 0.1), "y", "a", method="isotonic"),
+        metrics=metric,
     ),
     "intervals": lambda metric, _: rf.intervals(
         FOLDS, "y", "a", metrics=metric, threshold=4, **DRAWS

@@ -256,6 +256,19 @@ def test_thresholds_have_the_float_dtype_of_the_scores(frame):
             assert {*columns.values()} == {floats}, (dtype, columns)
 
 
+def test_a_transferred_threshold_meets_a_constraint_with_the_same_threshold():
+    subject_to = {"threshold": (0.7, None)}
+    folds = rf.curve(forest().with_columns(fold=pl.col("id") % 3), "label", "score", by="fold")
+    found = rf.transfer(folds, "tpr", over="fold", subject_to=subject_to)
+    assert found["is_met"].to_list() == [True] * 3
+
+
+def test_scores_of_bins_are_float64_and_those_of_concavities_have_the_dtype_of_the_scores():
+    bins = rf.calibration(forest(), "label", "score", method="isotonic")
+    assert {bins.schema[name] for name in ("score_min", "score_max")} == {pl.Float64}
+    assert rf.concavities(curve()).schema["score_max"] == pl.Float32
+
+
 def test_scores_of_several_dtypes_have_float64_thresholds():
     table = forest().with_columns(wide=pl.col("score").cast(pl.Float64))
     curves = rf.curve(table, "label", ["score", "wide"], thresholds=[0.7])

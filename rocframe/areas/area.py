@@ -107,7 +107,8 @@ def area(
 
         For averaged curves as returned by `average`, the result has the group columns and one area.
         The area is `auc_of_mean` for ROC and DET. For all other kinds, the area is `area_of_mean`,
-        the integral of y over x. Rows are connected by straight lines. The area is null if the rows
+        the integral of y over x. Rows are connected by straight lines, also if there are only few
+        given thresholds. The area is null if the rows
         do not cover the range of x from 0 to 1, or if `n_curves` differs between rows. `by`, `kind`
         and `alert_rate` are not available for averaged curves.
 

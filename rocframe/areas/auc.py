@@ -506,14 +506,11 @@ def _analytic_interval(
             ends = logit(area[small], se[small], t, maximum)
             method[small] = "logit_delong_t"
             lower[small], upper[small] = ends
-            # Newcombe's method needs rows of a class that are independent.
-            independent = (sizes[0][small] == n_pos[small]) & (sizes[1][small] == n_neg[small])
-            if pairs is not None:
-                full = small[independent]
-                others = newcombe(area[full], n_pos[full], n_neg[full], z)
-                lower[full] = np.minimum(lower[full], others[0])
-                upper[full] = np.maximum(upper[full], others[1])
-                method[full] = "logit_delong_newcombe"
+            if pairs is not None and clusters is None:  # Newcombe's limits are for independent rows
+                others = newcombe(area[small], n_pos[small], n_neg[small], z)
+                lower[small] = np.minimum(lower[small], others[0])
+                upper[small] = np.maximum(upper[small], others[1])
+                method[small] = "logit_delong_newcombe"
     else:
         lower, upper = wald(area, se, z, maximum)
     return AreaInterval(variance, se, lower, upper, method)

@@ -251,13 +251,14 @@ def _multiclass_auc_columns(
 ) -> dict[str, Any]:
     """Return the columns of the result, which has one row per group and average."""
     n_groups, n_classes = grouped.keys.height, len(grouped.names)
-    cell = grouped.group * n_classes + grouped.rows.code
-    order = np.argsort(cell, kind="stable")
+    order = np.argsort(grouped.group * n_classes + grouped.rows.code, kind="stable")
     rows, group = grouped.rows.take(order), grouped.group[order]
     starts = group_starts(group, n_groups)
     n = np.zeros(n_groups, np.int64)
     np.add.at(n, group, rows.count)
-    n_used = np.bincount(np.unique(cell) // n_classes, minlength=n_groups)
+    has_rows = np.zeros((n_groups, n_classes), bool)
+    has_rows[group, rows.code] = True
+    n_used = has_rows.sum(axis=1)
     by_average = _group_averages(rows, group, starts, averages)
     auc = np.stack([by_average[name] for name in averages], axis=1)
     per_group = {
@@ -285,7 +286,7 @@ def _multiclass_auc_columns(
             ):
                 for name, value in interval.items():
                     columns[name][i * len(averages) + j] = value
-    _note_absent_classes(columns, cell, n_used, grouped.names)
+    _note_absent_classes(columns, has_rows, grouped.names)
     return {
         name: values.tolist() if name in {"note", "ci_method"} else values
         for name, values in columns.items()
@@ -293,21 +294,26 @@ def _multiclass_auc_columns(
 
 
 def _note_absent_classes(
-    columns: dict[str, Any], cell: NDArray[np.int64], n_used: NDArray[np.int64], names: list[str]
+    columns: dict[str, Any], has_rows: NDArray[np.bool_], names: list[str]
 ) -> None:
     """Add the classes without rows, of which averages have no area, to the notes of rows without.
 
-    `cell` is the number of the group times the number of classes, plus that of the class. The
+    `has_rows` states for each group and class whether the group has rows of the class. The
     micro-average uses all classes.
     """
     averages = columns["average"]
-    size = len(averages) // max(len(n_used), 1)
-    for i in np.flatnonzero((n_used > 1) & (n_used < len(names))).tolist():
-        used = set((cell[cell // len(names) == i] % len(names)).tolist())
-        absent = [name for code, name in enumerate(names) if code not in used]
+    size = len(averages) // max(len(has_rows), 1)
+    n_used = has_rows.sum(axis=1)
+    groups = np.flatnonzero((n_used > 1) & (n_used < len(names)))
+    patterns, pattern = np.unique(has_rows[groups], axis=0, return_inverse=True)
+    notes = [
+        note_with_keys("left_out", [names[code] for code in np.flatnonzero(~used)])
+        for used in patterns
+    ]
+    for i, k in zip(groups.tolist(), pattern.ravel().tolist(), strict=True):
         for row in range(i * size, (i + 1) * size):
             if columns["note"][row] is None and averages[row] != "micro":
-                columns["note"][row] = note_with_keys("left_out", absent)
+                columns["note"][row] = notes[k]
 
 
 def _group_averages(

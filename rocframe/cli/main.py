@@ -140,7 +140,10 @@ def with_options(message: str) -> str:
 
 def _iso_date(match: re.Match[str]) -> str:
     kind = {"date": date, "datetime": datetime, "time": time}[match[1]]
-    return str(kind(*map(int, match[2].split(", "))))
+    try:
+        return str(kind(*map(int, match[2].split(", "))))
+    except (TypeError, ValueError, OverflowError):  # text that is not a date
+        return match[0]
 
 
 def _option_name(argument: str) -> str:

@@ -106,8 +106,8 @@ def curve(
         `"skill"` (alert_rate, skill).
     metrics : str, Expr or sequence of these, default ()
         Additional columns: names of metrics, such as `"f1"` or `"mcc"` (see Notes), and named
-        expressions over `tp`, `fp`, `fn` and `tn`. Some metrics have several names, such as `"tnr"`
-        and `"specificity"`. The new column has the name that you pass.
+        expressions over metrics and all columns left of `metrics`. Some metrics have several names,
+        such as `"tnr"` and `"specificity"`. The new column has the name that you pass.
     thresholds : sequence of float, default None
         Return only rows at these thresholds and at `inf`, in falling order. Thresholds are rounded
         to the float dtype of the scores. The last columns of the result are `error` and
@@ -252,7 +252,7 @@ def curve(
     settings = Settings(beta=beta, costs=costs, prevalence=prevalence)
     curve_kind = kind_named(kind)
     exprs = parse_metrics(
-        metrics, lambda metric: metric_expression(metric, settings, curve_kind), allow_empty=True
+        metrics, lambda metric: metric_expression(metric, settings), allow_empty=True
     )
     if max_error is not None:
         max_error = parse_max_error(max_error)
@@ -266,7 +266,7 @@ def curve(
     fixed_columns = [*CURVE_COLUMNS, *constants, *curve_kind.rates]
     if constants and PREVALENCE in exprs and exprs[PREVALENCE].meta.eq(pl.col(PREVALENCE)):
         del exprs[PREVALENCE]  # prevalence= already adds this column
-    check_metric_columns(
+    rates = check_metric_columns(
         exprs, [*parse_names(by), *fixed_columns], [*fixed_columns, *error_columns], score
     )
     check_metric_settings(exprs, beta=beta, costs=costs)
@@ -299,33 +299,44 @@ def curve(
         anchor=THRESHOLD,
     )
     columns = [pl.lit(value, pl.Float64()).alias(name) for name, value in constants.items()]
-    result = with_rates(counts.with_columns(*columns), curve_kind, exprs, settings)
+    result = with_rates(counts.with_columns(*columns), curve_kind, exprs, settings, rates)
     if error_columns:
         result = result.select(~cs.by_name(*error_columns), cs.by_name(*error_columns))
     return as_input_frame(predictions, result)
 
 
 def with_rates(
-    counts: pl.LazyFrame, kind: Kind, metrics: Mapping[str, pl.Expr], settings: Settings
+    counts: pl.LazyFrame,
+    kind: Kind,
+    metrics: Mapping[str, pl.Expr],
+    settings: Settings,
+    rates: Sequence[str] = (),
 ) -> pl.LazyFrame:
-    """Add the two rates of a kind of curve, and then metrics, to a table of counts."""
+    """Add the two rates of a kind of curve, and then metrics, to a table of counts.
+
+    `rates` are the rates of `check_metric_columns`; they are not in the result.
+    """
     # User-defined metrics may refer to the rates.
-    result = counts.with_columns(*kind.exprs(settings))
-    result = result.with_columns(expr.alias(name) for name, expr in metrics.items())
+    result = counts.with_columns(
+        *kind.exprs(settings), *(NAMES[name].expr(settings).alias(name) for name in rates)
+    )
+    result = result.select(
+        ~cs.by_name(*rates), *(expr.alias(name) for name, expr in metrics.items())
+    )
     if metrics:  # undefined values of user-defined metrics can be NaN
         result = result.with_columns((cs.by_name(*metrics) & cs.float()).fill_nan(None))
     return result
 
 
-def metric_expression(metric: object, settings: Settings, kind: Kind) -> tuple[str, pl.Expr]:
+def metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr]:
     """Return the name of a metric and its expression.
 
     Raise an error if an expression combines rows. Expressions of group columns are not checked.
     """
     if isinstance(metric, pl.Expr):
         name = expression_name("metrics", metric)
-        rates = (*kind.rates, PREVALENCE)
-        if {*metric.meta.root_names()} <= {*VARIABLES, *rates}:
+        rates = {*metric.meta.root_names()} - {*VARIABLES}
+        if rates <= {*NAMES}:
             check_curve_expression(name, metric, rates)
         return name, metric
     check_metric_name("metrics", metric, NAMES)
@@ -336,19 +347,27 @@ def metric_expression(metric: object, settings: Settings, kind: Kind) -> tuple[s
 
 def check_metric_columns(
     exprs: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str], score: Scores
-) -> None:
-    """Raise an error if metrics refer to unknown columns, or have the names of other columns."""
+) -> list[str]:
+    """Raise an error if metrics refer to unknown columns, or have the names of other columns.
+
+    Return the rates in expressions that are not columns of the table.
+    """
     model = [] if is_single_score(score) else [MODEL]
+    rates: dict[str, None] = {}
     for name, expr in exprs.items():
         for root in expr.meta.root_names():
-            if root not in (*known, *model):
+            if root in (*known, *model):
+                continue
+            if root not in NAMES:
                 raise MissingColumnError.compose("metrics", root, known)
+            rates[root] = None
         if name in reserved and name in NAMES:
             raise RepeatedNameError.in_result(
                 "metrics", name, reserved, f"Leave out {name!r} in metrics=."
             )
         if name in reserved:
             raise RepeatedNameError.of_expression("metrics", expr, name, reserved)
+    return list(rates)
 
 
 def parse_thresholds(thresholds: Sequence[float] | pl.Series) -> list[float]:

@@ -99,8 +99,9 @@ def simplify(
     RocframeError
         If an option is invalid, if the table is not a curve table, or if it already has a column
         `error` or `area_change`. This error is also raised if a curve lacks its first or its last
-        rows. A curve lacks its first rows if it has no row with threshold `inf`. It lacks its last
-        rows if its row with the lowest threshold has true negatives.
+        rows, or rows between given thresholds. A curve lacks its first rows if it has no row with
+        threshold `inf`. It lacks its last rows if its row with the lowest threshold has true
+        negatives.
 
     Notes
     -----
@@ -147,7 +148,8 @@ def simplify(
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, tuple(SIMPLIFICATION))
-        check_new_columns(table, SIMPLIFICATION, "simplify")
+        if not table.has_given_thresholds:  # otherwise, gaps are checked first
+            check_new_columns(table, SIMPLIFICATION, "simplify")
         shape = kind_of(list(schema), kind)
         axes_scale = scale_of(shape, scale)
         if axes_scale == "log" and len(SCALED_AXES["log"][shape.name]) > 1:
@@ -167,6 +169,7 @@ def simplify(
                 "the error of the simplified curve is unknown",
                 "Compute the curve without thresholds=, and keep all its rows.",
             )
+            check_new_columns(table, SIMPLIFICATION, "simplify")
             counts = CurveCounts(
                 tp=complete.columns["tp"],
                 fp=complete.columns["fp"],

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from rocframe.errors import MissingColumnError, OptionValueError
-from rocframe.kernel.exact import exact_fraction
-from rocframe.options import parse_fraction, parse_number
+from rocframe.options import exact_fraction, parse_fraction, parse_number
 from rocframe.text import format_list
 
 if TYPE_CHECKING:

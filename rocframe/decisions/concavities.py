@@ -135,7 +135,7 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         columns = concavity_columns(schema.get("tp", pl.Int64()))
         table = curve_layout(schema, by, tuple(columns))
-        columns = with_scores(columns, table.scores)
+        columns = with_scores(columns, table.scores) | {"score_max": table.scores}
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:
             curves = read_curves(frame, table)

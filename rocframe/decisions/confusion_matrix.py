@@ -191,6 +191,7 @@ def _confusion_columns(curves: CurveArrays) -> tuple[pl.DataFrame, dict[str, Any
         fp=curves.counts["fp"],
         pos=totals.pos[curve],
         neg=totals.neg[curve],
+        scores=curves.scan.codec.scores,
     )
     wins = doubled_wins(all_rows, all_rows.threshold, len(row))
     return rows.keys, {

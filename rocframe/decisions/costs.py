@@ -9,7 +9,7 @@ import numpy as np
 
 from rocframe.decisions.optimum import CurveRows, Rule, best_rows, linear_gain
 from rocframe.errors import OptionValueError
-from rocframe.kernel.exact import exact_fraction
+from rocframe.options import exact_fraction
 from rocframe.rates import CONFUSION, RATES
 
 if TYPE_CHECKING:

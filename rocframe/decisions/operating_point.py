@@ -31,7 +31,6 @@ from rocframe.decisions.optimum import (
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, take_rows, through_node
 from rocframe.inference.notes import class_notes
-from rocframe.kernel.exact import exact_fraction
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_groups
 from rocframe.metric_options import expression_name, parse_metric, parse_metrics
@@ -39,6 +38,7 @@ from rocframe.options import (
     check_choice,
     check_flag,
     check_supported,
+    exact_fraction,
     parse_number,
     percent_hint,
     public,

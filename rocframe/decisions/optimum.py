@@ -14,14 +14,10 @@ import numpy as np
 
 from rocframe.curves.locate import round_values
 from rocframe.curves.segment import confusion_counts
-from rocframe.kernel.codec import FLOAT64, round_thresholds
-from rocframe.kernel.exact import (
-    MAX_INT64,
-    exact_fraction,
-    scale_by_totals,
-    simplest_fraction,
-)
+from rocframe.kernel.codec import round_thresholds
+from rocframe.kernel.exact import MAX_INT64, scale_by_totals
 from rocframe.kernel.groups import run_starts
+from rocframe.options import exact_fraction, simplest_fraction
 from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
@@ -55,7 +51,7 @@ class CurveRows:
     fp: NDArray[Any]
     pos: NDArray[Any]
     neg: NDArray[Any]
-    scores: np.dtype[Any] = FLOAT64
+    scores: np.dtype[Any]
 
     @classmethod
     def from_curves(cls, curves: Curves, selected: slice = slice(None)) -> CurveRows:

@@ -343,7 +343,13 @@ def _realised_constraints(
     exists = np.flatnonzero(row >= 0)
     tp, fp, fn, tn = (np.asarray(curves.columns.at(part, row[exists])) for part in CONFUSION)
     rows = CurveRows(
-        curve=exists, threshold=threshold[exists], tp=tp, fp=fp, pos=tp + fn, neg=fp + tn
+        curve=exists,
+        threshold=threshold[exists],
+        tp=tp,
+        fp=fp,
+        pos=tp + fn,
+        neg=fp + tn,
+        scores=curves.scores,
     )
     columns: dict[str, object] = {}
     undefined, violated = np.full(len(row), False), np.full(len(row), False)

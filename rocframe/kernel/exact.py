@@ -1,10 +1,8 @@
-"""Exact sums and quotients of integers, and exact fractions of options such as costs."""
+"""Exact sums and quotients of integers."""
 
 from __future__ import annotations
 
 import math
-from decimal import Decimal
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
 
 MAX_INT64 = 2**63 - 1
 MAX_WEIGHT = 2.0**32  # larger weights are scaled
-DECIMAL_DIGITS = 12  # floats with more digits are results of computations, such as 5/6
 
 
 def exact_sums(
@@ -49,30 +46,6 @@ def exact_sums(
     for product, i in products:
         result += np.add.reduceat(weight * product, starts).astype(object) * (1 << (bits * i))
     return result
-
-
-def exact_fraction(number: float) -> Fraction:
-    """Return the fraction that a float stands for: 1/10 for 0.1, and 5/6 for 0.8333333333333334.
-
-    If the shortest decimal representation of the float has at most 12 digits, this is its value.
-    Otherwise, it is the fraction with the smallest denominator that is rounded to this float.
-    """
-    number = float(number)
-    decimal = Decimal(repr(number))
-    if len(decimal.normalize().as_tuple().digits) <= DECIMAL_DIGITS:
-        return Fraction(decimal)
-    half = Fraction(math.ulp(number)) / 2
-    size = abs(Fraction(number))
-    return simplest_fraction(size - half, size + half) * (1 if number > 0 else -1)
-
-
-def simplest_fraction(low: Fraction, high: Fraction) -> Fraction:
-    """Return the fraction with the smallest denominator from `low` to `high`, both above 0."""
-    whole = math.ceil(low)
-    if whole <= high:
-        return Fraction(whole)
-    whole -= 1
-    return whole + 1 / simplest_fraction(1 / (high - whole), 1 / (low - whole))
 
 
 def exact_quotient(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:

@@ -90,7 +90,7 @@ def curve_from_calibration(
         `"skill"` (alert_rate, skill).
     metrics : str, Expr or sequence of these, default ()
         Additional columns: names of metrics, such as `"accuracy"`, and named expressions over
-        `threshold`, `tp`, `fp`, `fn`, `tn` and the two rates. `curve` lists the names.
+        metrics and all columns left of `metrics`. `curve` lists the names.
     density : str, default None
         Column with the density of the scores at each grid point `score_mean`. Densities must not be
         negative. If `density` is given, each row of the table is a grid point instead of a bin, as
@@ -223,7 +223,7 @@ def curve_from_calibration(
     settings = Settings(beta=beta, costs=costs)
     curve_kind = kind_named(kind)
     exprs = parse_metrics(
-        metrics, lambda metric: metric_expression(metric, settings, curve_kind), allow_empty=True
+        metrics, lambda metric: metric_expression(metric, settings), allow_empty=True
     )
     check_metric_settings(exprs, beta=beta, costs=costs)
     if density is not None:
@@ -232,7 +232,8 @@ def curve_from_calibration(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         fixed_columns = (*CURVE_COLUMNS, *curve_kind.rates)
         layout = calibration_layout(schema, by, density, (*fixed_columns, *exprs))
-        check_metric_columns(exprs, [*layout.keys, *fixed_columns], fixed_columns, THRESHOLD)
+        known = [*layout.keys, *fixed_columns]
+        rates = check_metric_columns(exprs, known, fixed_columns, THRESHOLD)
         counts = through_node(
             plan.select(layout.inputs),
             lambda frame: curves_of_bins(frame, layout),
@@ -240,7 +241,7 @@ def curve_from_calibration(
             by=list(layout.keys),
             anchor=THRESHOLD,
         )
-        return with_rates(counts, curve_kind, exprs, settings)
+        return with_rates(counts, curve_kind, exprs, settings, rates)
 
     return as_input_frame(table, lazy_plan("table", table).pipe_with_schema(resolve))
 

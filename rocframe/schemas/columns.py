@@ -25,11 +25,8 @@ ROW_COUNTS = integers("n_pos", "n_neg", "n_missing")
 INTERVAL = floats("lower", "upper", "se")
 INTERVAL_INFO = floats("ci_level") | strings("ci_method", "note")
 
-# Columns of scores and thresholds. They have the float dtype of the scores.
-SCORE_COLUMNS = (
-    *(THRESHOLD, "threshold_a", "threshold_b", "threshold_above", "threshold_below"),
-    "score_max",
-)
+# Columns of thresholds. They have the float dtype of the scores.
+SCORE_COLUMNS = (THRESHOLD, "threshold_a", "threshold_b", "threshold_above", "threshold_below")
 
 
 def score_floats(dtypes: Iterable[pl.DataType]) -> pl.DataType:

@@ -179,3 +179,12 @@ def test_newcombes_interval_rejects_clusters_and_weights():
             match=rf"^{option}='{column}': this option cannot be used with ci='newcombe'\.\n",
         ):
             rf.auc(log(5), "label", "score", ci="newcombe", **{option: column})
+
+
+def test_limits_with_one_row_per_cluster_are_not_those_for_independent_rows():
+    table = rf.auc(log(3), "label", "score", cluster="id")
+    assert table["ci_method"].to_list() == ["logit_delong_t"]
+    alone, shared = (
+        rf.auc(log(3), "label", "score", cluster=pl.col("id") // size) for size in (1, 2)
+    )
+    assert alone["ci_method"].to_list() == shared["ci_method"].to_list()

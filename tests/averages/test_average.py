@@ -701,6 +701,17 @@ def test_the_area_of_a_mean_supports_no_options(options):
         )
 
 
+def test_means_at_given_thresholds_are_those_of_full_curves():
+    table = pl.DataFrame(TABLE)
+    full, some = curves(table), curves(table, thresholds=[0.1, 0.5])
+    assert (some["error"] > 0).any()
+    found, expected = (
+        rf.average(each, method="threshold", grid=[inf, 0.5, 0.1]) for each in (some, full)
+    )
+    assert_frame_equal(found, expected, check_exact=True)
+    assert_frame_equal(rf.area(found), rf.area(expected), check_exact=True)
+
+
 def test_a_curve_at_given_thresholds_has_no_values_at_others():
     table = pl.DataFrame(TABLE).filter(pl.col("fold") < 3)
     one, two = (

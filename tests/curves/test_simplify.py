@@ -447,6 +447,19 @@ def test_a_simplified_table_is_not_simplified_again():
     assert str(caught.value).startswith("curves: the table already has a column 'error'")
 
 
+def test_a_curve_with_gaps_between_given_thresholds_is_not_simplified():
+    some = rf.curve(
+        pl.DataFrame({"label": [1, 0] * 5, "score": range(10)}), "label", "score", thresholds=[0, 5]
+    )
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        rf.simplify(some)
+    assert str(caught.value) == (
+        "curves: the curve lacks the points between its given thresholds, so the error of the "
+        "simplified curve is unknown.\n"
+        "Compute the curve without thresholds=, and keep all its rows."
+    )
+
+
 def test_rows_are_given_or_chosen_but_not_both():
     with pytest.raises(rf.OptionValueError) as caught:
         curve_of("few", thresholds=[0.5], max_error=0.1)
