@@ -469,9 +469,9 @@ def test_a_class_of_a_single_case_has_the_note_of_clusters(label, note):
 
 def test_errors_of_id_name_this_argument():
     table = pl.DataFrame({"fold": [1], "label": [1], "score": [0.5], "n": [2], "o": [object()]})
-    with pytest.raises(rf.MissingColumnError, match="^id='nope': "):
+    with pytest.raises(rf.MissingColumnError, match=r"^id='nope': "):
         rf.fold_auc(table, "label", "score", id="nope")
-    with pytest.raises(rf.ColumnTypeError, match="^id='o': "):
+    with pytest.raises(rf.ColumnTypeError, match=r"^id='o': "):
         rf.fold_auc(table, "label", "score", id="o")
     with pytest.raises(rf.OptionValueError) as caught:
         rf.fold_auc(table, "label", "score", id="case", count="n")
