@@ -79,6 +79,7 @@ RECORDS = {
         "intervals", {"metrics": ["f1", "tpr"], "rule": "f1", **SEED}
     ),
     "auc test, delong": Verb("auc_test", {"method": "delong"}),
+    "mean auc of cases": Verb("fold_auc", {"id": "row"}, over=True),
     "mean auc, ledell": Verb("fold_auc", {"ci": "ledell"}, over=True),
 }
 

@@ -202,7 +202,7 @@ OF_PREDICTIONS = {
         {"baseline": "a", "margin": 0.1},
         two_scores=True,
         adjusted=True,
-        unsupported=("weight", "cluster"),
+        other_if_weighted=("passed", "limit", "p_adjusted", "p_value", "se", "test", "verdict"),
     ),
     "contrast of models": Verb("contrast", {"adjust": None}, two_scores=True),
     "contrast of models, adjusted": Verb("contrast", two_scores=True, adjusted=True),

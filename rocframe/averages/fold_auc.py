@@ -14,6 +14,7 @@ from rocframe.areas.variance import (
     ZERO_VARIANCE,
     Clusters,
     centered_cluster_sums,
+    class_sizes,
     delong_class_variances,
     delong_variance,
 )
@@ -90,8 +91,8 @@ def fold_auc(
         Group columns. Rows with a null in a group column are a separate group.
     id : str or Expr, default None
         Column or expression that identifies the case of a row, if a case has rows in several folds,
-        such as one for each reader. Rows with the same value are dependent. None: the rows of
-        different folds are assumed to be independent.
+        such as one for each reader. Rows with the same value are dependent. `id` and `count` cannot
+        be used together. None: the rows of different folds are assumed to be independent.
     ci : str or None, default "logit_delong"
         Method of the interval.
 
@@ -138,9 +139,10 @@ def fold_auc(
         - `ci_method` and `note` are String. The columns whose types are not stated are Float64.
         - `note` is null, or the first of these values that applies: `no_rows, no_positives,
           no_negatives, one_positive, one_negative, zero_variance, one_curve`. `one_curve` means
-          that `sd` is null because only one fold has an AUC. If folds are excluded, `note`
-          also contains their number and names: `left_out:1 (3)` means that one fold is excluded,
-          the fold 3.
+          that `sd` is null because only one fold has an AUC. With `id`, the note of a fold with a
+          class of a single case is `one_positive_cluster` or `one_negative_cluster`. If folds are
+          excluded, `note` also contains their number and names: `left_out:1 (3)` means that one
+          fold is excluded, the fold 3.
 
     Raises
     ------
@@ -218,6 +220,7 @@ def fold_auc(
         count=count,
         missing=missing,
         cluster=id,
+        cluster_argument="id",
     )
     return fold_table(
         predictions,
@@ -337,24 +340,25 @@ class Folds:
         total: NDArray[Any] = np.add.reduceat(values, self.starts[:-1])
         return total
 
-    def notes(self, variance: NDArray[np.float64] | None = None) -> list[str | None]:
+    def notes(
+        self, variance: NDArray[np.float64] | None = None, clusters: Clusters | None = None
+    ) -> list[str | None]:
         """Return the note of each group: the reason for null results, and the excluded folds.
 
-        The variance of the mean is undefined if a fold has only one row of a class.
+        The variance of the mean is undefined if a fold has only one row or cluster of a class.
         """
         totals = self.scan.totals
         applies: dict[Note, NDArray[np.bool_ | np.int64]] = {
             "one_curve": self.areas.count[:, 0] == 1
         }
         if variance is not None:
-            single_rows: dict[Note, NDArray[np.int64]] = {
-                "one_positive": totals.pos_rows,
-                "one_negative": totals.neg_rows,
-            }
-            for note, rows in single_rows.items():
-                single_row = (rows == 1) & self.usable
-                has_single_row = np.add.reduceat(single_row, self.starts[:-1]) > 0
-                applies[note] = has_single_row & np.isnan(variance)
+            single: tuple[Note, Note] = ("one_positive", "one_negative")
+            if clusters is not None:
+                single = ("one_positive_cluster", "one_negative_cluster")
+            for note, sizes in zip(single, class_sizes(self.scan, clusters), strict=True):
+                is_single = (sizes == 1) & self.usable
+                has_single = np.add.reduceat(is_single, self.starts[:-1]) > 0
+                applies[note] = has_single & np.isnan(variance)
             applies["zero_variance"] = variance == 0
         n_pos, n_neg = self.total(totals.pos_rows), self.total(totals.neg_rows)
         first = first_notes(absent_classes(n_pos, n_neg) | applies)
@@ -370,10 +374,14 @@ def _fold_auc_columns(folds: Folds, ci: FoldIntervalMethod | None, level: float)
         "pooled_auc": count_pairs(Scan.from_cases(folds.pooled_cases)).areas[0],
     }
     if ci is not None:
-        mean_variance = _ledell_mean_variance if ci == "ledell" else _delong_mean_variance
+        clusters = None
         if folds.cases.cluster is not None:
-            mean_variance = _clustered_mean_variance
-        variance = mean_variance(folds)
+            clusters = Clusters.from_scan(folds.scan, folds.cases.cluster)
+            variance = _clustered_mean_variance(folds, clusters)
+        elif ci == "ledell":
+            variance = _ledell_mean_variance(folds)
+        else:
+            variance = _delong_mean_variance(folds)
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
         limits = logit if ci == "logit_delong" else wald
         lower, upper = limits(folds.areas.mean[:, 0], se, normal_quantile(level), 1.0)
@@ -382,7 +390,7 @@ def _fold_auc_columns(folds: Folds, ci: FoldIntervalMethod | None, level: float)
             "lower": lower,
             "upper": upper,
             "ci_method": [None if np.isnan(end) else ci for end in lower],
-            "note": folds.notes(variance),
+            "note": folds.notes(variance, clusters),
         }
     return columns
 
@@ -401,7 +409,7 @@ def _delong_mean_variance(folds: Folds) -> NDArray[np.float64]:
     return np.where(has_variance & (count > 0), values.mean[:, 0] / np.maximum(count, 1), np.nan)
 
 
-def _clustered_mean_variance(folds: Folds) -> NDArray[np.float64]:
+def _clustered_mean_variance(folds: Folds, clusters: Clusters) -> NDArray[np.float64]:
     """Return the variance of each mean AUC from the influence of each case on all folds.
 
     The variance of a single fold is Obuchowski's. If no case is in two folds, the variance of the
@@ -409,7 +417,6 @@ def _clustered_mean_variance(folds: Folds) -> NDArray[np.float64]:
     """
     scan, cases = folds.scan, scale_weights(folds.cases)
     assert cases.cluster is not None
-    clusters = Clusters.from_scan(scan, cases.cluster)
     scales = 2 * scan.totals.neg, 2 * scan.totals.pos
     sums = centered_cluster_sums(clusters, doubled_placements(scan), cases.weight, scales)
     # Number the cases of a group; the clusters are the cases of a fold.

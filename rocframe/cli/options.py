@@ -304,8 +304,9 @@ class ReleaseOptions(LogOptions):
     metric
         Metric of the models. brier and log_loss need probabilities. average_precision needs --id.
     method
-        Method of the test. By default newcombe for the AUC, t_test for the losses, and bootstrap
-        for the average precision; without --id, newcombe_unpaired and t_test_unpaired.
+        Method of the test. By default newcombe for the AUC (delong_t with --weight or --cluster),
+        t_test for the losses, and bootstrap for the average precision; without --id,
+        newcombe_unpaired (delong_t_unpaired with --weight) and t_test_unpaired.
     level
         Confidence level of the one-sided limits, above 0.5 and below 1. A group passes if its
         adjusted p-value is at most 1 - level.
@@ -320,8 +321,8 @@ class ReleaseOptions(LogOptions):
         Handling of rows whose --id only one log contains. "raise": stop with an error. "drop":
         leave these rows out of the comparison and count them.
     cluster
-        Column that identifies clusters of dependent rows, such as all rows of one user. It needs
-        --id and --method delong for the AUC.
+        Column that identifies clusters of dependent rows, such as all rows of one user. Two logs
+        also need --id.
     seed
         Seed of the random draws of the method bootstrap.
     """
@@ -369,7 +370,9 @@ class ReleaseOptions(LogOptions):
             problem = "this metric requires the scores of both models for each row"
             hint = "Pass --id with the column that identifies a row in both logs."
             raise _invalid_value("--metric", self.metric, problem, hint)
-        return "newcombe_unpaired" if self.metric == "auc" else "t_test_unpaired"
+        if self.metric != "auc":
+            return "t_test_unpaired"
+        return "newcombe_unpaired" if self.weight is None else "delong_t_unpaired"
 
     def gate_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
         """Return the arguments of `gate` except the columns of scores, models and ids."""

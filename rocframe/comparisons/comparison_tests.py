@@ -67,15 +67,19 @@ class ComparisonTest:
 
     @classmethod
     def parse(
-        cls, method: str | NotGiven, metric: ComparedMetric, tests: Mapping[str, ComparisonTest]
+        cls,
+        method: str | NotGiven,
+        metric: ComparedMetric,
+        roles: Roles,
+        tests: Mapping[str, ComparisonTest],
     ) -> ComparisonTest:
         """Return the test with this name, or the default test of the metric.
 
-        The default is the first of `tests` that can compare the metric. Raise an error for a name
-        that is not a key of `tests`.
+        The default is the first of `tests` that can compare the metric and supports the weights,
+        counts and clusters of `roles`. Raise an error for a name that is not a key of `tests`.
         """
         if method is NOT_GIVEN:
-            return next(test for test in tests.values() if metric in test.metrics)
+            return next(test for test in tests.values() if test.supports(metric, roles))
         check_choice("method", method, tests)
         return tests[method]
 
@@ -83,6 +87,10 @@ class ComparisonTest:
     def argument(self) -> str:
         """The argument that selects the test, for error messages."""
         return f'method="{self.name}"'
+
+    def supports(self, metric: ComparedMetric, roles: Roles) -> bool:
+        """Return whether the test supports the metric, and all columns of rows that are given."""
+        return metric in self.metrics and not self.unsupported.keys() & roles.optional_columns
 
     def read(self, frame: pl.DataFrame, columns: PairingColumns) -> Instances | UnpairedModels:
         """Read the models of a collected frame, with pairing if the test needs it."""
@@ -233,7 +241,7 @@ class CompareOptions:
         """Return the options; raise an error if one is invalid or not supported by the test."""
         level = parse_level(level)
         quantity = Quantity.parse(metric, rates or {}, standardize)
-        test = ComparisonTest.parse(method, quantity.metric, tests)
+        test = ComparisonTest.parse(method, quantity.metric, roles, tests)
         n_draws = {
             "n_boot": parse_n_boot("n_boot", n_boot),
             "n_perm": parse_integer("n_perm", n_perm, high=10**9),
@@ -284,7 +292,7 @@ class CompareOptions:
         unpaired = (
             test.argument
             for test in self.tests.values()
-            if quantity.metric in test.metrics and test.compare_pairs is None
+            if test.supports(quantity.metric, roles) and test.compare_pairs is None
         )
         return PairingOptions.parse(
             roles,

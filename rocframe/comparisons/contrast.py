@@ -154,13 +154,13 @@ def contrast(
         `statistic` has an F distribution with `df` and `df_denominator` degrees of freedom under
         the null hypothesis. For `"delong"`, it has a chi-squared distribution with `df` degrees of
         freedom, and `df_denominator` is null. `df` is the rank of the covariance matrix of the
-        contrasts. If all models rank the rows in the same order, `df` is 0 and `p_value` is 1. The
-        p-values, `statistic`, `df` and `df_denominator` are Float64. These columns are null if a
-        class has fewer than two rows or clusters, if a model of a contrast has no rows, or if a
-        contrast is not 0 but its variance is 0. `statistic` and the p-values of `"delong_f"` are
-        also null if `df_denominator` is not above 0. Without `coefficients`, the columns are also
-        null if the group has only one model. In the case of one model, `note` does not state the
-        reason.
+        contrasts. If all models rank the rows in the same order, or if all areas are 1, `df` is 0
+        and `p_value` is 1. The p-values, `statistic`, `df` and `df_denominator` are Float64. These
+        columns are null if a class has fewer than two rows or clusters, if a model of a contrast
+        has no rows, if a contrast is not 0 but its variance is 0, or if the rows or clusters are
+        too few for the number of contrasts. `statistic` and the p-values of `"delong_f"` are also
+        null if `df_denominator` is not above 0. Without `coefficients`, the columns are also null
+        if the group has only one model. In the case of one model, `note` does not state the reason.
 
         - `n_models` (Int64) is the number of models of the group.
         - `n_paired` (Int64) is the number of instances that every one of these models scored, and
@@ -170,7 +170,8 @@ def contrast(
           no_positives, no_negatives, one_positive, one_negative, zero_variance`, `few_rows:5`, or
           `unmatched:3` if 3 rows without a matching row of another model were left out.
           `few_rows:5` means that the smaller class has only 5 rows or clusters, which is less than
-          `df` + 3. The test then rejects a true null hypothesis too often.
+          `df` + 3. The test then rejects a true null hypothesis too often, or there are too few
+          rows or clusters for the number of contrasts, and the p-values are null.
 
     Raises
     ------
@@ -334,10 +335,18 @@ def contrast_table(
             coefficients, np.array(areas.area).T, variances, areas.units, areas.n_units
         )
         undefined = np.isnan(result.statistic) & ~np.isnan(variances.total[:, 0, 1])
-        zero_variance[batch.groups] = undefined
+        # With few rows or clusters, the estimated covariance matrix of several contrasts can be
+        # singular or indefinite, although the difference of each two areas has a variance.
+        full_rank = np.linalg.matrix_rank(coefficients / np.abs(coefficients).max(1, keepdims=True))
+        rank = np.where(undefined, full_rank, np.nan_to_num(result.df))
+        least = np.where(rank > 0, MIN_DIFFERENCE_UNITS - 1 + rank, 0).astype(np.int64)
+        lacks_rows = np.minimum(*areas.units) < least
+        is_constant = _has_constant_difference(coefficients, areas.area, variances.total)
+        zero_variance[batch.groups] = (result.df == 0) | (
+            undefined & (is_constant | (rank == 1) | ~lacks_rows)
+        )
+        minimum[batch.groups] = least
         statistic[batch.groups], df[batch.groups], nu[batch.groups] = result
-        has_test = result.df > 0
-        minimum[batch.groups[has_test]] = MIN_DIFFERENCE_UNITS - 1 + result.df[has_test]
     df_denominator = np.full(n_groups, np.nan)
     if method == "delong_f":
         df_denominator = np.where(df > 0, nu - df + 1, np.nan)
@@ -367,6 +376,22 @@ def contrast_table(
         ).tolist(),
     }
     return build_table(keys, values, CONTRAST.columns())
+
+
+def _has_constant_difference(
+    coefficients: NDArray[np.float64],
+    areas: Sequence[NDArray[np.float64]],
+    variances: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Return whether two models of the contrasts differ in a group and the variance is 0.
+
+    `variances` are those of the differences of two areas in each group.
+    """
+    used = np.flatnonzero(coefficients.any(axis=0))
+    area = np.array(areas)[used].T
+    differs = np.abs(area[:, :, None] - area[:, None, :]) > EIGENVALUE_ROUNDING
+    constant: NDArray[np.bool_] = (differs & (variances[:, used][:, :, used] == 0)).any(axis=(1, 2))
+    return constant
 
 
 def _contrast_matrix(contrasts: Sequence[Coefficients], models: pl.Series) -> NDArray[np.float64]:

@@ -111,7 +111,7 @@ def gate(
         different rows. The other methods are those of `compare`: `"delong_t"`, `"delong"`,
         `"delong_t_unpaired"`, `"delong_unpaired"`, `"t_test"` (the default for losses),
         `"t_test_unpaired"`, and `"bootstrap"` (the default for average precision). Newcombe's
-        limits do not support weights and clusters; use `"delong_t"`.
+        limits do not support weights and clusters; the default for the AUC is then `"delong_t"`.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"

@@ -56,6 +56,7 @@ class Roles:
     """The arguments of a public function about the columns of predictions, such as `label`.
 
     `needs_scores` is true for functions of probabilities, which do not support `missing="worst"`.
+    `cluster_argument` is the name of the argument `cluster` in the public function.
     """
 
     label: Column
@@ -69,6 +70,7 @@ class Roles:
     benefit: Column | None = None
     cost: Column | None = None
     needs_scores: bool = False
+    cluster_argument: str = "cluster"
 
     def __post_init__(self) -> None:
         if self.needs_scores and is_text(self.missing, "worst"):
@@ -88,7 +90,7 @@ class Roles:
             raise OptionValueError.compose(
                 "count",
                 self.count,
-                "with cluster=, each row must be one prediction",
+                f"with {self.cluster_argument}=, each row must be one prediction",
                 COUNT_HINT,
             )
 
@@ -103,6 +105,10 @@ class Roles:
             "cluster": self.cluster,
         }
         return {role: source for role, source in columns.items() if source is not None}
+
+    def argument(self, role: str) -> str:
+        """Return the name of the public argument for a key of `optional_columns`."""
+        return self.cluster_argument if role == "cluster" else role
 
     @property
     def count_dtype(self) -> pl.DataType:
@@ -173,7 +179,7 @@ def bind_roles(
 
     sources: dict[str, tuple[str, Column]] = {"label": ("label", roles.label)}
     sources |= {f"score {i}": ("score", score) for i, score in enumerate(scores)}
-    sources |= {role: (role, source) for role, source in roles.optional_columns.items()}
+    sources |= {r: (roles.argument(r), source) for r, source in roles.optional_columns.items()}
     named = {_named_column(source) for _, source in sources.values()}
     if _has_width(schema) and SCORE_WIDTH not in {*by, *named}:
         sources["width"] = ("width", SCORE_WIDTH)
@@ -212,7 +218,7 @@ def used_columns(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> set[str
     """
     used = {*parse_names(roles.by), *([SCORE_WIDTH] if _has_width(schema) else [])}
     for role, source in {"label": roles.label, **roles.optional_columns}.items():
-        used |= set(source_columns(plan, schema, role, source))
+        used |= set(source_columns(plan, schema, roles.argument(role), source))
     return used
 
 
@@ -451,9 +457,12 @@ COLUMN_TYPES: dict[str, tuple[Callable[[pl.DataType], bool], str]] = {
         lambda dtype: dtype.is_integer(),
         "Counts must be integers. Cast the column first, or pass fractions as weight=.",
     ),
-    "cluster": (
-        lambda dtype: dtype != pl.Object,
-        "Values of this type cannot be sorted. Cast the column, for example to String.",
+    **dict.fromkeys(
+        ("cluster", "id"),
+        (
+            lambda dtype: dtype != pl.Object,
+            "Values of this type cannot be sorted. Cast the column, for example to String.",
+        ),
     ),
     "width": (lambda dtype: dtype.is_float(), ""),
 }

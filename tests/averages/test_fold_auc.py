@@ -448,6 +448,39 @@ def test_the_variance_of_one_fold_with_several_rows_of_a_case_is_that_of_cluster
     assert mean["se"].item() == pytest.approx(area["se"].item())
 
 
+@pytest.mark.parametrize(
+    ("label", "note"), [(True, "one_positive_cluster"), (False, "one_negative_cluster")]
+)
+def test_a_class_of_a_single_case_has_the_note_of_clusters(label, note):
+    table = pl.DataFrame(
+        {
+            "fold": [1] * 6 + [2] * 6,
+            "label": [label, label, not label, not label, not label, not label] * 2,
+            "score": [5, 2, 3, 1, 6, 4, 1, 3, 6, 2, 5, 4],
+            "case": [1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 2, 3],
+        }
+    )
+    found = rf.fold_auc(table, "label", "score", id="case")
+    assert found.select("lower", "upper", "se", "note").row(0) == (None, None, None, note)
+    fold = table.filter(fold=1)
+    assert rf.auc(fold, "label", "score", cluster="case", ci="delong")["note"].item() == note
+    assert rf.fold_auc(table, "label", "score")["note"].item() is None
+
+
+def test_errors_of_id_name_this_argument():
+    table = pl.DataFrame({"fold": [1], "label": [1], "score": [0.5], "n": [2], "o": [object()]})
+    with pytest.raises(rf.MissingColumnError, match=r"^id='nope': "):
+        rf.fold_auc(table, "label", "score", id="nope")
+    with pytest.raises(rf.ColumnTypeError, match=r"^id='o': "):
+        rf.fold_auc(table, "label", "score", id="o")
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.fold_auc(table, "label", "score", id="case", count="n")
+    assert str(caught.value) == (
+        "count='n': with id=, each row must be one prediction.\n"
+        "Use count=None, with a table that has one row for each prediction."
+    )
+
+
 def test_the_variance_of_readers_is_that_of_delongs_covariance_matrix():
     rng = np.random.default_rng(3)
     label = np.arange(50) < 20

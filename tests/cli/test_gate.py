@@ -116,6 +116,20 @@ def test_a_failing_group_is_first_and_the_exit_code_is_1(capsys):
     assert gate(capsys, *arguments, "--quiet") == (1, "", "")
 
 
+def test_weights_and_clusters_have_a_default_method(capsys):
+    rows = ROWS.with_columns(w=pl.col("id") % 3 + 1, c=pl.col("id") // 2)
+    for name in ("old", "new"):
+        rows.select("id", "segment", "label", "w", "c", score=name).write_parquet(f"{name}.parquet")
+    for options, test in (
+        ([*PAIRED, "--cluster", "c"], "delong_t"),
+        ([*PAIRED, "--weight", "w"], "delong_t"),
+        ([*BASIC, "--weight", "w"], "delong_t_unpaired"),
+    ):
+        _, out, err = gate(capsys, "old.parquet", "new.parquet", *options)
+        assert err == ""
+        assert f"Test: {test}, level 0.95, adjustment holm." in out
+
+
 def test_logs_without_an_id_are_compared_as_different_rows(capsys):
     code, out, _ = gate(capsys, "old.parquet", "new.parquet", *BASIC)
     assert code == 1

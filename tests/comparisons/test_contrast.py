@@ -245,11 +245,40 @@ def test_almost_equal_models_have_the_statistic_of_compare():
 def test_models_with_the_same_order_of_rows_have_no_degrees_of_freedom():
     table = simulated(4).with_columns(b=pl.col("a") * 2, c=pl.col("a").exp())
     found = row(rf.contrast(table, "label", ["a", "b", "c"]))
-    assert [found[name] for name in ("statistic", "df", "p_value", "note")] == [0, 0, 1, None]
+    columns = ["statistic", "df", "p_value", "note"]
+    assert [found[name] for name in columns] == [0, 0, 1, "zero_variance"]
+    assert row(rf.compare(table, "label", ["a", "b"]))["note"] == "zero_variance"
     found = row(rf.contrast(table.with_columns(c=simulated(4)["c"]), "label", ["a", "b", "c"]))
     pair = row(rf.compare(simulated(4), "label", ["a", "c"]))
     assert found["df"] == 1
     assert found["statistic"] == near(pair["statistic"] ** 2, 1e-10)
+
+
+def test_areas_of_1_have_the_note_of_compare():
+    separated = np.arange(6) >= 3
+    scores = {"a": [0, 1, 2, 3, 4, 5], "b": [2, 1, 0, 3, 4, 9], "c": [0, 0, 0, 7, 8, 7]}
+    table = pl.DataFrame({"label": separated, **scores})
+    found = row(rf.contrast(table, "label", [*"abc"]))
+    columns = ["statistic", "df", "p_value", "note"]
+    assert [found[name] for name in columns] == [0, 0, 1, "zero_variance"]
+    assert set(rf.compare(table, "label", [*"abc"])["note"]) == {"zero_variance"}
+
+
+@pytest.mark.parametrize(
+    ("n", "options", "note"), [(60, {"cluster": "c"}, "few_rows:5"), (6, {}, "few_rows:3")]
+)
+def test_too_few_rows_or_clusters_for_the_number_of_models_have_a_null_p_value(n, options, note):
+    rng = np.random.default_rng(0)
+    models = [f"m{i}" for i in range(7)]
+    table = pl.DataFrame(
+        {"label": np.arange(n) % 2, "c": np.arange(n) // 2 % 5}
+        | {model: rng.random(n) for model in models}
+    )
+    found = row(rf.contrast(table, "label", models, **options))
+    columns = ["statistic", "df", "p_value", "note"]
+    assert [found[name] for name in columns] == [None, None, None, note]
+    # With two of the models, a test exists.
+    assert row(rf.contrast(table, "label", models[:2], **options))["df"] == 1
 
 
 def test_a_nonzero_contrast_without_variance_is_null():
@@ -292,7 +321,8 @@ def test_two_changes_of_different_rows_have_an_interaction_without_degrees_of_fr
         )
         interaction = {"a": 1, "b": 1, "c": -1, "d": -1}
         found = row(rf.contrast(table, "label", [*interaction], coefficients=interaction))
-        assert [found[name] for name in ("statistic", "df", "p_value", "note")] == [0, 0, 1, None]
+        columns = ["statistic", "df", "p_value", "note"]
+        assert [found[name] for name in columns] == [0, 0, 1, "zero_variance"]
 
 
 @pytest.mark.parametrize(("note", "label"), CLASSES.items())

@@ -47,6 +47,18 @@ def decide(table=WIDE, **options):
     return rf.gate(table, "label", score, **{"by": "g", **OPTIONS, **options})
 
 
+@pytest.mark.parametrize("options", [{"weight": "w"}, {"cluster": "c"}])
+def test_weights_and_clusters_have_another_default_method(options):
+    rows = WIDE.with_columns(w=pl.col("id") % 3 + 1, c=pl.col("id") // 2)
+    found = decide(rows, **options)
+    assert found["test"].unique().to_list() == ["delong_t"]
+    pairs = rf.compare(rows, "label", ["old", "new"], by="g", **OPTIONS, family="all", level=0.9,
+                       **options)  # fmt: skip
+    assert found["p_value"].to_list() == pairs["p_value"].to_list()
+    losses = rows.with_columns(pl.col("old", "new").rank() / rows.height)
+    assert decide(losses, metric="brier", **options)["test"].unique().to_list() == ["t_test"]
+
+
 @pytest.mark.parametrize("method", ["delong_t", "delong", "delong_t_unpaired", "delong_unpaired"])
 def test_other_methods_have_the_p_values_of_compare(method):
     gate = decide(method=method)
@@ -374,7 +386,7 @@ def test_several_new_models_are_one_family():
             ),
         ),
         (
-            {"weight": "new"},
+            {"weight": "new", "method": "newcombe"},
             (
                 "weight='new': this option cannot be used with method='newcombe'.\n"
                 "Newcombe's limits need independent rows without weights. "
