@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments
         Arguments after `rocframe`; by default those of the command line.
     """
-    from cyclopts import CycloptsError, UnknownOptionError, UnusedCliTokensError
+    from cyclopts import CycloptsError, UnknownOptionError
 
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
@@ -57,13 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             option = similar_option(error.token.keyword or error.token.value, command.strip())
             if option is not None:
                 text = f"{text.split(' Did you mean ')[0]} Did you mean {option}?"
-        if isinstance(error, UnusedCliTokensError):
-            text += _repeated_option_hint(arguments, error.unused_tokens or ())
+        text += _repeated_option_hint(arguments, error)
         return _fail(f"{text}\nSee rocframe {command}--help.")
     except RocframeError as error:
-        missing = str(error).partition(": the file or folder does not exist")
-        hint = _repeated_option_hint(arguments, missing[:1] if missing[1] else ())
-        return _fail(with_options(str(error)) + hint)
+        return _fail(with_options(str(error)) + _repeated_option_hint(arguments, error))
     except MemoryError:
         return _fail(
             "there is not enough memory for these logs. Each output file is complete or "
@@ -119,14 +116,18 @@ LISTED_OPTIONS = ("--by", "--score", "--id")
 BARE_ARGUMENT = re.compile(rf"(?<![\w.\-'\"/\\])({ARGUMENTS})=(?![\w'\"(\[{{…-])")
 
 
-def _repeated_option_hint(arguments: Sequence[str], unexpected: Sequence[str]) -> str:
+def _repeated_option_hint(arguments: Sequence[str], error: Exception) -> str:
     """Return a line on an option that must be repeated, for `--by model segment`; else empty.
 
-    `segment` is then read as the name of a log. `unexpected` are the arguments that are logs that
-    do not exist, or more logs than the command reads.
+    `segment` is then read as the name of a log, which does not exist, or which is one log more than
+    the command reads.
     """
+    from cyclopts import UnusedCliTokensError
+
+    unused = error.unused_tokens or () if isinstance(error, UnusedCliTokensError) else ()
     for option, value, source in zip(arguments, arguments[1:], arguments[2:], strict=False):
-        if source in unexpected and option in LISTED_OPTIONS:
+        is_missing = str(error).startswith(f"{source}: the file or folder does not exist")
+        if (is_missing or source in unused) and option in LISTED_OPTIONS:
             return f"\nFor several columns, repeat the option: {option} {value} {option} {source}."
     return ""
 
