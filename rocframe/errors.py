@@ -79,13 +79,18 @@ def _state_names(owner: str, names: Sequence[str], noun: str) -> str:
 
 def suggest_value(argument: str, value: object, names: Iterable[object]) -> str:
     """Return a line that suggests the most similar name to a value; empty if none is similar."""
+    guess = _similar_name(value, names)
+    return "" if guess is None else f"\nDid you mean {argument}={guess!r}?"
+
+
+def _similar_name(value: object, names: Iterable[object]) -> str | None:
     if not isinstance(value, str):
-        return ""
+        return None
     words = {name.lower(): name for name in names if isinstance(name, str)}
     word = value.lower()
     word = word if word in words else VALUE_ALIASES.get(word, word)
     guess = get_close_matches(word, words, n=1)
-    return f"\nDid you mean {argument}={words[guess[0]]!r}?" if guess else ""
+    return words[guess[0]] if guess else None
 
 
 class RocframeError(Exception):
@@ -253,6 +258,17 @@ class UnknownOptionError(RocframeError, ValueError):
         return cls(
             f"{argument}={format_value(value)}: unknown value."
             f"{suggest_value(argument, value, choices)}\n"
+            f"Choose one of: {format_list(choices, most=60)}."
+        )
+
+    @classmethod
+    def of_key(cls, argument: str, key: object, allowed: Iterable[object]) -> UnknownOptionError:
+        """Return an error for a key of a mapping that is passed as `argument`."""
+        choices = list(allowed)
+        guess = _similar_name(key, choices)
+        suggestion = "" if guess is None else f"\nDid you mean {argument}[{guess!r}]?"
+        return cls(
+            f"{argument}[{format_value(key)}]: unknown key.{suggestion}\n"
             f"Choose one of: {format_list(choices, most=60)}."
         )
 

@@ -140,6 +140,14 @@ WRONG = [
         ),
     ),
     (
+        lambda: rf.hull_shares(TABLE, "label", "score", across="model"),
+        (
+            "hull_shares: unexpected keyword argument 'across'.\n"
+            f"Arguments: {', '.join(inspect.signature(rf.hull_shares).parameters)}.\n"
+            "Use between= instead."
+        ),
+    ),
+    (
         lambda: rf.cost_curve(CURVES, over="fold"),
         (
             "cost_curve: unexpected keyword argument 'over'.\n"

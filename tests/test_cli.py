@@ -382,6 +382,7 @@ def test_a_failure_does_not_change_the_tables_of_an_earlier_run(capsys):
         ("prevalence=-1.5e-07: it", "--prevalence -1.5e-07: it"),
         ("resolution=1e+16: it", "--resolution 1e+16: it"),
         ("subject_to['tpr']=(inf, None): it", "--subject-to tpr=inf:: it"),
+        ("subject_to['tprr']: it", "--subject-to tprr: it"),
         ("label=1/a.parquet: it", "label=1/a.parquet: it"),
         ("logs/label=1.5/a.parquet: it", "logs/label=1.5/a.parquet: it"),
         ("C:\\label=1\\a.parquet: it", "C:\\label=1\\a.parquet: it"),
@@ -555,7 +556,16 @@ def test_a_second_column_of_an_option_is_no_log(tmp_path, capsys):
     assert code == 2
     text = capsys.readouterr().err.strip().splitlines()
     assert text[0] == "rocframe: day: the file or folder does not exist."
-    assert text[-1] == "For several columns, repeat the option: --by model --by day."
+    hint = "For several columns, repeat the option: --by model --by day."
+    assert text[-1] == hint
+    options = ["gate", "a.parquet", "b.parquet", "--label", "label", "--score", "score"]
+    options += ["--margin", "0.1"]
+    assert cli.main([*options, "--by", "model", "day"]) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert lines == ["rocframe: Unused Tokens: ['day'].", hint, "See rocframe gate --help."]
+    # The token may be an extra log.
+    assert cli.main([*options, "--by", "model", "--seed", "1", "day"]) == 2
+    assert hint[:10] not in capsys.readouterr().err
 
 
 def test_dates_in_messages_are_shown_as_in_files(tmp_path, capsys):

@@ -57,6 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             option = similar_option(error.token.keyword or error.token.value, command.strip())
             if option is not None:
                 text = f"{text.split(' Did you mean ')[0]} Did you mean {option}?"
+        text += _repeated_option_hint(arguments, error)
         return _fail(f"{text}\nSee rocframe {command}--help.")
     except RocframeError as error:
         return _fail(with_options(str(error)) + _repeated_option_hint(arguments, error))
@@ -103,8 +104,8 @@ ASSIGNMENT = re.compile(
 DICT_OPTIONS = {"costs": "cost", "benefits": "benefit", "subject_to": "subject-to"}
 # A dict, such as costs={"fp": 1}.
 DICT = re.compile(rf"(?:({'|'.join(DICT_OPTIONS)})=|(?<=example, ))(\{{[^{{}}]*\}})")
-# An item of a dict, such as costs['fp']= or subject_to['tpr']=(0.5, None).
-ITEM = re.compile(rf"({'|'.join(DICT_OPTIONS)})\[(['\"])(.*?)\2\]=(\([^()]*\))?")
+# An item of a dict, such as costs['fp']= or subject_to['tpr']=(0.5, None), or a key alone.
+ITEM = re.compile(rf"({'|'.join(DICT_OPTIONS)})\[(['\"])(.*?)\2\](=)?(\([^()]*\))?")
 # A quoted text, or the number inf outside quotes.
 INFINITY = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\binf\b""")
 # A date, time or datetime of Python, such as datetime.date(2024, 2, 29).
@@ -115,14 +116,18 @@ LISTED_OPTIONS = ("--by", "--score", "--id")
 BARE_ARGUMENT = re.compile(rf"(?<![\w.\-'\"/\\])({ARGUMENTS})=(?![\w'\"(\[{{…-])")
 
 
-def _repeated_option_hint(arguments: Sequence[str], error: RocframeError) -> str:
+def _repeated_option_hint(arguments: Sequence[str], error: Exception) -> str:
     """Return a line on an option that must be repeated, for `--by model segment`; else empty.
 
-    `segment` is then read as the name of a log, which does not exist.
+    `segment` is then read as the name of a log, which does not exist, or which is one log more than
+    the command reads.
     """
+    from cyclopts import UnusedCliTokensError
+
+    unused = error.unused_tokens or () if isinstance(error, UnusedCliTokensError) else ()
     for option, value, source in zip(arguments, arguments[1:], arguments[2:], strict=False):
-        is_source = str(error).startswith(f"{source}: the file or folder does not exist")
-        if is_source and option in LISTED_OPTIONS:
+        is_missing = str(error).startswith(f"{source}: the file or folder does not exist")
+        if (is_missing or source in unused) and option in LISTED_OPTIONS:
             return f"\nFor several columns, repeat the option: {option} {value} {option} {source}."
     return ""
 
@@ -180,10 +185,10 @@ def _dict_options(match: re.Match[str]) -> str:
 
 def _item_option(match: re.Match[str]) -> str:
     """Return the option for an item of a dict: `--cost fp=` for `costs['fp']=`."""
-    limits = () if match[4] is None else _literal(match[4])
+    limits = () if match[5] is None else _literal(match[5])
     if limits is None:
         return match[0]
-    return f"{_option_name(match[1])} {match[3]}={_option_value(limits)}"
+    return f"{_option_name(match[1])} {match[3]}{match[4] or ''}{_option_value(limits)}"
 
 
 def _literal(text: str) -> object:

@@ -28,7 +28,7 @@ from rocframe.decisions.optimum import (
     best_rows,
     linear_gain,
 )
-from rocframe.errors import OptionValueError
+from rocframe.errors import OptionValueError, UnknownOptionError
 from rocframe.frames import as_input_frame, column, lazy_plan, take_rows, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.scan import BLOCK_ROWS
@@ -39,6 +39,7 @@ from rocframe.options import (
     check_flag,
     check_supported,
     exact_fraction,
+    is_text,
     parse_number,
     percent_hint,
     public,
@@ -461,7 +462,9 @@ def _parse_constraints(subject_to: object) -> dict[str, tuple[float, float]]:
         raise OptionValueError.compose("subject_to", subject_to, problem, hint)
     ranges = {}
     for name, limits in subject_to.items():
-        check_choice("subject_to", name, (*CONSTRAINED, *NAMES, *COUNT_METRICS))
+        metrics = (*CONSTRAINED, *NAMES, *COUNT_METRICS)
+        if not is_text(name, *metrics):
+            raise UnknownOptionError.of_key("subject_to", name, metrics)
         argument = f"subject_to[{name!r}]"
         pair = list(limits) if isinstance(limits, Sequence) and not isinstance(limits, str) else []
         numbers = [

@@ -421,6 +421,14 @@ def test_errors_name_the_argument_the_value_and_what_to_do():
                 assert str(caught.value) == text
 
 
+def test_an_unknown_key_of_a_constraint_is_reported_as_a_key():
+    for key, guess in (("fprr", "\nDid you mean subject_to['fpr']?"), ("zzz", "")):
+        with pytest.raises(rf.UnknownOptionError) as caught:
+            rf.operating_point(CURVES, subject_to={key: (0, 0.1)})
+        start = f"subject_to['{key}']: unknown key.{guess}\nChoose one of: 'alerts', 'threshold', "
+        assert str(caught.value).startswith(start)
+
+
 def test_bayes_refuses_scores_that_are_not_probabilities():
     margins = rf.curve(PREDICTIONS.with_columns(score=pl.col("score") * 3), "label", "score")
     with pytest.raises(rf.OptionValueError) as caught:
