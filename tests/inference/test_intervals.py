@@ -165,10 +165,9 @@ def test_small_classes_of_partial_areas_and_of_clusters_use_the_t_distribution()
     clustered = table.with_columns(pl.col("index") // 2)
     partial = rf.auc(table, "label", "score", fpr=(0, 0.5))
     clusters = rf.auc(clustered, "label", "score", cluster="index")
-    for result in (partial, clusters):
-        assert result["ci_method"].item() == "logit_delong_t"
     singles = rf.auc(table, "label", "score", cluster="index")
-    assert_frame_equal(singles, rf.auc(table, "label", "score"))
+    for result in (partial, clusters, singles):
+        assert result["ci_method"].item() == "logit_delong_t"
     row = clusters.row(0, named=True)
     logits = special.logit([row["auc"], row["upper"]])
     t = (logits[1] - logits[0]) * row["auc"] * (1 - row["auc"]) / row["se"]
