@@ -22,7 +22,7 @@ from rocframe.charts.axes import (
     zoom_plane,
 )
 from rocframe.charts.curve_layers import (
-    THRESHOLD_TEXT,
+    NO_TOOLTIP,
     WITHOUT_CHANCE,
     CurvePlot,
     chance_layers,
@@ -30,9 +30,9 @@ from rocframe.charts.curve_layers import (
     curve_filter,
     hover_layer,
     line_layer,
-    one_point_per_row,
 )
 from rocframe.charts.groups import (
+    CURVE,
     area_captions,
     free_name,
     metric_channels,
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.layer_chart import LayerChart
     from rocframe.schemas.averages import MetricAverage
     from rocframe.schemas.table_type import Table
 
@@ -72,6 +73,7 @@ AXIS_STEPS = 400  # number of interpolated points along a logarithmic or normal-
 BARS = 20  # number of bars of a curve with limits along both axes
 METRIC, MEAN = "metric", "mean"
 LIMIT_FIELDS = ("x_low", "x_high", "y_low", "y_high")
+BAR, BETWEEN = "_bar", "between"
 REFERENCE_FIELD = "reference"  # the field of a dashed line of each curve, such as treating all
 
 
@@ -106,15 +108,17 @@ def mean_chart(
     area = "" if column_with_areas else total_area(areas, mean.kind, groups)
     plane = plot.plane
 
-    rows = [*groups.tooltips(), tooltip("at", "threshold_mean"), *plot.axis_tooltips()]
-    points = hover_layer(plot, rows).transform_calculate(at=THRESHOLD_TEXT)
-    if plane.excludes_zero:  # interpolated points, for which bar < 0, have no tooltip
-        points = points.transform_filter("datum.bar >= 0")
+    rows = [*groups.tooltips(), tooltip("threshold_mean"), *plot.axis_tooltips()]
+    points = hover_layer(plot)
+    if plane.excludes_zero:  # interpolated points, for which BAR < 0, have no tooltip
+        points = points.transform_filter(f"datum.{BAR} >= 0")
     limited = any(
-        record[f"{side}_low"] != record[side] for record in plot.records for side in averaged
+        record[fields[f"{side}_low"]] != record[fields[side]]
+        for record in plot.records
+        for side in averaged
     )
     layers = [
-        *limit_layers(plot, intervals if limited else ""),
+        *limit_layers(plot, intervals if limited else "", limit_columns(fields)),
         *chance_layers(plane),
         line_layer(plot, strokeWidth=MEAN_WIDTH),
         points,
@@ -122,7 +126,7 @@ def mean_chart(
     with_intervals = f" with {intervals}" if limited else ""
     curves = format_count(len(plot.records), "averaged curve")
     return plot.with_titles(
-        chart_with_limits(plot, layers),
+        chart_with_limits(plot, layers, rows),
         title=plane.kind.title,
         subtitle=area,
         description=[
@@ -159,7 +163,6 @@ def plot_with_limits(
     rows = rows.filter(pl.col("x").is_not_nan() & pl.col("y").is_not_nan())
     rows = rows.sort("group", maintain_order=True)
     points = {name: rows.get_column(name).to_numpy(writable=True) for name in fields}
-    points.setdefault(THRESHOLD, np.full(rows.height, nan))
     for name in LIMIT_FIELDS if averaged else ():
         # The coordinate of a point replaces a missing limit.
         points[name] = np.where(np.isnan(points[name]), points[name[0]], points[name])
@@ -167,22 +170,21 @@ def plot_with_limits(
     if plane.excludes_zero:
         points, starts = _interpolate_lines(plane, points, starts)
     needed = needed_points(plane, points, starts, both=len(averaged) == 2)
+    drawn = {fields.get(name, name): values for name, values in points.items()}
     records: list[dict[str, Any]] = [
-        {"curve": i}
+        {CURVE: i}
         | {
             name: json_numbers(
-                values[start:end][needed[start:end]].tolist(),
-                None,
-                digits_of(fields.get(name, name)),
+                values[start:end][needed[start:end]].tolist(), digits=digits_of(name)
             )
-            for name, values in points.items()
+            for name, values in drawn.items()
         }
         for i, (start, end) in enumerate(pairwise(starts))
     ]
-    shown = read_groups(groups, by, ordered.columns, options)
+    shown = read_groups(groups, by, ordered.columns, options, [*drawn])
     shown.name(records)
     return CurvePlot(
-        plane=plane, records=records, groups=shown, averaged=averaged, fields=tuple(points)
+        plane=plane, records=records, groups=shown, averaged=averaged, fields=tuple(drawn)
     )
 
 
@@ -192,51 +194,55 @@ def interval_caption(table: pl.DataFrame) -> str:
     return names and f"{names} pointwise intervals"
 
 
-def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
+def limit_layers(plot: CurvePlot, key: str, ends: Mapping[str, tuple[str, str]]) -> list[alt.Chart]:
     """Draw a band if one axis has confidence limits, or bars if both axes have limits.
 
-    `key` is the text in the legend; without a text, there is no legend. Each layer has channels for
-    both axes, because `.interactive()` applies to the first layer of a chart.
+    `key` is the text in the legend; without a text, there is no legend. `ends` are the columns of
+    both limits for each axis that has limits.
     """
     plane = plot.plane
-    x, y = plane.channels()
-    x_low, y_low = alt.X("x_low", **plane.x.channel()), alt.Y("y_low", **plane.y.channel())
-    color = plot.groups.line_color()
-    if len(plot.averaged) == 2:
-        bars = curve_filter(plot).transform_filter("datum.bar == 1")
+    limits = {
+        side: {
+            side: channel(field=plane.field(ends[side][0]), type="quantitative"),
+            f"{side}2": second(field=plane.field(ends[side][1])),
+        }
+        for side, channel, second in (("x", alt.X, alt.X2), ("y", alt.Y, alt.Y2))
+        if side in ends
+    }
+    if len(ends) == 2:
+        bars = curve_filter(plot).transform_filter(f"datum.{BAR} == 1")
         bars = bars.mark_rule(opacity=BAR_OPACITY, strokeWidth=BAR_WIDTH)
         bars = with_key(bars, key, "bar", BAR_WIDTH) if key else bars
-        return [
-            bars.encode(x=x, y=y_low, y2=alt.Y2("y_high:Q"), color=color),
-            bars.encode(x=x_low, x2=alt.X2("x_high:Q"), y=y, color=color),
-        ]
-    vertical = plot.averaged == ("y",)
+        return [bars.encode(**limits[side], tooltip=NO_TOOLTIP) for side in "yx"]
     n_bands = max(1, plot.groups.max_curves(plot.records, plot.groups.panel))
-    orient: Literal["vertical", "horizontal"] = "vertical" if vertical else "horizontal"
+    orient: Literal["vertical", "horizontal"] = "vertical" if "y" in ends else "horizontal"
     several = n_bands > 1
     opacity = min(LIGHT_OPACITY, PANEL_OPACITY / n_bands) if several else BAND_OPACITY
     band = curve_filter(plot).mark_area(opacity=opacity, orient=orient)
-    band = with_key(band, key, "limits" if several else "band") if key else band
-    ends: dict[str, Any] = (
-        {"x": x, "y": y_low, "y2": alt.Y2("y_high:Q")}
-        if vertical
-        else {"x": x_low, "x2": alt.X2("x_high:Q"), "y": y}
-    )
-    # The layers have no order channel, which would split each area into several areas. Without this
-    # channel, Vega-Lite connects points in the order of the rows.
-    layers = [band]
+    layers = [with_key(band, key, "limits" if several else "band") if key else band]
     if several:  # The colors of overlapping areas mix, so lines show the limits of each band.
         outline = curve_filter(plot).mark_area(
             filled=False, strokeWidth=1, opacity=0.8, orient=orient
         )
         layers.append(outline)
-    return [layer.encode(**ends, detail=alt.Detail("curve:N"), color=color) for layer in layers]
+    return [layer.encode(**limits[next(iter(ends))], tooltip=NO_TOOLTIP) for layer in layers]
 
 
-def chart_with_limits(plot: CurvePlot, layers: Sequence[alt.Chart]) -> alt.LayerChart:
+def chart_with_limits(
+    plot: CurvePlot, layers: Sequence[alt.Chart], tooltips: Sequence[alt.Tooltip]
+) -> LayerChart:
     """Combine the layers of curves with confidence limits in one chart."""
-    limits = [name for name in LIMIT_FIELDS if name in plot.fields]
-    return plot.layered(layers, one_point_per_row(plot.plane, plot.fields, *limits))
+    drawn = (BAR, THRESHOLD, "threshold_mean", plot.plane.x.name, plot.plane.y.name)
+    limits = [name for name in plot.fields if name not in drawn]
+    return plot.layered(layers, tooltips, deviates=limits)
+
+
+def limit_columns(fields: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return the columns of both limits for each axis that has limits; see `plot_with_limits`."""
+    ends = {side: (f"{side}_low", f"{side}_high") for side in "xy"}
+    return {
+        side: (fields[low], fields[high]) for side, (low, high) in ends.items() if low in fields
+    }
 
 
 def _point_columns(mean: CurveAverage) -> dict[str, str]:
@@ -283,14 +289,15 @@ def _interpolate_lines(
     at = np.repeat(rows, n_points) + step / np.repeat(n_points, n_points)
     dense = {name: np.interp(at, rows, values) for name, values in points.items()}
     between = at % 1 > 0
-    dense["between"] = between.astype(np.float64)
-    dense[THRESHOLD] = np.where(between, nan, points[THRESHOLD][at.astype(np.int64)])
+    dense[BETWEEN] = between.astype(np.float64)
+    if THRESHOLD in points:
+        dense[THRESHOLD] = np.where(between, nan, points[THRESHOLD][at.astype(np.int64)])
     inside = np.ones(len(at), bool)
     for side, axis in (("x", plane.x), ("y", plane.y)):
         if not axis.excludes_zero:
             continue
         inside &= (dense[side] >= axis.low) & (dense[side] <= axis.high)
-        for end in (f"{side}_low", f"{side}_high"):
+        for end in {f"{side}_low", f"{side}_high"} & dense.keys():
             dense[end] = np.clip(dense[end], axis.low, axis.high)
     counts = np.append(0, np.cumsum(inside))
     return (
@@ -306,10 +313,10 @@ def needed_points(
     *,
     both: bool,
 ) -> NDArray[np.bool_]:
-    """Return a mask of the points to draw, and add the field `bar` to `points`.
+    """Return a mask of the points to draw, and add the field BAR to `points`.
 
     The distance from a point that is not drawn to the drawn line is less than TOLERANCE. If `both`
-    axes have limits, about BARS rows of each curve have bars. `bar` is 1 for these rows, 0 for
+    axes have limits, about BARS rows of each curve have bars. BAR is 1 for these rows, 0 for
     other rows of the table, and negative for interpolated points.
     """
     needed = np.zeros(len(points["x"]), bool)
@@ -319,12 +326,13 @@ def needed_points(
             continue
         positions = plane.x.position(points[across]), plane.y.position(points[up])
         needed |= corner_points(*positions, starts, TOLERANCE)
-    bars = 0 - points.pop("between", np.zeros(len(needed)))
+    bars = 0 - points.pop(BETWEEN, np.zeros(len(needed)))
     for start, end in pairwise(starts):
         rows = start + np.flatnonzero(bars[start:end] == 0)
         if both and len(rows):
             bars[rows[np.linspace(0, len(rows) - 1, min(BARS, len(rows))).astype(np.int64)]] = 1
-    points["bar"] = bars
+    if both or BETWEEN in points:
+        points[BAR] = bars
     return needed | (bars > 0)
 
 
@@ -377,4 +385,5 @@ def _metric_plane(table: pl.DataFrame, average: MetricAverage, kind: Kind) -> Pl
         return free_axis(name, np.concatenate(values))
 
     axes = [axis(name, f"{name}_lower", f"{name}_upper") for name in average.averaged]
-    return Plane(kind=kind, x=axis(average.fixed), y=common_axis(MEAN, axes))
+    y = replace(common_axis(MEAN, axes), name=kind.y)
+    return Plane(kind=kind, x=axis(average.fixed), y=y)

@@ -10,8 +10,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from rocframe.charts.labels import short_name
-from rocframe.charts.style import AXIS_STYLE
+from rocframe.charts.labels import datum, escape_field, short_name
 from rocframe.curves.display import axis_positions, scale_values
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import STANDARD_NORMAL
@@ -92,6 +91,11 @@ class PlotAxis:
         return self.scale == "normal_deviate"
 
     @property
+    def field(self) -> str:
+        """The drawn field: the rate, or its normal deviate."""
+        return deviate(self.name) if self.is_normal_deviate else self.name
+
+    @property
     def excludes_zero(self) -> bool:
         """Whether a rate of 0 has no position on the axis."""
         return self.scale != "linear"
@@ -138,19 +142,19 @@ class PlotAxis:
             scale = alt.Scale(type="log", domain=domain, nice=False)
             values = [tick for tick in LOG_TICKS if self.low <= tick <= self.high]
             ticks: dict[str, Any] = {"values": values} if len(values) > 1 else {"tickCount": TICKS}
-            axis = alt.Axis(format="~g", **ticks, **AXIS_STYLE)
+            axis = alt.Axis(format="~g", **ticks, labelFlush=False)
         else:
             limits: dict[str, Any] = {"zero": False} if self.per_panel else {"domain": domain}
             scale = alt.Scale(**limits, nice=self.nice)
             ends = [self.low, self.high]
             axis = linear_axis(count_ticks(ends) if self.name in CONFUSION else TICKS)
             if self.ticks and not self.zoomed:
-                axis = alt.Axis(values=list(self.ticks), **AXIS_STYLE)
+                axis = alt.Axis(values=list(self.ticks), labelFlush=False)
         if self.is_normal_deviate:
             rates = [*DEVIATE_TICKS, 0.5, *(1 - tick for tick in reversed(DEVIATE_TICKS))]
             values = [self.coordinate(rate) for rate in rates if self.low <= rate <= self.high]
             values = values if len(values) > 1 else domain
-            axis = alt.Axis(values=values, labelExpr=PERCENT_LABELS, **AXIS_STYLE)
+            axis = alt.Axis(values=values, labelExpr=PERCENT_LABELS, labelFlush=False)
         return {"type": "quantitative", "title": self.title, "scale": scale, "axis": axis}
 
 
@@ -244,25 +248,27 @@ class Plane:
         x, y = axis_rates(self.kind, points)
         return self.x.position(x), self.y.position(y)
 
-    def fields(self) -> tuple[str, str]:
-        """Return the names of the drawn fields: rates x and y, or their normal deviates u and v."""
-        return ("u", "v") if self.x.is_normal_deviate else ("x", "y")
-
-    def channels(self) -> tuple[alt.X, alt.Y]:
+    def channels(self) -> dict[str, Any]:
         """Return the two position channels, x and y."""
-        x, y = self.fields()
-        return alt.X(x, **self.x.channel()), alt.Y(y, **self.y.channel())
+        channels = ((alt.X, self.x), (alt.Y, self.y))
+        return {
+            name: channel(field=escape_field(axis.field), **axis.channel())
+            for name, (channel, axis) in zip("xy", channels, strict=True)
+        }
+
+    def field(self, name: str) -> str:
+        """Return the drawn field of a rate: the rate, or its normal deviate."""
+        return deviate(name) if self.x.is_normal_deviate else name
 
     def deviates(self, *more: str) -> dict[str, str]:
-        """Return Vega expressions of normal deviates by field; empty for axes of other scales.
+        """Return Vega expressions of the normal deviates of the axes and of the rates `more`.
 
-        The fields u and v are the deviates of x and y. The deviates of fields in `more` replace the
-        values of these fields.
+        The result is empty for axes of other scales.
         """
         if not self.x.is_normal_deviate:
             return {}
-        fields = {"u": "x", "v": "y"} | {name: name for name in more}
-        return {field: f"quantileNormal(datum.{name})" for field, name in fields.items()}
+        names = (self.x.name, self.y.name, *more)
+        return {deviate(name): f"quantileNormal({datum(name)})" for name in names}
 
 
 # The axes of calibration curves.
@@ -273,9 +279,14 @@ CALIBRATION_PLANE = Plane(
 )
 
 
+def deviate(name: str) -> str:
+    """Return the field of the normal deviate of a rate."""
+    return f"{name}_deviate"
+
+
 def linear_axis(ticks: int = TICKS) -> alt.Axis:
     """Return a linear axis; `ticks` is the approximate number of ticks."""
-    return alt.Axis(tickCount=ticks, **AXIS_STYLE)
+    return alt.Axis(tickCount=ticks, labelFlush=False)
 
 
 def count_ticks(domain: Sequence[float]) -> int:
@@ -420,7 +431,7 @@ def free_axis(name: str, values: NDArray[np.float64]) -> PlotAxis:
     The axis is from 0 to 1 for a rate, and the range of 0 and `values` for other metrics. For
     thresholds and for metrics of the user, it is the range of `values`.
     """
-    axis = PlotAxis(name=short_name(name), title=axis_title(name))
+    axis = PlotAxis(name=name, title=axis_title(name))
     rate = COUNT_METRICS.get(name) or NAMES.get(name)
     values = values[np.isfinite(values)]
     if rate is None:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rocframe.charts.average_chart import chart_with_limits, limit_layers, plot_with_limits
+from rocframe.charts.average_chart import (
+    chart_with_limits,
+    limit_columns,
+    limit_layers,
+    plot_with_limits,
+)
 from rocframe.charts.axes import roc_plane
 from rocframe.charts.curve_layers import chance_layers, chance_text, hover_layer, line_layer
 from rocframe.charts.labels import RATE_FORMAT, tooltip
@@ -36,20 +41,20 @@ def band_chart(
     plane = roc_plane(options)
     both = table.get_column("fpr_lower").null_count() < table.height
     averaged = ("x", "y") if both else ("y",)
+    fields = {name: one for name, one in POINT_COLUMNS.items() if both or one[:4] != "fpr_"}
     plot = plot_with_limits(
-        table.sort("fpr", "tpr"), layout.by, POINT_COLUMNS, options, plane=plane, averaged=averaged
+        table.sort("fpr", "tpr"), layout.by, fields, options, plane=plane, averaged=averaged
     )
-    fields = [name for name in POINT_COLUMNS if both or name not in {"x_low", "x_high"}]
-    rows = [tooltip(name, POINT_COLUMNS[name], RATE_FORMAT) for name in fields]
+    rows = [tooltip(name, number=RATE_FORMAT) for name in fields.values()]
     layers = [
-        *limit_layers(plot, _band_text(table, "ci_level", "scope")),
+        *limit_layers(plot, _band_text(table, "ci_level", "scope"), limit_columns(fields)),
         *chance_layers(plane),
         line_layer(plot, strokeWidth=CURVE_WIDTH),
-        hover_layer(plot, [*plot.groups.tooltips(), *rows]),
+        hover_layer(plot),
     ]
     bands = _band_text(table, "ci_level", "scope", "band")
     return plot.with_titles(
-        chart_with_limits(plot, layers),
+        chart_with_limits(plot, layers, [*plot.groups.tooltips(), *rows]),
         title="ROC band",
         subtitle=bands,
         description=[

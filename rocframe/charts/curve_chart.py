@@ -17,48 +17,53 @@ from rocframe.charts.axes import (
     zoom_plane,
 )
 from rocframe.charts.curve_data import (
+    LAYER,
     LEVEL_STEP,
-    POINTS,
     OverlayInput,
     drawn_points,
+    point_fields,
     records_of,
     simplified_lines,
 )
 from rocframe.charts.curve_layers import (
-    PREVALENCE_KINDS,
+    NO_TOOLTIP,
     CurvePlot,
     chance_key,
     chance_layers,
+    chance_records,
     chance_text,
     curve_stroke,
     line_layer,
-    merge_levels,
-    one_point_per_row,
     overlay,
+    row_counts,
     row_layer,
+    row_tooltips,
 )
 from rocframe.charts.groups import (
+    CURVE,
     JOINT,
     area_captions,
+    area_name,
     area_text,
     areas_of,
     read_groups,
     total_area,
 )
-from rocframe.charts.labels import EMPTY_REASON, sentences
-from rocframe.charts.marks import unmarked_text
+from rocframe.charts.labels import EMPTY_REASON, RATE_FORMAT, json_number, sentences, tooltip
+from rocframe.charts.marks import MARK_FIELDS, unmarked_text
 from rocframe.charts.overlays import (
-    TIE,
+    BOX,
     overlay_key,
     overlay_layers,
     overlay_records,
     overlay_texts,
 )
-from rocframe.charts.style import MUTED
+from rocframe.charts.style import REFERENCE_COLOR
 from rocframe.charts.threshold_chart import has_threshold_axis, threshold_chart
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import column
 from rocframe.kinds import PREVALENCE
+from rocframe.rates import CONFUSION
 from rocframe.schemas.columns import CURVE_COLUMNS
 from rocframe.schemas.curves import GIVEN_THRESHOLDS
 from rocframe.text import format_count
@@ -71,7 +76,6 @@ if TYPE_CHECKING:
     from rocframe.charts.axes import Plane
     from rocframe.charts.chart import ChartOptions
     from rocframe.curves.table import Curves
-    from rocframe.kinds import Kind
     from rocframe.schemas.table_type import Table
 
 OUTSIDE = "all curves lie outside the axes"
@@ -88,7 +92,9 @@ def curve_chart(
         return threshold_chart(curves, by, table.columns, options)
     kind = chart_kind(table.columns, options)
     curves = curves_of(table, by)
-    groups = read_groups(curves.keys, by, table.columns, options)
+    axes = (options.x or kind.x, str(options.y or kind.y))
+    taken = (*axes, *CONFUSION, PREVALENCE, *MARK_FIELDS)
+    groups = read_groups(curves.keys, by, table.columns, options, taken)
     _check_last_rows(curves)
     areas = areas_of(curves, kind)
     # The area between given thresholds is unknown, and not shown.
@@ -102,25 +108,27 @@ def curve_chart(
     plane = zoom_plane(full, options)
     if plane.zoomed:
         points = drawn_points(curves, kind, areas, step=LEVEL_STEP * plane.visible_share(full))
-    records = records_of(simplified_lines(plane, points), curves, kind)
-    _add_chance_levels(records, plane)
+    records = records_of(simplified_lines(plane, points), curves, plane)
     overlays = overlay_records(
         OverlayInput(plane=plane, curves=curves, line_points=points), options
     )
     groups.name(records)
     groups.name(overlays)
-    has_ties = any(record["part"] == TIE for record in overlays)
-    notes = _notes(records, groups.panel, areas, kind)
-    overlays += notes
-    if has_ties:
-        for record in (*records, *overlays):
-            record.setdefault("box", [])
-    plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=overlays)
-
-    # .interactive() applies to the first layer, which therefore needs both axes.
+    notes = _notes(records, groups.panel, areas, plane)
+    overlays += [*notes, *chance_records(plane, records, groups.panel)]
+    tooltips = []
+    for record in records:
+        record.pop(PREVALENCE)
+        if shown is not None:
+            record[area_name(kind)] = json_number(areas[record[CURVE]])
+            tooltips = [tooltip(area_name(kind), number=RATE_FORMAT)]
+    fields = point_fields(plane)
+    if any(BOX in record for record in overlays):
+        fields = (*fields, BOX)
+    plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=overlays, fields=fields)
     layers = [
+        *chance_layers(plane, overlays),
         line_layer(plot, **curve_stroke(plot)),
-        *chance_layers(plane, of_curves=True),
         row_layer(plot),
         *overlay_layers(plot, options),
         *([_note_layer(groups.side)] if notes else []),
@@ -132,7 +140,7 @@ def curve_chart(
     unmarked = unmarked_text(options, overlays)
     keys = (chance_key(plane), overlay_key(overlays)) if options.legend else ()
     return groups.with_titles(
-        plot.layered(layers, one_point_per_row(plane, [*POINTS, "box"] if has_ties else POINTS)),
+        plot.layered(layers, [*row_tooltips(plot), *tooltips], calculated=row_counts(plot)),
         title=kind.title,
         subtitle=JOINT.join(filter(None, (area, limits.caption, prevalence, *keys, unmarked))),
         description=sentences(
@@ -169,31 +177,11 @@ def curves_of(table: pl.DataFrame, by: Sequence[str]) -> Curves:
     return read_curves(narrow.select(columns.all_columns), columns)
 
 
-def _add_chance_levels(records: list[dict[str, Any]], plane: Plane) -> None:
-    """Add the height of the line of chance to each record, as the field `level`.
-
-    Nearly equal heights are merged. Records of kinds with a fixed line of chance do not change.
-    """
-    total = {"lift_chart": "pos", **dict.fromkeys(PREVALENCE_KINDS, "prevalence")}.get(
-        plane.kind.name
-    )
-    if total is None:
-        return
-    levels = [record[total] if record["x"] else None for record in records]
-    for record, level in zip(records, merge_levels(levels, plane.y.high), strict=True):
-        record["level"] = level
-    if plane.kind.name == "lift_chart":
-        # The prevalence is needed only for the corner of the line of perfect scores.
-        corners = [record["prevalence"] if record["x"] else None for record in records]
-        for record, corner in zip(records, merge_levels(corners, 1), strict=True):
-            record["prevalence"] = corner
-
-
 def _notes(
     records: Sequence[dict[str, Any]],
     panel: str | None,
     areas: Sequence[float],
-    kind: Kind,
+    plane: Plane,
 ) -> list[dict[str, Any]]:
     """Return a record with the reason for each panel in which no curve is drawn.
 
@@ -205,19 +193,21 @@ def _notes(
         by_panel.setdefault(panel and record[panel], []).append(record)
     notes = []
     for panel_records in by_panel.values():
-        if any(record["x"] for record in panel_records):
+        if any(record[plane.x.name] for record in panel_records):
             continue
-        known = [areas[record["curve"]] for record in panel_records]
-        text = area_text(known, kind) if all(map(isnan, known)) else OUTSIDE
+        known = [areas[record[CURVE]] for record in panel_records]
+        text = area_text(known, plane.kind) if all(map(isnan, known)) else OUTSIDE
         if panel is not None or text == OUTSIDE:
-            nothing: dict[str, Any] = {name: [None] for name in POINTS}
-            notes.append(panel_records[0] | nothing | {"part": EMPTY_REASON, "note": text})
+            nothing: dict[str, Any] = {name: [None] for name in point_fields(plane)}
+            notes.append(panel_records[0] | nothing | {LAYER: EMPTY_REASON, "note": text})
     return notes
 
 
 def _note_layer(side: int) -> alt.Chart:
     """Write the reason for an empty panel below its center, where no diagonal crosses it."""
     x, y = alt.XValue(side / 2), alt.YValue(side * 0.85)
-    text = overlay(EMPTY_REASON).mark_text(color=MUTED, fontSize=12)
-    layer: alt.Chart = text.encode(x=x, y=y, text=alt.Text("note:N"))
+    text = overlay(EMPTY_REASON).mark_text(fontSize=12)
+    layer: alt.Chart = text.encode(
+        x=x, y=y, text="note:N", color=alt.value(REFERENCE_COLOR), tooltip=NO_TOOLTIP
+    )
     return layer

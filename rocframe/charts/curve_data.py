@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rocframe.charts.axes import FREE, axis_rates, axis_values
+from rocframe.charts.groups import CURVE
 from rocframe.charts.labels import digits_of, json_numbers
 from rocframe.curves.display import CurveCounts, DisplayAxes
 from rocframe.curves.thinning import (
@@ -23,7 +24,9 @@ from rocframe.curves.thinning import (
     segment_distance,
 )
 from rocframe.kernel.threads import run_parallel
+from rocframe.kinds import PREVALENCE
 from rocframe.rates import COUNT_METRICS, NAMES
+from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -150,14 +153,26 @@ def _points_at(curves: Curves, rows: list[NDArray[np.int64]]) -> LinePoints:
     )
 
 
-POINTS = ("threshold", "x", "y", "tp", "fp")
+# The fields of a record with the numbers of rows of each class, and with the layer that draws it.
+POSITIVES, NEGATIVES, LAYER = "_positives", "_negatives", "_layer"
 
 
-def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]:
+def point_fields(plane: Plane) -> tuple[str, ...]:
+    """Return the fields with a value for each point: the axes, the threshold and the counts."""
+    return tuple(dict.fromkeys((plane.x.name, plane.y.name, THRESHOLD, "tp", "fp")))
+
+
+def row_field(plane: Plane) -> str:
+    """Return the field that is null for interpolated points, which are not rows of the table."""
+    axes = plane.x.name, plane.y.name
+    return next(name for name in (THRESHOLD, "tp", "fp") if name not in axes)
+
+
+def records_of(lines: Lines, curves: Curves, plane: Plane) -> list[dict[str, Any]]:
     """Return a record for each curve: its totals and its points, as JSON values.
 
-    Interpolated points have null as threshold and counts. Curves that are not drawn have null as
-    prevalence.
+    Interpolated points have null as threshold and counts, unless these are on an axis. Curves that
+    are not drawn have null as prevalence.
     """
     points = lines.points
     is_row = (points.row != BETWEEN).tolist()
@@ -167,7 +182,7 @@ def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]
         name: [
             value if known else None
             for value, known in zip(
-                json_numbers(at_rows[name].tolist(), None, digits_of(name)),
+                json_numbers(at_rows[name].tolist(), digits=digits_of(name)),
                 is_row,
                 strict=True,
             )
@@ -175,18 +190,18 @@ def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]
         for name in ("threshold", "tp", "fp")
     }
     columns |= {
-        side: json_numbers(values.tolist(), digits=digits_of(name))
-        for side, values, name in (("x", lines.x, kind.x), ("y", lines.y, kind.y))
+        name: json_numbers(values.tolist(), digits=digits_of(name))
+        for values, name in ((lines.x, plane.x.name), (lines.y, plane.y.name))
     }
     pos, neg = (json_numbers(size.tolist()) for size in (curves.pos, curves.neg))
-    prevalence = json_numbers(axis_values(points, kind, "prevalence").tolist())
+    prevalence = json_numbers(axis_values(points, plane.kind, "prevalence").tolist())
     return [
         {
-            "curve": curve,
-            "pos": pos[curve],
-            "neg": neg[curve],
-            "prevalence": prevalence[start] if end > start else None,
-            **{name: columns[name][start:end] for name in POINTS},
+            CURVE: curve,
+            POSITIVES: pos[curve],
+            NEGATIVES: neg[curve],
+            PREVALENCE: prevalence[start] if end > start else None,
+            **{name: columns[name][start:end] for name in point_fields(plane)},
         }
         for curve, (start, end) in enumerate(pairwise(points.starts))
     ]
@@ -366,13 +381,11 @@ class OverlayInput:
 
     def line_records(self, part: str, points: LinePoints) -> list[dict[str, Any]]:
         """Return a record for each line of the overlay `part`, simplified like the curves."""
-        names = ("curve", *POINTS)
+        plane = self.plane
         return [
-            {**{name: record[name] for name in names}, "part": part}
-            for record in records_of(
-                simplified_lines(self.plane, points), self.curves, self.plane.kind
-            )
-            if record["x"]
+            {name: record[name] for name in (CURVE, *point_fields(plane))} | {LAYER: part}
+            for record in records_of(simplified_lines(plane, points), self.curves, plane)
+            if record[plane.x.name]
         ]
 
     def point_record(self, part: str, curve: int, points: Mapping[str, Any]) -> dict[str, Any]:
@@ -380,14 +393,13 @@ class OverlayInput:
 
         The record contains the numbers of positives and negatives for tooltips.
         """
-        names = {"x": self.plane.x.name, "y": self.plane.y.name}
         return {
-            "curve": curve,
-            "part": part,
-            "pos": self.line_points.pos[curve].item(),
-            "neg": self.line_points.neg[curve].item(),
+            CURVE: curve,
+            LAYER: part,
+            POSITIVES: self.line_points.pos[curve].item(),
+            NEGATIVES: self.line_points.neg[curve].item(),
             **{
-                field: json_numbers(points[field], None, digits_of(names.get(field, field)))
-                for field in POINTS
+                field: json_numbers(points[field], digits=digits_of(field))
+                for field in point_fields(self.plane)
             },
         }

@@ -1,4 +1,4 @@
-"""Layers of curve charts: lines, invisible points with tooltips, and lines of chance."""
+"""Layers of charts of curves: their lines, lines of chance, and points with tooltips."""
 
 from __future__ import annotations
 
@@ -8,25 +8,30 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from rocframe.charts.axes import CALIBRATION_PLANE, FREE
+from rocframe.charts.curve_data import LAYER, NEGATIVES, POSITIVES, row_field
+from rocframe.charts.groups import CURVE
 from rocframe.charts.labels import (
     COUNT_FORMAT,
     MAX_IN_SUBTITLE,
     RATE_FORMAT,
+    escape_field,
     inline_data,
     not_drawn,
     sentences,
     tooltip,
 )
-from rocframe.charts.layer_chart import LayerChart
-from rocframe.charts.style import CHANCE_STROKE, PERFECT_STROKE, dashed_rule
+from rocframe.charts.layer_chart import layered
+from rocframe.charts.style import CHANCE_DASH, PERFECT_DASH, REFERENCE_COLOR
+from rocframe.kinds import PREVALENCE
 from rocframe.rates import CONFUSION
 from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rocframe.charts.axes import Plane, PlotAxis
     from rocframe.charts.groups import Groups
+    from rocframe.charts.layer_chart import LayerChart
 
 MANY_CURVES = 20  # a panel with more curves has thin lines
 NEAR_LEVELS = 1 / 100  # share of an axis; closer lines of chance are merged
@@ -35,7 +40,6 @@ WITHOUT_CHANCE = "means"  # name of the kind of charts without lines of chance, 
 PERFECT_CALIBRATION = "The dashed line shows perfect calibration"
 ONE_LINE = "The dashed line shows chance"
 ONE_PER_PREVALENCE = "Each dashed line shows chance at one prevalence"
-THRESHOLD_TEXT = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
 # Kinds of curves whose line of chance is at the prevalence.
 PREVALENCE_KINDS = ("precision_recall", "predictive_value")
 # Kinds of curves with a horizontal reference line: its height, and its meaning.
@@ -44,20 +48,18 @@ REFERENCES = {
     "skill": (0, "The dashed line shows the best constant prediction"),
 }
 PERFECT = "Dotted lines show perfect scores"
-ROW_FIELDS = {
-    "fn": "datum.pos - datum.tp",
-    "tn": "datum.neg - datum.fp",
-    "at": THRESHOLD_TEXT,
-}
+# The values of the field LAYER in the records of lines of chance and of perfect scores.
+CHANCE, PERFECT_SCORES = "chance", "perfect scores"
+NO_TOOLTIP = alt.TooltipValue(None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvePlot:
     """Data of a curve chart: its axes, a record for each curve or point, and the groups.
 
-    `overlays` are records of hulls, ties, cost lines, marked points and notes. `averaged` are the
-    axes that have confidence limits: "x", "y" or both. `fields` are the fields of a record with a
-    value for each point, if the record contains points.
+    `overlays` are records of other layers, such as hulls and marked points. `averaged` are the axes
+    that have confidence limits: "x", "y" or both. `fields` are the fields of a record with a value
+    for each point, if the record contains points.
     """
 
     plane: Plane
@@ -67,19 +69,42 @@ class CurvePlot:
     averaged: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
 
-    def layered(self, layers: Sequence[alt.Chart], transform: alt.Chart) -> alt.LayerChart:
-        """Return a chart of the layers; `transform` applies to the data of all layers."""
+    def layered(
+        self,
+        layers: Sequence[alt.Chart],
+        tooltips: Sequence[alt.Tooltip],
+        *,
+        deviates: Sequence[str] = (),
+        calculated: Mapping[str, str] | None = None,
+        height: float | None = None,
+        **channels: Any,
+    ) -> LayerChart:
+        """Return a chart of layers that share axes, colors and tooltips.
+
+        `deviates` are rates in addition to the axes whose normal deviates are drawn. `calculated`
+        are Vega expressions of fields. `channels` replace shared channels.
+        """
         if self.plane.clipped:
             for layer in layers:
                 layer.mark.clip = True
-        # Altair copies a chart each time a transform is added to it. The transforms were therefore
-        # added to the chart `transform`, which has no layers to copy.
-        return LayerChart(
-            layer=list(layers),
-            data=inline_data([*self.records, *self.overlays]),
-            transform=transform.transform,
+        data = [*self.records, *self.overlays]
+        for record in data:
+            for name in self.fields:
+                record.setdefault(name, [])
+        steps = alt.Chart()
+        if self.fields:
+            steps = steps.transform_flatten([*map(escape_field, self.fields)])
+        expressions = (calculated or {}) | self.plane.deviates(*deviates)
+        if expressions:
+            steps = steps.transform_calculate(**expressions)
+        shared = {**self.plane.channels(), **self.groups.channels(), "tooltip": [*tooltips]}
+        return layered(
+            layers,
+            data=inline_data(data),
+            encoding=shared | channels,
+            transform=steps.transform,
             width=self.groups.side,
-            height=self.groups.side,
+            height=height or self.groups.side,
         )
 
     def undrawn(self, n_columns: int | None = None) -> list[str]:
@@ -89,7 +114,7 @@ class CurvePlot:
         """
         columns = dict(list(self.groups.columns.items())[:n_columns])
         names = replace(self.groups, columns=columns).names(len(self.records))
-        is_drawn = [record["x"] not in (None, []) for record in self.records]
+        is_drawn = [record[self.plane.x.name] not in (None, []) for record in self.records]
         drawn = {name for name, known in zip(names, is_drawn, strict=True) if known}
         return [name for name in dict.fromkeys(names) if name not in drawn]
 
@@ -118,29 +143,16 @@ class CurvePlot:
 
     def axis_tooltips(self, *, counts: bool = True) -> list[alt.Tooltip]:
         """Return a tooltip line for each axis; without `counts`, only for axes that show rates."""
-        axes = (("x", self.plane.x), ("y", self.plane.y))
         return [
-            tooltip(name, self.plane.title(axis.name, axis.name), RATE_FORMAT)
-            for name, axis in axes
+            tooltip(axis.name, self.plane.title(axis.name, axis.name), RATE_FORMAT)
+            for axis in (self.plane.x, self.plane.y)
             if counts or axis.name not in (THRESHOLD, *CONFUSION)
         ]
 
 
-def one_point_per_row(plane: Plane, fields: Sequence[str], *deviates: str) -> alt.Chart:
-    """Return a chart with the transforms that split each record into one row per point.
-
-    `fields` are the fields with a list of values per record. `deviates` are those of the fields
-    that are replaced by their normal deviates on axes of this scale.
-    """
-    steps = alt.Chart().transform_flatten(list(fields))
-    steps = steps.transform_window(step="row_number()", groupby=["curve"])
-    positions = plane.deviates(*deviates)
-    return steps.transform_calculate(**positions) if positions else steps
-
-
 def overlay(part: str | None) -> alt.Chart:
     """Return a layer with the records of the overlay `part`; with None, those of the curves."""
-    condition = "!isValid(datum.part)" if part is None else f"datum.part === '{part}'"
+    condition = f"!isValid(datum.{LAYER})" if part is None else f"datum.{LAYER} === '{part}'"
     layer: alt.Chart = alt.Chart().transform_filter(condition)
     return layer
 
@@ -153,21 +165,10 @@ def curve_filter(plot: CurvePlot) -> alt.Chart:
 def line_layer(plot: CurvePlot, **stroke: Any) -> alt.Chart:
     """Draw lines through the points in the order of the records.
 
-    Without an order channel, Vega-Lite would sort the points of a line by x.
+    Otherwise, Vega-Lite would sort the points of a line by x.
     """
-    x, y = plot.plane.channels()
-    layer: alt.Chart = (
-        curve_filter(plot)
-        .mark_line(**stroke)
-        .encode(
-            x=x,
-            y=y,
-            order=alt.Order("step:Q"),
-            detail=alt.Detail("curve:N"),
-            color=plot.groups.line_color(),
-        )
-    )
-    return layer
+    layer: alt.Chart = curve_filter(plot).mark_line(order=False, **stroke)
+    return layer.encode(tooltip=NO_TOOLTIP)
 
 
 def curve_stroke(plot: CurvePlot) -> dict[str, Any]:
@@ -179,24 +180,19 @@ def curve_stroke(plot: CurvePlot) -> dict[str, Any]:
     return {"strokeWidth": 2}
 
 
-def hover_layer(plot: CurvePlot, tooltips: list[alt.Tooltip]) -> alt.Chart:
-    """Draw invisible points on the lines, with tooltips of rows of the table."""
-    x, y = plot.plane.channels()
-    layer: alt.Chart = (
-        curve_filter(plot)
-        .mark_point(filled=True, size=80, opacity=0)
-        .encode(x=x, y=y, tooltip=tooltips)
-    )
-    return layer
+def hover_layer(plot: CurvePlot) -> alt.Chart:
+    """Draw invisible points on the lines, with the tooltips of the chart."""
+    layer: alt.Chart = curve_filter(plot).mark_point(filled=True, size=80, opacity=0)
+    # The channels are constant, so that legends show the symbols of the lines.
+    return layer.encode(color=alt.value("transparent"), strokeDash=alt.value([1, 0]))
 
 
 def row_layer(plot: CurvePlot) -> alt.Chart:
-    """Draw invisible points at the rows of a curve table on the lines, with tooltips of all counts.
+    """Draw invisible points at the rows of a curve table on the lines.
 
     Interpolated points have no counts, and no tooltip.
     """
-    rows = hover_layer(plot, row_tooltips(plot)).transform_filter("isValid(datum.tp)")
-    layer: alt.Chart = rows.transform_calculate(**ROW_FIELDS)
+    layer: alt.Chart = hover_layer(plot).transform_filter(f"isValid(datum.{row_field(plot.plane)})")
     return layer
 
 
@@ -204,10 +200,16 @@ def row_tooltips(plot: CurvePlot) -> list[alt.Tooltip]:
     """Return the tooltip lines of a row of a curve table: groups, threshold, rates and counts."""
     return [
         *plot.groups.tooltips(),
-        tooltip("at", "threshold"),
+        tooltip(THRESHOLD),
         *plot.axis_tooltips(counts=False),
         *(tooltip(name, plot.plane.title(name, name), COUNT_FORMAT) for name in CONFUSION),
     ]
+
+
+def row_counts(plot: CurvePlot) -> dict[str, str]:
+    """Return the Vega expressions of the counts that the records do not contain."""
+    counts = {"fn": f"datum.{POSITIVES} - datum.tp", "tn": f"datum.{NEGATIVES} - datum.fp"}
+    return {name: text for name, text in counts.items() if name not in plot.fields}
 
 
 def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
@@ -231,29 +233,87 @@ def chance_key(plane: Plane) -> str:
     return "dashed: chance, dotted: perfect scores" if is_drawn else ""
 
 
-def chance_layers(plane: Plane, *, of_curves: bool = False) -> list[alt.Chart]:
+def reference_line(points: Mapping[str, Sequence[Any]], dash: Sequence[int]) -> alt.Chart:
+    """Draw a line of constant points, which are columns of values by field.
+
+    The layer has its own data, so that filters of the chart do not remove it.
+    """
+    rows = [dict(zip(points, row, strict=True)) for row in zip(*points.values(), strict=True)]
+    return _reference(alt.Chart(alt.InlineData(values=rows)), dash)
+
+
+def _reference(layer: Any, dash: Sequence[int]) -> Any:
+    return layer.mark_line(order=False, strokeWidth=1).encode(
+        color=alt.value(REFERENCE_COLOR), strokeDash=alt.value([*dash]), tooltip=NO_TOOLTIP
+    )
+
+
+def chance_records(plane: Plane, records: list[dict[str, Any]], panel: str | None) -> list[Any]:
+    """Return the records of the lines of chance that depend on the curves, and of perfect scores.
+
+    `records` are those of the curves, and the values of `panel` have separate panels.
+    """
+    total = {"lift_chart": POSITIVES, **dict.fromkeys(PREVALENCE_KINDS, PREVALENCE)}.get(
+        plane.kind.name
+    )
+    if total is None or not plane.diagonal:
+        return []
+    x, y = plane.x.name, plane.y.name
+    drawn = [record for record in records if record[x]]
+    levels = merge_levels([record[total] for record in drawn], plane.y.high)
+    shares = merge_levels([record[PREVALENCE] for record in drawn], 1)
+    known: dict[Any, list[Any]] = {}
+    for record, level, share in zip(drawn, levels, shares, strict=True):
+        known.setdefault((panel and record[panel], level), []).append((record[total], share))
+    across = _log_spaced(plane.x) if plane.x.scale == "log" else [plane.x.low, plane.x.high]
+    lines = []
+    for (name, level), values in known.items():
+        group = {} if panel is None else {panel: name}
+        if total == PREVALENCE:
+            ends = [f"{end:.4g}" for end in (min(values)[0], max(values)[0])]
+            text = " to ".join(dict.fromkeys(ends))
+            line = {x: across, y: [level] * len(across), PREVALENCE: text, LAYER: CHANCE}
+            lines.append(group | line)
+            continue
+        chance = {x: across, y: [level * at for at in across], LAYER: CHANCE}
+        lines.append(group | chance)
+        for share in dict.fromkeys(share for _, share in values):
+            corner = min(max(share, plane.x.low), plane.x.high)
+            at = sorted({*across, corner})
+            up = [level * min(1, one / share) for one in at]
+            lines.append(group | {x: at, y: up, LAYER: PERFECT_SCORES})
+    return [line | {CURVE: None, "_line": i} for i, line in enumerate(lines)]
+
+
+def chance_layers(plane: Plane, overlays: Sequence[Mapping[str, Any]] = ()) -> list[alt.Chart]:
     """Draw lines of chance: the expected curves of random scores.
 
     In charts of precision and in lift charts, the line of chance depends on the numbers of
-    positives and negatives. Only curve tables (`of_curves`) contain these numbers, so charts of
-    other tables have no line of chance in these cases.
+    positives and negatives. Only curve tables contain these numbers; `overlays` then contains the
+    result of `chance_records`.
     """
-    if not chance_text(plane, of_curves=of_curves):
-        return []
+    layers = []
+    for part, dash in ((CHANCE, CHANCE_DASH), (PERFECT_SCORES, PERFECT_DASH)):
+        if any(record.get(LAYER) == part for record in overlays):
+            line = _reference(overlay(part), dash).encode(detail=alt.Detail("_line:N"))
+            if plane.kind.name in PREVALENCE_KINDS:
+                line = line.encode(tooltip=[tooltip(PREVALENCE)])
+            layers.append(line)
+    if layers or not chance_text(plane):
+        return layers
     x, y = plane.x, plane.y
-    if plane.kind.name in PREVALENCE_KINDS:
-        return [_prevalence_levels()]
-    if plane.kind.name == "lift_chart":
-        return [_lines_to_totals(x), _perfect_lines(x)]
     if plane.kind.name in REFERENCES:
         height = REFERENCES[plane.kind.name][0]
         return [_straight(plane, (x.low, height), (x.high, height))]
     falls = plane.kind.name == "det"
     if "log" in (x.scale, y.scale):
-        return [_curved(x, falls=falls)]
+        low = _log_spaced(x)
+        rates = sorted({*low, *(1 - rate for rate in low if rate < 1)}) if falls else low
+        up = [round(1 - rate, 7) if falls else rate for rate in rates]
+        return [reference_line({x.name: rates, y.name: up}, CHANCE_DASH)]
     # The part of the line y = x, or y = 1 - x, inside the axes.
-    low, high = (1 - y.high, 1 - y.low) if falls else (y.low, y.high)
-    start, end = max(x.low, low), min(x.high, high)
+    low_end, high_end = (1 - y.high, 1 - y.low) if falls else (y.low, y.high)
+    start, end = max(x.low, low_end), min(x.high, high_end)
     ends = [(value, 1 - value if falls else value) for value in (start, end)]
     return [_straight(plane, *ends)] if start < end else []
 
@@ -273,109 +333,15 @@ def merge_levels(levels: Sequence[float | None], high: float) -> list[float | No
 
 
 def _straight(plane: Plane, start: tuple[float, float], end: tuple[float, float]) -> alt.Chart:
-    (x, y), (x2, y2) = ((plane.x.coordinate(x), plane.y.coordinate(y)) for x, y in (start, end))
-    return dashed_rule(x=x, y=y, x2=x2, y2=y2)
-
-
-def _curved(axis: PlotAxis, *, falls: bool) -> alt.Chart:
-    """Draw the line y = x, or y = 1 - x, on logarithmic axes."""
-    low = _log_spaced(axis)
-    rates = sorted({*low, *(1 - rate for rate in low if rate < 1)}) if falls else low
-    points = [{"across": rate, "up": round(1 - rate, 7) if falls else rate} for rate in rates]
-    line: alt.Chart = (
-        alt.Chart(alt.InlineData(values=points))
-        .mark_line(**CHANCE_STROKE)
-        .encode(x=alt.X("across:Q"), y=alt.Y("up:Q"))
-    )
-    return line
+    ends = zip(start, end, strict=True)
+    points = {
+        axis.field: [axis.coordinate(value) for value in values]
+        for axis, values in zip((plane.x, plane.y), ends, strict=True)
+    }
+    return reference_line(points, CHANCE_DASH)
 
 
 def _log_spaced(axis: PlotAxis) -> list[float]:
     """Return evenly spaced rates on a logarithmic axis."""
     shares = (step / LOG_STEPS for step in range(LOG_STEPS + 1))
     return [float(f"{axis.low * (axis.high / axis.low) ** share:.7g}") for share in shares]
-
-
-def _prevalence_levels() -> alt.Chart:
-    text = (
-        "format(datum.least, '.4~g') + "
-        "(datum.most > datum.least ? ' to ' + format(datum.most, '.4~g') : '')"
-    )
-    line: alt.Chart = (
-        _one_row_per_level(
-            alt.AggregatedFieldDef(op="min", field="prevalence", **{"as": "least"}),
-            alt.AggregatedFieldDef(op="max", field="prevalence", **{"as": "most"}),
-        )
-        .transform_calculate(range=text)
-        .mark_rule(**CHANCE_STROKE)
-        .encode(y=alt.Y("level:Q"), tooltip=tooltip("range", "prevalence"))
-    )
-    return line
-
-
-def _lines_to_totals(axis: PlotAxis) -> alt.Chart:
-    line: alt.Chart
-    if axis.scale == "log":
-        points = f"[{','.join(map(str, _log_spaced(axis)))}]"
-        line = (
-            _one_row_per_level()
-            .transform_calculate(across=points)
-            .transform_flatten(["across"])
-            .transform_calculate(up="datum.across * datum.level")
-            .mark_line(**CHANCE_STROKE)
-            .encode(x=alt.X("across:Q"), y=alt.Y("up:Q"), detail=alt.Detail("level:N"))
-        )
-        return line
-    line = (
-        _one_row_per_level()
-        .mark_rule(**CHANCE_STROKE)
-        .encode(x=alt.XDatum(1), y=alt.Y("level:Q"), x2=alt.X2Datum(0), y2=alt.Y2Datum(0))
-    )
-    return line
-
-
-def _perfect_lines(axis: PlotAxis) -> alt.Chart:
-    """Draw the lines of perfect scores in a lift chart.
-
-    There is a line for each combination of a number of positives and a prevalence.
-    """
-    rows = _one_row_per_level(by=("level", "prevalence"))
-    line: alt.Chart
-    if axis.scale == "log":
-        corner = f"clamp(datum.prevalence, {axis.low}, {axis.high})"
-        points = f"[{','.join(map(str, _log_spaced(axis)))},{corner}]"
-        line = (
-            rows.transform_calculate(across=points)
-            .transform_flatten(["across"])
-            .transform_calculate(up="datum.level * min(1, datum.across / datum.prevalence)")
-            .mark_line(**PERFECT_STROKE)
-            .encode(
-                x=alt.X("across:Q"),
-                y=alt.Y("up:Q"),
-                detail=[alt.Detail("level:N"), alt.Detail("prevalence:N")],
-            )
-        )
-        return line
-    ends = {
-        "left": "[0, datum.prevalence]",
-        "right": "[datum.prevalence, 1]",
-        "bottom": "[0, datum.level]",
-    }
-    line = (
-        rows.transform_calculate(**ends)
-        .transform_flatten([*ends])
-        .mark_rule(**PERFECT_STROKE)
-        .encode(x=alt.X("left:Q"), x2=alt.X2("right:Q"), y=alt.Y("bottom:Q"), y2=alt.Y2("level:Q"))
-    )
-    return line
-
-
-def _one_row_per_level(
-    *aggregates: alt.AggregatedFieldDef, by: Sequence[str] = ("level",)
-) -> alt.Chart:
-    """Return a layer with one row per value of the fields `by`, by default per level of chance."""
-    return (
-        alt.Chart()
-        .transform_filter("isValid(datum.level)")
-        .transform_aggregate(list(aggregates), groupby=list(by))
-    )

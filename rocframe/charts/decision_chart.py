@@ -12,31 +12,34 @@ from rocframe.charts.average_chart import (
     REFERENCE_FIELD,
     chart_with_limits,
     interval_caption,
+    limit_columns,
     limit_layers,
     plot_with_limits,
 )
 from rocframe.charts.axes import EMPTY_HEIGHT, Plane, PlotAxis, linear_axis, zoom_plane
+from rocframe.charts.curve_data import LAYER
 from rocframe.charts.curve_layers import (
-    THRESHOLD_TEXT,
+    NO_TOOLTIP,
     WITHOUT_CHANCE,
+    curve_filter,
     curve_stroke,
     hover_layer,
     line_layer,
     overlay,
+    reference_line,
 )
 from rocframe.charts.dot_plot import REASON, DotPlot, documented_columns, read_rows, row_records
-from rocframe.charts.groups import GroupColumn, field_name, free_name
+from rocframe.charts.groups import CURVE, GroupColumn, field_names, free_name, nominal
 from rocframe.charts.labels import (
     RATE_FORMAT,
     distinct_labels,
-    inline_data,
     json_numbers,
     note_text,
     sentences,
     short_name,
     tooltip,
 )
-from rocframe.charts.style import CHANCE_STROKE, dashed_rule
+from rocframe.charts.style import CHANCE_DASH, REFERENCE_COLOR
 from rocframe.errors import OptionValueError
 from rocframe.frames import column, number_keys
 from rocframe.kinds import Kind
@@ -99,8 +102,8 @@ def cost_curve_chart(
     best = f", with a color for each best {short_name(across)}" if across is not None else ""
     return _draw_curves(
         plot,
-        [_trivial_layer()],
-        tooltips=[tooltip("at", "threshold"), *plot.axis_tooltips()],
+        [_trivial_layer(y)],
+        tooltips=[tooltip(THRESHOLD), *plot.axis_tooltips()],
         title="Cost curve",
         subtitle=("Thin: single thresholds. " if options.lines else "")
         + "Dashed: trivial classifiers",
@@ -114,14 +117,8 @@ def cost_curve_chart(
     )
 
 
-def _trivial_layer() -> alt.Chart:
-    corner = {"x": 0.5, "y": 0.5}
-    layer: alt.Chart = (
-        alt.Chart(inline_data([{"x": 0, "y": 0}, corner, {"x": 1, "y": 0}]))
-        .mark_line(**CHANCE_STROKE)
-        .encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
-    )
-    return layer
+def _trivial_layer(y: str) -> alt.Chart:
+    return reference_line({"probability_cost": [0, 0.5, 1], y: [0, 0.5, 0]}, CHANCE_DASH)
 
 
 def _threshold_lines(
@@ -130,7 +127,7 @@ def _threshold_lines(
     """Return a record for the line of each threshold, from (0, fpr) to (1, fnr).
 
     `by` are the group columns of the drawn lines, which can be sections of a cost curve. `groups`
-    are the group columns of whole cost curves. The field `curve` of a record is the index of its
+    are the group columns of whole cost curves. The field CURVE of a record is the index of its
     drawn line in `plot`.
     """
     curve, group = (
@@ -143,9 +140,8 @@ def _threshold_lines(
     records = []
     numbers, *ends = (rates.get_column(name).to_list() for name in ("curve", "fpr", "fnr"))
     for line, (number, fpr, fnr) in enumerate(zip(numbers, *ends, strict=True)):
-        known = {"x": [0, 1], "y": json_numbers([fpr, fnr])}
-        points = {name: known.get(name, [None, None]) for name in plot.fields}
-        records.append({"curve": number, "part": LINES, "line": line} | points)
+        points = {plot.plane.x.name: [0, 1], plot.plane.y.name: json_numbers([fpr, fnr])}
+        records.append({CURVE: number, LAYER: LINES, "_line": line} | points)
     plot.groups.name(records)
     return records
 
@@ -241,8 +237,8 @@ def decision_curve_chart(
     curves = format_count(len(plot.records), "curve")
     return _draw_curves(
         plot,
-        [dashed_rule(y=0), _reference_layer(plot)],
-        tooltips=[*plot.axis_tooltips(), tooltip(REFERENCE_FIELD, "treat_all", RATE_FORMAT)],
+        [_zero_line(plot.plane), _reference_layer(plot, "treat_all")],
+        tooltips=[*plot.axis_tooltips(), tooltip("treat_all", number=RATE_FORMAT)],
         title="Decision curve",
         subtitle="Dashed: treat all, treat none",
         description=[
@@ -252,20 +248,21 @@ def decision_curve_chart(
     )
 
 
-def _reference_layer(plot: CurvePlot) -> alt.Chart:
+def _reference_layer(plot: CurvePlot, column: str) -> alt.Chart:
     """Draw a dashed line for each curve, through the points of its reference."""
-    across, _ = plot.plane.channels()
-    layer: alt.Chart = (
-        alt.Chart()
-        .mark_line(**CHANCE_STROKE)
-        .encode(
-            x=across,
-            y=alt.Y(REFERENCE_FIELD, **plot.plane.y.channel()),
-            detail=alt.Detail("curve:N"),
-            order=alt.Order("step:Q"),
-        )
+    layer: alt.Chart = curve_filter(plot).mark_line(order=False, strokeWidth=1)
+    return layer.encode(
+        y=alt.Y(field=column, type="quantitative"),
+        detail=[nominal(alt.Detail, name) for name in plot.groups.table_columns],
+        color=alt.value(REFERENCE_COLOR),
+        strokeDash=alt.value(CHANCE_DASH),
+        tooltip=NO_TOOLTIP,
     )
-    return layer
+
+
+def _zero_line(plane: Plane) -> alt.Chart:
+    x, y = plane.x, plane.y
+    return reference_line({x.name: [x.low, x.high], y.name: [0, 0]}, CHANCE_DASH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,10 +318,10 @@ def murphy_chart(
     name = "Murphy diagram" + ("" if options.y is None else f": {part.title.lower()}")
     return _draw_curves(
         plot,
-        [_reference_layer(plot)] if dashed else [],
+        [_reference_layer(plot, part.dashed)] if part.dashed else [],
         tooltips=[
             *plot.axis_tooltips(),
-            *(tooltip(field, name, RATE_FORMAT) for field, name in dashed.items()),
+            *(tooltip(name, number=RATE_FORMAT) for name in dashed.values()),
         ],
         title=name,
         subtitle=part.meaning,
@@ -357,25 +354,24 @@ def decision_intervals_chart(
     )
     if options.y == "difference":
         plot = replace(plot, groups=_colors_of_all_rows(plot.groups, table, layout.by))
-    reference = [_trivial_layer() if value == "expected_cost" else dashed_rule(y=0)]
+    reference = [_trivial_layer(y) if value == "expected_cost" else _zero_line(plot.plane)]
     if REFERENCE_FIELD in fields:
-        reference.append(_reference_layer(plot))
+        reference.append(_reference_layer(plot, "treat_all"))
     caption = interval_caption(table)
-    limits = limit_layers(plot, caption) if caption else []
+    limits = limit_layers(plot, caption, limit_columns(fields)) if caption else []
     tooltips = [
         *plot.groups.tooltips(),
         *plot.axis_tooltips(),
-        tooltip("y_low", "lower", RATE_FORMAT),
-        tooltip("y_high", "upper", RATE_FORMAT),
+        *(tooltip(name, number=RATE_FORMAT) for name in (low, high)),
     ]
     layers = [
         *limits,
         line_layer(plot, **curve_stroke(plot)),
         *reference,
-        hover_layer(plot, tooltips),
+        hover_layer(plot),
     ]
     return plot.with_titles(
-        chart_with_limits(plot, layers),
+        chart_with_limits(plot, layers, tooltips),
         title=shown.title,
         subtitle=f"Dashed: {shown.dashed}",
         description=[
@@ -450,7 +446,7 @@ def _colors_of_all_rows(groups: Groups, table: pl.DataFrame, by: Sequence[str]) 
     color = groups.color
     if color is None:
         return groups
-    name = next(one for i, one in enumerate(by) if field_name(i) == color)
+    name = next(name for name, field in field_names(by).items() if field == color)
     values = GroupColumn.from_keys(table.get_column(name))
     colored = groups.columns[color].with_colors_of(values)
     return replace(groups, columns={**groups.columns, color: colored})
@@ -487,19 +483,11 @@ def _plane(x: PlotAxis, y: PlotAxis, options: ChartOptions) -> Plane:
 
 def _thin_lines(plot: CurvePlot) -> alt.Chart:
     """Draw the lines of single thresholds, clipped to the axes."""
-    x, y = plot.plane.channels()
-    layer: alt.Chart = (
-        overlay(LINES)
-        .mark_line(clip=True, strokeWidth=0.7, opacity=0.4)
-        .encode(
-            x=x,
-            y=y,
-            order=alt.Order("step:Q"),
-            detail=[alt.Detail("curve:N"), alt.Detail("line:N")],
-            color=plot.groups.line_color(),
-        )
+    layer: alt.Chart = overlay(LINES).mark_line(
+        order=False, clip=True, strokeWidth=0.7, opacity=0.4
     )
-    return layer
+    details = [*plot.groups.details(), alt.Detail("_line:N")]
+    return layer.encode(detail=details, tooltip=NO_TOOLTIP)
 
 
 def _draw_curves(
@@ -514,18 +502,15 @@ def _draw_curves(
     undrawn: Sequence[str] | None = None,
 ) -> alt.LayerChart | alt.FacetChart:
     """Return the chart of a plot: curves, threshold lines, reference lines, tooltips and titles."""
-    points = hover_layer(plot, [*plot.groups.tooltips(), *tooltips])
     stroke = curve_stroke(plot) if stroke is None else stroke
-    # A layer with channels for both axes comes first, because `.interactive()` applies to the first
-    # layer.
     layers = [
         *([_thin_lines(plot)] if plot.overlays else []),
         line_layer(plot, **stroke),
         *references,
-        points.transform_calculate(at=THRESHOLD_TEXT),
+        hover_layer(plot),
     ]
     return plot.with_titles(
-        chart_with_limits(plot, layers),
+        chart_with_limits(plot, layers, [*plot.groups.tooltips(), *tooltips]),
         title=title,
         subtitle=subtitle,
         description=description,

@@ -15,6 +15,8 @@ from rocframe.areas.area import auc_of, average_precision_of
 from rocframe.charts.labels import (
     chart_text,
     distinct_labels,
+    escape_field,
+    field_name,
     short_name,
     tooltip,
 )
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.kinds import Kind
 
+CURVE = "_curve"  # the index of the group of a record; not written
 JOINT = " · "  # separates the parts of a name
 ALL_ROWS = "all rows"  # the name of the only group of a table without group columns
 CHART_SIDE, PANEL_SIDE, PANELS_PER_ROW = 380, 240, 3  # the sides in pixels
@@ -158,17 +161,11 @@ class Groups:
         return names if texts else [ALL_ROWS] * n_records
 
     def name(self, records: Sequence[dict[str, Any]]) -> None:
-        """Add the values of the group columns to records; the field `curve` is the group index.
-
-        For the field `one_color`, captions are added instead of values, so that tooltips show the
-        captions.
-        """
+        """Add the values of the group columns to records; the field CURVE is the group index."""
         for name, column in self.columns.items():
             texts = column.texts
-            if name == self.one_color:
-                texts = [self.captions.get(text, text) for text in texts]
             for record in records:
-                record[name] = texts[record["curve"]]
+                record[name] = texts[record[CURVE]]
 
     def max_curves(self, records: Sequence[Mapping[str, Any]], *fields: str | None) -> int:
         """Return the maximum number of records that have the same values in all `fields`."""
@@ -188,20 +185,33 @@ class Groups:
         """Return a tooltip line for each group column."""
         return [tooltip(name, column.title) for name, column in self.table_columns.items()]
 
+    def details(self) -> list[alt.Detail]:
+        """Return the channels of the group columns without colors and panels."""
+        shown = {self.color, self.panel}
+        return [nominal(alt.Detail, name) for name in self.table_columns if name not in shown]
+
+    def channels(self, color: Any = None) -> dict[str, Any]:
+        """Return the channels that separate the groups: the color channel, and details."""
+        color = self.line_color() if color is None else color
+        details = self.details()
+        return {
+            **({} if color is alt.Undefined else {"color": color}),
+            **({"detail": details} if details else {}),
+        }
+
     def color_channel(self, *, has_legend: bool = True, **legend: Any) -> Any:
         """Return the color channel of a layer; `legend` are options of its legend."""
         if self.color is None:
-            return alt.ColorValue(COLORS[0])
+            return alt.Undefined
         column = self.columns[self.color]
         options = {
-            "title": column.title,
             "labelExpr": caption_expression(self.captions if self._in_legend else {}),
             "labelLimit": 0,
             "symbolOpacity": 1,
         }
         scale = color_scale(column.domain or column.values, ordered=column.ordered)
         shown = alt.Legend(**options | legend) if has_legend else None
-        return alt.Color(f"{self.color}:N", scale=scale, legend=shown)
+        return nominal(alt.Color, self.color, title=column.title, scale=scale, legend=shown)
 
     def line_color(self, drawn: Collection[str] | None = None) -> Any:
         """Return the color channel of lines; a legend of many ordered values shows 11 of them.
@@ -270,15 +280,16 @@ class Groups:
         header = alt.Header(
             title=column.title, labelLimit=0, labelExpr=caption_expression(captions)
         )
-        facet = alt.Facet(f"{self.panel}:N", sort=list(column.values), header=header)
+        facet = nominal(alt.Facet, self.panel, sort=list(column.values), header=header)
         return chart.facet(facet, columns=PANELS_PER_ROW).properties(**head)
 
 
 def _remove_legends(chart: alt.LayerChart) -> None:
     """Remove the legends of all layers."""
-    for layer in chart.layer:
+    for part in [chart, *chart.layer]:
         for name in ("color", "shape", "strokeDash", "strokeWidth"):
-            channel = layer.encoding._get(name)
+            encoding = part._get("encoding")
+            channel = alt.Undefined if encoding is alt.Undefined else encoding._get(name)
             if isinstance(channel, alt.Color | alt.Shape | alt.StrokeDash | alt.StrokeWidth):
                 channel["legend"] = None
 
@@ -292,23 +303,35 @@ def caption_expression(captions: Mapping[str, str]) -> Any:
     return f"{dumps(captions)}[(datum.label)] || (datum.label)" if captions else alt.Undefined
 
 
-def field_name(index: int) -> str:
-    """Return the name of the field with the values of the group column at position `index`."""
-    return f"f{index}"
+def nominal(channel: type[Any], field: str, **options: Any) -> Any:
+    """Return a channel of the texts in a field."""
+    return channel(field=escape_field(field), type="nominal", **options)
+
+
+def field_names(by: Sequence[str], taken: Collection[str] = ()) -> dict[str, str]:
+    """Return the field of each group column; `taken` are the other fields of the chart."""
+    fields: dict[str, str] = {}
+    for name in by:
+        fields[name] = field_name(name, {*fields.values(), *taken})
+    return fields
 
 
 def read_groups(
-    keys: pl.DataFrame, by: Sequence[str], columns: Sequence[str], options: ChartOptions
+    keys: pl.DataFrame,
+    by: Sequence[str],
+    columns: Sequence[str],
+    options: ChartOptions,
+    taken: Collection[str] = (),
 ) -> Groups:
     """Return the group columns `by` of the table `keys`, with the columns of colors and panels.
 
-    `columns` are all columns of the drawn table. If `keys` has no rows, there are no colors and no
-    panels.
+    `columns` are all columns of the drawn table, and `taken` the other fields of the chart. If
+    `keys` has no rows, there are no colors and no panels.
     """
     color, panel = choose_channels(
         by, columns, color=options.color, facet=options.facet, detail=options.detail
     )
-    fields = {name: field_name(i) for i, name in enumerate(by) if keys.height}
+    fields = field_names(by, taken) if keys.height else {}
     return Groups(
         columns={key: GroupColumn.from_keys(keys.get_column(name)) for name, key in fields.items()},
         panel=None if panel is None else fields.get(panel),
@@ -372,7 +395,7 @@ def free_name(name: str, names: Sequence[str]) -> str:
 
 def areas_of(curves: Curves, kind: Kind) -> list[float]:
     """Return the area under each curve, NaN if undefined."""
-    areas = average_precision_of(curves) if _is_precision_recall(kind) else auc_of(curves)
+    areas = average_precision_of(curves) if is_precision_recall(kind) else auc_of(curves)
     return [float(area) for area in areas]
 
 
@@ -410,7 +433,7 @@ def area_text(areas: Sequence[float] | None, kind: Kind) -> str:
     if not areas:
         return ""
     # On other axes, the area under the drawn curve is not the ROC AUC.
-    name = "AP" if _is_precision_recall(kind) else "AUC" if kind.name == "roc" else "ROC AUC"
+    name = "AP" if is_precision_recall(kind) else "AUC" if kind.name == "roc" else "ROC AUC"
     known = [area for area in areas if not isnan(area)]
     if not known:
         return f"{name} undefined"
@@ -420,5 +443,11 @@ def area_text(areas: Sequence[float] | None, kind: Kind) -> str:
     return used if len(known) < len(areas) else text
 
 
-def _is_precision_recall(kind: Kind) -> bool:
+def area_name(kind: Kind) -> str:
+    """Return the name of the area of a kind of curves, as in tables."""
+    return "average_precision" if is_precision_recall(kind) else "auc"
+
+
+def is_precision_recall(kind: Kind) -> bool:
+    """Return whether the area of a kind of curves is average precision."""
     return kind.name == "precision_recall"

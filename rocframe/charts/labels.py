@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from json import dumps
 from math import inf, isfinite, isnan
@@ -16,7 +17,7 @@ from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_name, format_percent, format_values, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 MAX_NAME_LENGTH = 48
 MAX_IN_SUBTITLE = 3  # items listed in a subtitle
@@ -66,6 +67,27 @@ def _is_boundary(text: str, index: int) -> bool:
 def chart_text(text: str) -> str:
     """Add an invisible character to a text that equals one of JAVASCRIPT_NAMES."""
     return text + WORD_JOINER if text in JAVASCRIPT_NAMES else text
+
+
+def field_name(name: str, taken: Collection[str] = ()) -> str:
+    """Return the name of a column as the name of a field in the data of a chart.
+
+    It is the name of the column, unless Vega-Lite cannot use this name, or another field has it.
+    """
+    field = chart_text(format_name(name))
+    while field in taken:
+        field = f"({field})"
+    return field
+
+
+def escape_field(field: str) -> str:
+    """Return a name of a field for an encoding or a transform, which read dots as nested fields."""
+    return re.sub(r"""([\\.\[\]'"])""", r"\\\1", field)
+
+
+def datum(field: str) -> str:
+    """Return the Vega expression of the value of a field."""
+    return f"datum[{dumps(field, ensure_ascii=False)}]"
 
 
 def distinct_labels(values: pl.Series) -> list[str]:
@@ -180,6 +202,7 @@ def inline_data(records: Sequence[Mapping[str, Any]]) -> alt.InlineData:
     Altair does not limit the number of rows of JSON text, does not inspect its values, and does not
     apply data transformers to it.
     """
+    records = [{name: part for name, part in one.items() if name != "_curve"} for one in records]
     values = dumps(records, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
 
@@ -209,8 +232,10 @@ def domain_of(values: Iterable[Any], empty: Sequence[float] = (0.0, 1.0)) -> lis
 
 def tooltip(field: str, title: str | None = None, number: str | None = None) -> alt.Tooltip:
     """Return a line of a tooltip: a field as text, or as a number in the format `number`."""
-    # Vega-Lite puts the title into an expression, where a backslash is an escape character.
-    title = (title or field).replace("\\", "\\\\")
-    if number is None:
-        return alt.Tooltip(f"{field}:N", title=title)
-    return alt.Tooltip(f"{field}:Q", title=title, format=number)
+    options: dict[str, Any] = {"field": escape_field(field), "type": "nominal"}
+    if number is not None:
+        options |= {"type": "quantitative", "format": number}
+    if title != field:
+        # Vega-Lite puts the title into an expression, where a backslash is an escape character.
+        options["title"] = (title or field).replace("\\", "\\\\")
+    return alt.Tooltip(**options)

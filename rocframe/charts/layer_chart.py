@@ -1,4 +1,4 @@
-"""A layered Altair chart that copies its layers less often."""
+"""Altair charts of layers that share their encodings, and their default colors."""
 
 from __future__ import annotations
 
@@ -6,20 +6,105 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from rocframe.charts.style import COLORS
 from rocframe.errors import OptionValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Self
 
 # The constructor of `alt.LayerChart` moves these properties of the layers to the chart.
 MOVED = ("params", "width", "height", "view")
+# Properties of a whole chart. In a sum of two charts, the sum has those of the first chart.
+WHOLE = ("title", "description", "width", "height", "background", "padding", "autosize", "config")
+FALLBACK = "rocframe colors"  # in the context of `to_dict`: an outer chart adds the colors
 
 
-class LayerChart(alt.LayerChart):
+class Colored(alt.TopLevelMixin):
+    """A chart whose colors are those of the package if nothing else sets them.
+
+    The range of categories of the chart, or of the active theme, has precedence. These colors are
+    added when the chart is written, so that both can still be set after the chart was made.
+    """
+
+    def to_dict(
+        self, *args: Any, context: dict[str, Any] | None = None, **kwargs: Any
+    ) -> dict[str, Any]:
+        """Return the specification of the chart."""
+        context = dict(context or {})
+        is_inside = context.get(FALLBACK, False)
+        is_set = is_inside or _has_colors(self) or _theme_has_colors()
+        whole = context.get("top_level", True)
+        spec = super().to_dict(*args, context=context | {FALLBACK: is_set or whole}, **kwargs)
+        if is_set or kwargs.get("format") == "vega":
+            return spec
+        if whole:
+            config = spec.setdefault("config", {})
+            config["range"] = {"category": list(COLORS)} | config.get("range", {})
+            config["mark"] = {"color": COLORS[0]} | config.get("mark", {})
+        else:
+            _add_colors(spec)
+        return spec
+
+    def __or__(self, other: Any) -> Any:
+        """Return both charts side by side."""
+        return _concatenated(HConcatChart, super().__or__(other), "hconcat")
+
+    def __and__(self, other: Any) -> Any:
+        """Return this chart above the other one."""
+        return _concatenated(VConcatChart, super().__and__(other), "vconcat")
+
+
+class HConcatChart(Colored, alt.HConcatChart):
+    """Charts side by side."""
+
+
+class VConcatChart(Colored, alt.VConcatChart):
+    """Charts below each other."""
+
+
+class FacetChart(Colored, alt.FacetChart):
+    """A chart with a panel for each value of a column."""
+
+
+def _concatenated(kind: type[Any], chart: Any, part: str) -> Any:
+    result = kind(**{part: []})
+    for name, value in chart._kwds.items():
+        setattr(result, name, value)
+    return result
+
+
+def _has_colors(chart: Any) -> bool:
+    config = chart._get("config")
+    return isinstance(config, alt.Config) and _category(config.to_dict(validate=False)) is not None
+
+
+def _theme_has_colors() -> bool:
+    theme = alt.theme.get()
+    return theme is not None and _category(dict(theme()).get("config", {})) is not None
+
+
+def _category(config: Any) -> Any:
+    return (config.get("range") or {}).get("category")
+
+
+def _add_colors(spec: dict[str, Any], inherited: bool = False) -> None:
+    """Write the colors of the package into the scales and marks of a part of another chart."""
+    color = spec.get("encoding", {}).get("color")
+    inherited = inherited or color is not None
+    if isinstance(color, dict) and color.get("type") == "nominal":
+        color["scale"] = {"range": list(COLORS)} | (color.get("scale") or {})
+    mark = spec.get("mark")
+    if isinstance(mark, dict) and not inherited:
+        spec["mark"] = {"color": COLORS[0]} | mark
+    for part in [*spec.get("layer", []), *([spec["spec"]] if "spec" in spec else [])]:
+        _add_colors(part, inherited)
+
+
+class LayerChart(Colored, alt.LayerChart):
     """An `alt.LayerChart` that copies its layers less often.
 
-    The operator `+` omits lines of chance that the chart already contains, and raises an error for
+    The operator `+` omits reference lines that the chart already contains, and raises an error for
     two charts of this class with different axes.
     """
 
@@ -32,35 +117,95 @@ class LayerChart(alt.LayerChart):
         if complete:
             self.layer = list(layer)
 
-    def __iadd__(self, other: alt.typing.ChartType) -> Self:
+    def facet(self, *args: Any, **kwargs: Any) -> FacetChart:
+        """Return a chart with a panel for each value of a column; see `altair.LayerChart.facet`."""
+        chart = super().facet(*args, **kwargs)
+        result = FacetChart(**{name: chart._get(name) for name in ("data", "spec", "facet")})
+        result.columns = chart._get("columns")
+        return result
+
+    def __iadd__(self, other: Any) -> Self:
         # Altair's `+` and `add_layers` call this method.
+        result = type(self)()
+        for name in WHOLE:
+            if self._get(name) is not alt.Undefined:
+                setattr(result, name, self._get(name))
+        parts = [self, other]
         if isinstance(other, LayerChart):
+            parts[1] = _without_layers(other, [part for part in self.layer if _has_data(part)])
             _check_axes(_axis_titles(self), _axis_titles(other))
-            charts: list[Any] = [self, other]
-            heights = [chart._get("height") for chart in charts]
-            if alt.Undefined not in heights and heights[0] != heights[1]:
-                # Charts of calibration with bars are taller. Altair requires equal heights.
-                self.height = max(heights)
-                other = other.copy(deep=False)
-                other.height = self.height
-        if isinstance(other, alt.LayerChart):
-            fixed = [layer for layer in self.layer if _has_data(layer)]
-            layers = [layer for layer in other.layer if layer not in fixed]
-            if len(layers) < len(other.layer):
-                other = other.copy(deep=False)
-                other.layer = layers
-        return super().__iadd__(other)
+            heights = [chart._get("height") for chart in parts]
+            if alt.Undefined not in heights:  # charts of calibration with bars are taller
+                result.height = max(heights)
+            shared = _equal_encodings(self, other)
+            if shared:
+                result.encoding = alt.FacetedEncoding(**shared)
+            parts = [_as_layer(part, shared) for part in parts]
+        else:
+            parts[0] = _as_layer(self, {})
+        result.layer = parts
+        return result
+
+
+def layered(
+    layers: Sequence[Any],
+    *,
+    data: Any,
+    encoding: Mapping[str, Any],
+    transform: Any = alt.Undefined,
+    width: float,
+    height: float,
+) -> LayerChart:
+    """Return a chart of layers that share the channels in `encoding`.
+
+    A layer states only the channels in which it differs: a field is merged into the definition of
+    the shared channel, and a value replaces it.
+    """
+    return LayerChart(
+        layer=list(layers),
+        data=data,
+        transform=transform,
+        encoding=alt.FacetedEncoding(**encoding),
+        width=width,
+        height=height,
+    )
+
+
+def _as_layer(chart: Any, shared: Mapping[str, Any]) -> Any:
+    """Return a chart as a layer of a sum, which has its titles and the channels `shared`."""
+    layer = alt.LayerChart()
+    for name, value in chart._kwds.items():
+        if name not in WHOLE and value is not alt.Undefined:
+            setattr(layer, name, value)
+    own = {name: part for name, part in _channels(chart).items() if name not in shared}
+    layer.encoding = alt.FacetedEncoding(**own) if own else alt.Undefined
+    return layer
+
+
+def _without_layers(chart: LayerChart, others: Sequence[Any]) -> LayerChart:
+    """Return a chart without the layers that are equal to one of `others`."""
+    result: LayerChart = chart.copy(deep=False)
+    result.layer = [layer for layer in chart.layer if layer not in others]
+    return result
+
+
+def _channels(chart: Any) -> dict[str, Any]:
+    encoding = chart._get("encoding")
+    if encoding is alt.Undefined:
+        return {}
+    return {name: part for name, part in encoding._kwds.items() if part is not alt.Undefined}
+
+
+def _equal_encodings(first: Any, second: Any) -> dict[str, Any]:
+    others = _channels(second)
+    return {name: part for name, part in _channels(first).items() if others.get(name) == part}
 
 
 def _axis_titles(chart: Any) -> list[str]:
-    """Return the titles of the x and of the y axis; empty if no layer has both titles."""
-    for layer in chart.layer:
-        encoding = layer._get("encoding")
-        channels = [] if encoding is alt.Undefined else map(encoding._get, "xy")
-        titles = [part._get("title") for part in channels if part is not alt.Undefined]
-        if len(titles) == 2 and all(isinstance(title, str) for title in titles):
-            return titles
-    return []
+    """Return the titles of the x and of the y axis; empty if the chart has no titles."""
+    channels = _channels(chart)
+    titles = [channels[name]._get("title") for name in "xy" if name in channels]
+    return titles if len(titles) == 2 and all(isinstance(title, str) for title in titles) else []
 
 
 def _check_axes(first: Sequence[str], second: Sequence[str]) -> None:

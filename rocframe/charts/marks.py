@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.charts.axes import axis_values
-from rocframe.charts.curve_data import POINTS
+from rocframe.charts.curve_data import LAYER, point_fields
 from rocframe.charts.labels import chart_text, json_rows, level_text, note_text
 from rocframe.charts.match_rows import CURVE_INDEX, match_rows
 from rocframe.curves.at import operating_points, point_axis, rows_at
@@ -45,6 +45,8 @@ CURVE_ROW = "row"
 LIMIT_COLUMNS = ("estimate", "lower", "upper")
 # The values of the field `part` in the records of points and of bars between their limits.
 MARK, LIMITS = "mark", "limits"
+MARK_NAME = "mark"  # the field of the name of a point
+MARK_FIELDS = (MARK_NAME, "expected_cost")  # fields of records of overlays
 MARK_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
 
 
@@ -72,7 +74,7 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
 def mark_records(inputs: OverlayInput, options: ChartOptions) -> list[dict[str, Any]]:
     """Return the records of all points in `mark`, and of the bars between their limits."""
     return [
-        record | {MARK: name}
+        record | ({} if name is None else {MARK_NAME: name})
         for name, points in named_marks(options.mark).items()
         for record in (
             _limited_marks(inputs, points) if _has_limits(points) else _marks(inputs, points)
@@ -95,10 +97,12 @@ def _marks(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, Any]]:
     values[THRESHOLD] = [
         "between two rows" if value is None else value for value in values[THRESHOLD]
     ]
-    for name, axis in (("x", plane.x), ("y", plane.y)):
-        values[name] = _marked_values(axis.name, plane.kind, marked, threshold).tolist()
+    names = plane.x.name, plane.y.name
+    for name in names:
+        values[name] = _marked_values(name, plane.kind, marked, threshold).tolist()
     rows: dict[int, list[int]] = {}
-    for row, (i, x, y) in enumerate(zip(curve.tolist(), values["x"], values["y"], strict=True)):
+    places = (values[name] for name in names)
+    for row, (i, x, y) in enumerate(zip(curve.tolist(), *places, strict=True)):
         if inputs.drawn[i] and plane.contains(x, y):
             rows.setdefault(i, []).append(row)
     return [
@@ -113,23 +117,25 @@ def _limited_marks(inputs: OverlayInput, points: Any) -> list[dict[str, Any]]:
     Points outside the axes are left out.
     """
     plane, records = inputs.plane, []
+    fields, axes = point_fields(plane), (("x", plane.x), ("y", plane.y))
     table = _points_with_limits(inputs, points)
     for i, point in enumerate(json_rows(table.to_dict(as_series=False))):
         curve = point[CURVE_INDEX]
         if not (inputs.drawn[curve] and plane.contains(point["x"], point["y"])):
             continue
         texts = {}
-        for side, axis in (("x", plane.x), ("y", plane.y)):
+        for side, axis in axes:
             lower, upper = (point[f"{side}_{end}"] for end in ("lower", "upper"))
             text = format_interval(lower, upper, 3, brackets=True)
             if text is None:
                 continue
-            texts[f"{side}_limits"] = text
-            ends: dict[str, Any] = {name: [None, None] for name in POINTS}
-            ends |= {name: [point[name]] * 2 for name in "xy"}
-            ends[side] = np.clip([lower, upper], axis.low, axis.high).tolist()
-            records.append(inputs.point_record(LIMITS, curve, ends) | {"bar": f"{side}{i}"})
-        values = {name: [point[name]] for name in POINTS}
+            texts[f"{axis.name} limits"] = text
+            ends: dict[str, Any] = {name: [None, None] for name in fields}
+            ends |= {one.name: [point[name]] * 2 for name, one in axes}
+            ends[axis.name] = np.clip([lower, upper], axis.low, axis.high).tolist()
+            records.append(inputs.point_record(LIMITS, curve, ends) | {"_bar": f"{side}{i}"})
+        values = {name: [point[name]] for name in fields if name in point}
+        values |= {axis.name: [point[name]] for name, axis in axes}
         records.append(inputs.point_record(MARK, curve, values) | texts)
     return records
 
@@ -176,7 +182,7 @@ def _check_totals(curves: Curves, points: pl.DataFrame, columns: Sequence[str]) 
 
 def marked_names(options: ChartOptions, records: Sequence[Mapping[str, Any]]) -> list[str | None]:
     """Return the names in `mark` with at least one point in the chart."""
-    drawn = {record.get(MARK) for record in records if record["part"] == MARK}
+    drawn = {record.get(MARK_NAME) for record in records if record[LAYER] == MARK}
     return [name for name in named_marks(options.mark) if name in drawn]
 
 

@@ -13,12 +13,14 @@ import numpy as np
 
 from rocframe.areas.area import areas_of_ties
 from rocframe.charts.axes import FREE, axis_rates, axis_values
-from rocframe.charts.curve_data import POINTS, add_bend_points
-from rocframe.charts.curve_layers import ROW_FIELDS, overlay, row_tooltips
-from rocframe.charts.labels import RATE_FORMAT, json_number, json_numbers, tooltip
+from rocframe.charts.curve_data import LAYER, add_bend_points
+from rocframe.charts.curve_layers import NO_TOOLTIP, overlay, row_tooltips
+from rocframe.charts.groups import CURVE
+from rocframe.charts.labels import RATE_FORMAT, escape_field, json_number, json_numbers, tooltip
 from rocframe.charts.marks import (
     LIMITS,
     MARK,
+    MARK_NAME,
     MARK_SYMBOLS,
     limit_level,
     mark_records,
@@ -30,7 +32,7 @@ from rocframe.charts.style import (
     BACKGROUND,
     MAX_SIZE_STEPS,
     MAX_SIZED_GROUPS,
-    MUTED,
+    REFERENCE_COLOR,
     SIZE_RATIO,
     TIE_KEY,
     with_key,
@@ -40,6 +42,7 @@ from rocframe.curves.thinning import BETWEEN
 from rocframe.decisions.costs import EQUAL_COST_KINDS, equal_cost_steps, lowest_cost
 from rocframe.options import check_flag, check_supported
 from rocframe.rates import Settings
+from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_interval, join_first
 
 if TYPE_CHECKING:
@@ -61,6 +64,8 @@ OVERLAY_KINDS = {
 }
 # The values of the field `part` in the records of overlays.
 TIE, HULL, EQUAL_COST, LOWEST_COST = "tie", "hull", "equal cost", "lowest cost"
+EXPECTED_COST = "expected_cost"
+BOX = "_box"  # the field of the number of an outline of a tie
 LINE_KEYS = {
     HULL: "thin dashed: convex hull",
     EQUAL_COST: "thin: equal expected cost",
@@ -128,7 +133,7 @@ def overlay_texts(
         names = [name for name in marked if name is not None]
         texts.append(f"Points are marked: {', '.join(names)}" if names else "Points are marked")
         level = limit_level(options)
-        if level and any(record["part"] == LIMITS for record in records):
+        if level and any(record[LAYER] == LIMITS for record in records):
             texts.append(f"Bars are {level} confidence limits")
     unmarked = unmarked_text(options, records)
     return [*texts, unmarked[:1].upper() + unmarked[1:]]
@@ -141,7 +146,7 @@ def overlay_key(records: Sequence[Mapping[str, Any]]) -> str:
 
 def _texts_of_drawn(texts: Mapping[str, str], records: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the texts of the overlays that have records."""
-    drawn = {record["part"] for record in records}
+    drawn = {record[LAYER] for record in records}
     return [text for part, text in texts.items() if part in drawn]
 
 
@@ -216,14 +221,11 @@ def _tie_outlines(inputs: OverlayInput) -> list[dict[str, Any]]:
     curve_of_point = curve[row][outlines.curve]
     return [
         {
-            "curve": i,
-            "part": TIE,
-            "box": outlines.curve[curve_of_point == i].tolist(),
-            "threshold": [],
-            "x": json_numbers(x[curve_of_point == i].tolist()),
-            "y": json_numbers(y[curve_of_point == i].tolist()),
-            "tp": [],
-            "fp": [],
+            CURVE: i,
+            LAYER: TIE,
+            BOX: outlines.curve[curve_of_point == i].tolist(),
+            plane.x.name: json_numbers(x[curve_of_point == i].tolist()),
+            plane.y.name: json_numbers(y[curve_of_point == i].tolist()),
         }
         for i in np.unique(curve_of_point).tolist()
     ]
@@ -258,10 +260,11 @@ def _equal_costs(inputs: OverlayInput, settings: Settings) -> list[dict[str, Any
             ends.append(end)
         if plane.contains(*point):
             threshold = inputs.curves.shown_thresholds(np.array([row])).item()
-            values = (threshold, *point, tp, fp)
-            points = {name: [value] for name, value in zip(POINTS, values, strict=True)}
+            values = (*point, threshold, tp, fp)
+            names = (plane.x.name, plane.y.name, THRESHOLD, "tp", "fp")
+            points = {name: [value] for name, value in zip(names, values, strict=True)}
             record = inputs.point_record(LOWEST_COST, i, points)
-            lowest_cost_points.append(record | {"cost": json_number(best.cost[i].item())})
+            lowest_cost_points.append(record | {EXPECTED_COST: json_number(best.cost[i].item())})
     curve, (x, y) = np.array(curves, np.int64), np.array(ends, float).reshape(-1, 2).T
     pos, neg = pos[curve], neg[curve]
     tpr = y / pos if plane.kind.y == "tp" else y
@@ -305,35 +308,36 @@ def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
     if not plot.overlays:
         return []
     names = [name for name in named_marks(options.mark) if name is not None]
-    cost = tooltip("cost", "expected cost", RATE_FORMAT)
+    cost = tooltip(EXPECTED_COST, number=RATE_FORMAT)
     layers = {
-        HULL: _line_overlay(plot, HULL, strokeDash=[3, 2]),
-        EQUAL_COST: _line_overlay(plot, EQUAL_COST, opacity=0.7),
-        LOWEST_COST: _point_overlay(
-            plot, LOWEST_COST, size=50, strokeWidth=2, fill=BACKGROUND
-        ).encode(tooltip=[*row_tooltips(plot), cost]),
-        LIMITS: _limit_layer(plot, limit_level(options)),
-        MARK: _point_overlay(
-            plot, MARK, size=MARK_SIZE, stroke=BACKGROUND, strokeWidth=1.5, filled=True
+        HULL: _line_overlay(HULL).encode(strokeDash=alt.value([3, 2])),
+        EQUAL_COST: _line_overlay(EQUAL_COST, opacity=0.7),
+        LOWEST_COST: _point_overlay(LOWEST_COST, size=50, strokeWidth=2, fill=BACKGROUND).encode(
+            tooltip=[*row_tooltips(plot), cost]
         ),
+        LIMITS: _limit_layer(plot, limit_level(options)),
+        MARK: _point_overlay(MARK, size=MARK_SIZE, stroke=BACKGROUND, strokeWidth=1.5, filled=True),
     }
     if names:
         symbols = alt.Scale(domain=names, range=list(MARK_SYMBOLS[: len(names)]))
-        legend = alt.Legend(title=None, labelLimit=0, symbolSize=MARK_SIZE, symbolFillColor=MUTED)
+        legend = alt.Legend(
+            title=None, labelLimit=0, symbolSize=MARK_SIZE, symbolFillColor=REFERENCE_COLOR
+        )
         layers[MARK] = layers[MARK].encode(
-            shape=alt.Shape("mark:N", scale=symbols, legend=legend),
-            tooltip=[tooltip("mark"), *row_tooltips(plot)],
+            shape=alt.Shape(f"{MARK_NAME}:N", scale=symbols, legend=legend),
+            tooltip=[tooltip(MARK_NAME), *row_tooltips(plot)],
         )
         if _has_nested_marks(plot):
-            layers[MARK] = _nested(layers[MARK], names)
+            layers[MARK] = _nested(plot, layers[MARK], names)
     limits = [
-        tooltip(name, f"{axis.name} limits")
-        for name, axis in (("x_limits", plot.plane.x), ("y_limits", plot.plane.y))
+        tooltip(name)
+        for name in (f"{axis.name} limits" for axis in (plot.plane.x, plot.plane.y))
         if any(name in record for record in plot.overlays)
     ]
     if limits:
-        layers[MARK] = layers[MARK].encode(tooltip=[*layers[MARK].encoding.tooltip, *limits])
-    present = {record["part"] for record in plot.overlays}
+        rows = [*([tooltip(MARK_NAME)] if names else []), *row_tooltips(plot), *limits]
+        layers[MARK] = layers[MARK].encode(tooltip=rows)
+    present = {record[LAYER] for record in plot.overlays}
     ties = _tie_layers(plot) if TIE in present else []
     return [*ties, *(layer for part, layer in layers.items() if part in present)]
 
@@ -343,75 +347,57 @@ def _has_nested_marks(plot: CurvePlot) -> bool:
 
     The result is False if more than MAX_SIZED_GROUPS curves have marks.
     """
+    x, y = plot.plane.x.name, plot.plane.y.name
     places = [
-        (record["curve"], *point)
+        (record[CURVE], *point)
         for record in plot.overlays
-        if record["part"] == MARK
-        for point in zip(record["x"], record["y"], strict=True)
+        if record[LAYER] == MARK
+        for point in zip(record[x], record[y], strict=True)
     ]
     n_curves = len({curve for curve, *_ in places})
     return n_curves <= MAX_SIZED_GROUPS and len(set(places)) < len(places)
 
 
-def _nested(marks: Any, names: Sequence[str]) -> Any:
+def _nested(plot: CurvePlot, marks: Any, names: Sequence[str]) -> Any:
     """Return the layer with sizes such that all marks of a curve at the same point are visible.
 
     `names` are the names of marks from bottom to top. A mark is larger than the marks above it.
     """
     return (
-        marks.transform_calculate(order=f"indexof({dumps(names)}, datum.{MARK})")
+        marks.transform_calculate(_order=f"indexof({dumps(names)}, datum.{MARK_NAME})")
         .transform_window(
-            later="row_number()",
-            groupby=["curve", "x", "y"],
-            sort=[alt.SortField("order", order="descending")],
+            _later="row_number()",
+            groupby=[*map(escape_field, (*plot.groups.columns, *plot.fields[:2]))],
+            sort=[alt.SortField("_order", order="descending")],
         )
         .transform_calculate(
-            size=f"{MARK_SIZE} * pow({SIZE_RATIO}, min({MAX_SIZE_STEPS}, datum.later - 1))"
+            _size=f"{MARK_SIZE} * pow({SIZE_RATIO}, min({MAX_SIZE_STEPS}, datum._later - 1))"
         )
-        .encode(size=alt.Size("size:Q", scale=None, legend=None))
+        .encode(size=alt.Size("_size:Q", scale=None, legend=None))
     )
 
 
 def _limit_layer(plot: CurvePlot, level: str) -> Any:
     """Draw the limits of marked points as bars; `level` is the text of their confidence level."""
-    x, y = plot.plane.channels()
-    bars = overlay(LIMITS).mark_line(strokeWidth=LIMIT_WIDTH)
+    bars = overlay(LIMITS).mark_line(strokeWidth=LIMIT_WIDTH, order=False)
     bars = with_key(bars, f"{level} confidence limits", "bar", LIMIT_WIDTH) if level else bars
-    return bars.encode(
-        x=x,
-        y=y,
-        order=alt.Order("step:Q"),
-        detail=[alt.Detail("curve:N"), alt.Detail("mark:N"), alt.Detail("bar:N")],
-        color=plot.groups.line_color(),
-    )
+    details = [*plot.groups.details(), alt.Detail(f"{MARK_NAME}:N"), alt.Detail("_bar:N")]
+    return bars.encode(detail=details, tooltip=NO_TOOLTIP)
 
 
 def _tie_layers(plot: CurvePlot) -> list[Any]:
     """Draw rectangles of ties, with a dotted outline to distinguish them from bands."""
-    x, y = plot.plane.channels()
-    color, detail = plot.groups.line_color(), [alt.Detail("curve:N"), alt.Detail("box:N")]
-    closed: Any = {"interpolate": "linear-closed"}
+    closed: Any = {"interpolate": "linear-closed", "order": False}
     area = overlay(TIE).mark_line(filled=True, fillOpacity=TIE_OPACITY, strokeWidth=0, **closed)
     outline = with_key(overlay(TIE).mark_line(strokeWidth=1, **closed), TIE_KEY, "tie")
-    channels = {"x": x, "y": y, "order": alt.Order("step:Q"), "detail": detail, "color": color}
-    return [area.encode(**channels), outline.encode(**channels)]
+    detail = [*plot.groups.details(), alt.Detail(f"{BOX}:N")]
+    return [layer.encode(detail=detail, tooltip=NO_TOOLTIP) for layer in (area, outline)]
 
 
-def _line_overlay(plot: CurvePlot, part: str, **stroke: Any) -> Any:
-    x, y = plot.plane.channels()
-    line = overlay(part).mark_line(strokeWidth=1, **stroke)
-    return line.encode(
-        x=x,
-        y=y,
-        order=alt.Order("step:Q"),
-        detail=alt.Detail("curve:N"),
-        color=plot.groups.line_color(),
-    )
+def _line_overlay(part: str, **stroke: Any) -> Any:
+    line = overlay(part).mark_line(strokeWidth=1, order=False, **stroke)
+    return line.encode(tooltip=NO_TOOLTIP)
 
 
-def _point_overlay(plot: CurvePlot, part: str, *, filled: bool = False, **style: Any) -> Any:
-    x, y = plot.plane.channels()
-    points = overlay(part).mark_point(opacity=1, filled=filled, **style)
-    return points.transform_calculate(**ROW_FIELDS).encode(
-        x=x, y=y, color=plot.groups.line_color(), tooltip=row_tooltips(plot)
-    )
+def _point_overlay(part: str, *, filled: bool = False, **style: Any) -> Any:
+    return overlay(part).mark_point(opacity=1, filled=filled, **style)

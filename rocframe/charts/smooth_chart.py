@@ -44,11 +44,11 @@ def smooth_chart(
     layers = [
         line_layer(plot, **curve_stroke(plot)),
         *chance_layers(plane),
-        hover_layer(plot, [*groups.tooltips(), *plot.axis_tooltips()]),
+        hover_layer(plot),
     ]
     curves = format_count(len(plot.records), "curve")
     return plot.with_titles(
-        chart_with_limits(plot, layers),
+        chart_with_limits(plot, layers, [*groups.tooltips(), *plot.axis_tooltips()]),
         title="Smooth ROC",
         subtitle=area,
         description=[

@@ -87,13 +87,20 @@ ORDERED_COLORS = (
     "#22a685",
 )
 
-BACKGROUND, FOREGROUND, MUTED, GRID = LIGHT.background, LIGHT.foreground, LIGHT.muted, LIGHT.grid
-AXIS_STYLE: dict[str, Any] = {"grid": True, "gridColor": GRID, "labelFlush": False}
+FOREGROUND, MUTED, GRID = LIGHT.foreground, LIGHT.muted, LIGHT.grid
+# The gray of reference lines, which is visible on white and on dark backgrounds.
+REFERENCE_COLOR = "#80868b"
+# The color of the background of the active theme, around marks that overlap lines.
+BACKGROUND = alt.ExprRef("background")
 BAND_OPACITY = 0.2
 TIE_DASH = [2, 2]
 TIE_KEY = "worst to best order of ties"
-CHANCE_STROKE: dict[str, Any] = {"color": MUTED, "strokeDash": [4, 4], "strokeWidth": 1}
-PERFECT_STROKE: dict[str, Any] = {"color": MUTED, "strokeDash": [1, 3], "strokeWidth": 1}
+CHANCE_DASH, PERFECT_DASH = [4, 4], [1, 3]
+CHANCE_STROKE: dict[str, Any] = {
+    "color": REFERENCE_COLOR,
+    "strokeDash": CHANCE_DASH,
+    "strokeWidth": 1,
+}
 SYMBOLS = (
     *("circle", "diamond", "square", "triangle-up"),
     *("cross", "triangle-down", "triangle-right", "triangle-left"),
@@ -107,11 +114,12 @@ SIZE_RATIO, MAX_SIZE_STEPS, MAX_SIZED_GROUPS = 2.2, 3, 8
 def color_scale(domain: Sequence[str], *, ordered: bool = False) -> alt.Scale:
     """Return a scale with a color for each value of `domain`.
 
-    More than MAX_DISTINCT_COLORS ordered values, such as days, have colors from dark to light.
+    The colors are those of the theme; see `LayerChart`. More than MAX_DISTINCT_COLORS ordered
+    values, such as days, have colors from dark to light.
     """
     if ordered and len(domain) > MAX_DISTINCT_COLORS:
         return alt.Scale(domain=list(domain), range=_sequential(len(domain)))
-    return alt.Scale(domain=list(domain), range=list(COLORS[: len(domain)]))
+    return alt.Scale(domain=list(domain))
 
 
 def _sequential(n_colors: int) -> list[str]:
@@ -134,13 +142,17 @@ def with_key(
     `width` is the stroke width of bars. The text is in a legend, not in the subtitle, because the
     sum of two charts shows the legends of both charts, but only the title of the first.
     """
-    options: dict[str, Any] = {"symbolType": "square", "symbolStrokeColor": MUTED}
+    options: dict[str, Any] = {"symbolType": "square", "symbolStrokeColor": REFERENCE_COLOR}
     channel: type[alt.StrokeDash | alt.StrokeWidth] = alt.StrokeWidth
     value: Any = width
     if symbol == "band":
-        options = {"symbolType": "square", "symbolFillColor": MUTED, "symbolOpacity": BAND_OPACITY}
+        options = {
+            "symbolType": "square",
+            "symbolFillColor": REFERENCE_COLOR,
+            "symbolOpacity": BAND_OPACITY,
+        }
     elif symbol == "limits":
-        options |= {"symbolFillColor": GRID, "symbolStrokeWidth": 1, "symbolOpacity": 1}
+        options |= {"symbolFillColor": "transparent", "symbolStrokeWidth": 1, "symbolOpacity": 1}
     elif symbol == "tie":
         channel, value = alt.StrokeDash, TIE_DASH
         options |= {"symbolFillColor": "transparent", "symbolStrokeWidth": 1}

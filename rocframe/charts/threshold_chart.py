@@ -21,8 +21,8 @@ from rocframe.charts.axes import (
     zoom_plane,
 )
 from rocframe.charts.curve_data import (
-    POINTS,
     OverlayInput,
+    point_fields,
     points_of_counts,
     records_of,
     thinned_lines,
@@ -31,17 +31,18 @@ from rocframe.charts.curve_layers import (
     CurvePlot,
     curve_stroke,
     line_layer,
-    one_point_per_row,
+    row_counts,
     row_layer,
+    row_tooltips,
 )
-from rocframe.charts.groups import JOINT, free_name, metric_channels, read_groups
-from rocframe.charts.marks import mark_records, unmarked_text
+from rocframe.charts.groups import CURVE, JOINT, free_name, metric_channels, read_groups
+from rocframe.charts.marks import MARK_FIELDS, mark_records, unmarked_text
 from rocframe.charts.overlays import overlay_layers, overlay_texts
 from rocframe.curves.thinning import BETWEEN
 from rocframe.errors import OptionValueError, RepeatedNameError
-from rocframe.kinds import Kind
+from rocframe.kinds import PREVALENCE, Kind
 from rocframe.options import check_choice, check_supported, is_text
-from rocframe.rates import COUNT_METRICS, NAMES
+from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_count, join_names
 
@@ -111,7 +112,9 @@ def threshold_chart(
         keys = number.join(keys, how="cross") if by else number
         by, columns = (column, *by), [column, *columns]
         options = metric_channels(options, by, len(metrics))
-    groups = read_groups(keys, by, columns, options)
+    fields = point_fields(plane)
+    taken = (*fields, *CONFUSION, PREVALENCE, *MARK_FIELDS)
+    groups = read_groups(keys, by, columns, options, taken)
     narrowest = None if plane.x.zoomed or is_y else _narrowest_range(groups, points, threshold)
     thinning = plane
     if narrowest is not None:
@@ -121,16 +124,22 @@ def threshold_chart(
     records, overlays = [], []
     for i, y in enumerate(values.values()):
         lines = _step_lines(thinning, points, threshold, y)
-        part = records_of(lines, curves, plane.kind)
-        records += [record | {"curve": record["curve"] + i * len(part)} for record in part]
+        part = records_of(lines, curves, plane)
+        for record in part:
+            record.pop(PREVALENCE)
+            record[CURVE] += i * len(part)
+        records += part
         metric = replace(plane.x if is_y else plane.y, name=metrics[i])
         axes = replace(plane, x=metric) if is_y else replace(plane, y=metric)
         inputs = OverlayInput(plane=axes, curves=curves, line_points=points)
         marks = mark_records(inputs, options)
-        overlays += [record | {"curve": record["curve"] + i * len(part)} for record in marks]
+        for record in marks:
+            record[CURVE] += i * len(part)
+            record[VALUE if len(metrics) > 1 else metrics[i]] = record.pop(metrics[i])
+        overlays += marks
     groups.name(records)
     groups.name(overlays)
-    plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=overlays)
+    plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=overlays, fields=fields)
     title = f"{join_names([titles[0], *map(inside_sentence, titles[1:])])} against threshold"
     if is_y:
         title = f"{plane.y.title} against {inside_sentence(titles[0])}"
@@ -142,7 +151,8 @@ def threshold_chart(
                 row_layer(plot),
                 *overlay_layers(plot, options),
             ],
-            one_point_per_row(plane, POINTS),
+            row_tooltips(plot),
+            calculated=row_counts(plot),
         ),
         title=title,
         subtitle=JOINT.join(filter(None, (prevalence, unmarked_text(options, overlays)))),
