@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rocframe.charts.style import add_dashes, parse_colors, set_colors
 from rocframe.errors import BrokenCurveError, ColumnTypeError, LazyFrameError
 from rocframe.options import NOT_GIVEN, NotGiven, check_flag, check_supported, public
 from rocframe.schemas.columns import CURVE_COLUMNS
@@ -36,6 +37,8 @@ def chart(
     x: str | None = None,
     y: str | Sequence[str] | None = None,
     color: str | NotGiven | None = NOT_GIVEN,
+    colors: Sequence[str] | Mapping[str, str] | None = None,
+    dash: bool = False,
     facet: str | None = None,
     detail: str | Sequence[str] = (),
     scale: Scale | None = None,
@@ -181,6 +184,12 @@ def chart(
 
         By default, a dot plot has colors only if the column of the colors has at most eight values
         and there is another group column. Comparisons of models have no colors by default.
+    colors : sequence of str or mapping of str to str, default None
+        CSS colors, in the order of the legend or by value, such as `{"old": "gray"}`. Values that
+        the mapping lacks keep their colors. By default, the colors are those of `configure_range`
+        or of the active Altair theme, or else of the theme `rocframe`.
+    dash : bool, default False
+        Distinguish the values of `color` by dashes as well, for print without color.
     facet : str, default None
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()
@@ -323,6 +332,8 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         x=x,
         y=y,
         color=color,
+        colors=colors,
+        dash=dash,
         facet=facet,
         detail=detail,
         scale=scale,
@@ -343,6 +354,7 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
     )
     check_flag("diagonal", diagonal)
     check_flag("legend", legend)
+    check_flag("dash", dash)
     check_flag("lines", lines)
     table_type = layout.type
     if table_type.chart_hint is not None:
@@ -358,10 +370,17 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         if name not in layout.by and not (dtype.is_numeric() or dtype == pl.Null):
             hint = "This column must be numeric."
             raise ColumnTypeError.of_table("table", name, dtype, hint)
-    options.check(table_type.chart_options, table_type.name)
+    supported = table_type.chart_options
+    supported += ("colors", "dash") if "color" in supported else ()
+    options.check(supported, table_type.name)
     module, name = str(table_type.drawing).split(":")
     draw = getattr(import_module(module), name)
-    return draw(table, layout, options)  # type: ignore[no-any-return]
+    drawn: alt.LayerChart | alt.FacetChart = draw(table, layout, options)
+    if colors is not None:
+        set_colors(drawn, parse_colors(colors))
+    if dash:
+        add_dashes(drawn)
+    return drawn
 
 
 def _check_curve(columns: Sequence[str]) -> None:
@@ -386,6 +405,8 @@ class ChartOptions:
     x: str | None = None
     y: str | Sequence[str] | None = None
     color: str | NotGiven | None = NOT_GIVEN
+    colors: Sequence[str] | Mapping[str, str] | None = None
+    dash: bool = False
     facet: str | None = None
     detail: str | Sequence[str] = ()
     scale: Scale | None = None

@@ -47,9 +47,9 @@ MAX_LEGEND, SHOWN_IN_LEGEND = 30, 11  # a legend of more than 30 ordered values 
 class GroupColumn:
     """A group column as text: its title, its values in order, and the value of each row.
 
-    `codes` are the indices of the values in `values`. `ordered` is true for numbers and times, and
-    `joint` for a combination of several group columns. `domain` contains the values of the color
-    scale, if it has more values than the column.
+    `codes` are the indices of the values in `values`. `ordered` is true for times and for many
+    numbers, and `joint` for a combination of several group columns. `domain` contains the values of
+    the color scale, if it has more values than the column.
     """
 
     title: str
@@ -67,7 +67,8 @@ class GroupColumn:
             title=short_name(keys.name),
             values=tuple(distinct_labels(distinct.to_series())),
             codes=tuple(codes.to_list()),
-            ordered=keys.dtype.is_numeric() or keys.dtype.is_temporal(),
+            ordered=keys.dtype.is_temporal()
+            or (keys.dtype.is_numeric() and len(distinct) > len(COLORS)),
         )
 
     @classmethod
