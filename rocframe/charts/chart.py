@@ -39,6 +39,7 @@ def chart(
     color: str | NotGiven | None = NOT_GIVEN,
     colors: Sequence[str] | Mapping[str, str] | None = None,
     dash: bool = False,
+    highlight: str | Sequence[str] | None = None,
     facet: str | None = None,
     detail: str | Sequence[str] = (),
     scale: Scale | None = None,
@@ -179,8 +180,8 @@ def chart(
         Group column with a color for each of its values; None for one color. The default is
         `model`. If `model` is not a group column, the default is the first group column that
         `facet` and `detail` do not name. A column with more than 12 values has colors only if the
-        values are numbers or times. Otherwise, all lines have the same color, and tooltips show the
-        value.
+        values are numbers or times. Otherwise, all lines have the same color, except for those of
+        `highlight`, and tooltips show the value.
 
         By default, a dot plot has colors only if the column of the colors has at most eight values
         and there is another group column. Comparisons of models have no colors by default.
@@ -190,6 +191,9 @@ def chart(
         or of the active Altair theme, or else of the theme `rocframe`.
     dash : bool, default False
         Distinguish the values of `color` by dashes as well, for print without color.
+    highlight : str or sequence of str, default None
+        Values of `color` in color; all others are gray. In charts of more than 12 curves, the
+        default are the five values with the largest area.
     facet : str, default None
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()
@@ -334,6 +338,7 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         color=color,
         colors=colors,
         dash=dash,
+        highlight=highlight,
         facet=facet,
         detail=detail,
         scale=scale,
@@ -371,7 +376,7 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
             hint = "This column must be numeric."
             raise ColumnTypeError.of_table("table", name, dtype, hint)
     supported = table_type.chart_options
-    supported += ("colors", "dash") if "color" in supported else ()
+    supported += ("colors", "dash", "highlight") if "color" in supported else ()
     options.check(supported, table_type.name)
     module, name = str(table_type.drawing).split(":")
     draw = getattr(import_module(module), name)
@@ -407,6 +412,7 @@ class ChartOptions:
     color: str | NotGiven | None = NOT_GIVEN
     colors: Sequence[str] | Mapping[str, str] | None = None
     dash: bool = False
+    highlight: str | Sequence[str] | None = None
     facet: str | None = None
     detail: str | Sequence[str] = ()
     scale: Scale | None = None

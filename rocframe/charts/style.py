@@ -92,6 +92,7 @@ ORDERED_COLORS = (
 FOREGROUND, MUTED, GRID = LIGHT.foreground, LIGHT.muted, LIGHT.grid
 # The gray of reference lines, which is visible on white and on dark backgrounds.
 REFERENCE_COLOR = "#80868b"
+OTHER_COLOR = "#b4b9be"  # of groups that are not highlighted
 # The color of the background of the active theme, around marks that overlap lines.
 BACKGROUND = alt.ExprRef("background")
 BAND_OPACITY = 0.2
@@ -135,6 +136,18 @@ def _sequential(n_colors: int) -> list[str]:
         low, high = stops[int(stop)], stops[min(int(stop) + 1, len(stops) - 1)]
         rgb = (a + share * (b - a) for a, b in zip(low, high, strict=True))
         colors.append("#" + "".join(f"{round(part):02x}" for part in rgb))
+    return colors
+
+
+def theme_colors() -> list[str] | None:
+    """Return the colors of the active Altair theme; None if it has no colors."""
+    theme = alt.theme.get()
+    return None if theme is None else category(dict(theme()).get("config", {}))
+
+
+def category(config: Mapping[str, Any]) -> list[str] | None:
+    """Return the colors in a config of Vega-Lite; None if it has none."""
+    colors: list[str] | None = (config.get("range") or {}).get("category")
     return colors
 
 
@@ -186,7 +199,10 @@ def _shared(chart: Any) -> Any:
 
 
 def with_key(
-    layer: alt.Chart, text: str, symbol: Literal["band", "limits", "bar", "tie"], width: float = 1
+    layer: alt.Chart,
+    text: str,
+    symbol: Literal["band", "limits", "bar", "line", "tie"],
+    width: float = 1,
 ) -> alt.Chart:
     """Return the layer with a legend below the chart; `text` states the meaning of its marks.
 
@@ -194,7 +210,7 @@ def with_key(
     sum of two charts shows the legends of both charts, but only the title of the first.
     """
     options: dict[str, Any] = {"symbolType": "square", "symbolStrokeColor": REFERENCE_COLOR}
-    channel: type[alt.StrokeOpacity | alt.StrokeWidth] = alt.StrokeWidth
+    channel: type[alt.Opacity | alt.StrokeOpacity | alt.StrokeWidth] = alt.StrokeWidth
     value: Any = width
     if symbol == "band":
         options = {
@@ -215,6 +231,9 @@ def with_key(
         layer = layer.encode(strokeDash=alt.value(TIE_DASH))
     else:
         options["symbolType"] = "stroke"
+        if symbol == "line":  # another channel than that of bars and bands
+            channel, value = alt.Opacity, 1
+            options["symbolStrokeWidth"] = width
     legend = alt.Legend(title=None, orient="bottom", labelLimit=0, symbolSize=200, **options)
     scale = alt.Scale(type="ordinal", domain=[text], range=[value])
     entry: alt.Chart = layer.transform_calculate(key=dumps(text)).encode(
