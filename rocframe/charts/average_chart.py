@@ -210,7 +210,7 @@ def limit_layers(plot: CurvePlot, key: str, ends: Mapping[str, tuple[str, str]])
     both limits for each axis that has limits.
     """
     plane = plot.plane
-    limits = {
+    limits: dict[str, dict[str, Any]] = {
         side: {
             side: channel(field=plane.field(ends[side][0]), type="quantitative"),
             f"{side}2": second(field=plane.field(ends[side][1])),

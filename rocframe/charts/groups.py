@@ -311,7 +311,8 @@ class Groups:
 
 def _remove_legends(chart: alt.LayerChart) -> None:
     """Remove the legends of all layers."""
-    for part in [chart, *chart.layer]:
+    parts: list[Any] = [chart, *chart.layer]
+    for part in parts:
         for name in ("color", "shape", "strokeDash", "strokeWidth"):
             encoding = part._get("encoding")
             channel = alt.Undefined if encoding is alt.Undefined else encoding._get(name)
