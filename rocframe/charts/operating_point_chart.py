@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import altair as alt
 import numpy as np
@@ -120,7 +120,7 @@ def points_chart(
     plot = replace(plot, records=[one for one in plot.records if one[axes[0]] is not None])
     layers = [*chance_layers(plane), _point_layer(plot, shape, condition)]
     if is_hull and not plane.bends:
-        layers.insert(0, _hull_layer(plot, list(groups.columns)[:n_keys]))
+        layers.insert(0, _hull_layer(list(groups.columns)[:n_keys]))
     return plot.with_titles(
         plot.layered(layers, rows, color=groups.color_channel()),
         title=f"{kind.title}: {'convex hulls' if is_hull else 'operating points'}",
@@ -175,7 +175,7 @@ def _mark_sizes(
     return {SIZE: sizes} if any(steps) else {}
 
 
-def _hull_layer(plot: CurvePlot, by: Sequence[str]) -> alt.Chart:
+def _hull_layer(by: Sequence[str]) -> alt.Chart:
     """Draw the lines between the vertices of each hull; `by` are the fields with its group."""
     layer: alt.Chart = (
         alt.Chart()
