@@ -83,7 +83,9 @@ def combination_chart(
         for name, record in zip(names, plot.records, strict=True)
         if any(record[end] is None for end in ("fpr_min", "fpr_max", "tpr_min", "tpr_max"))
     ]
-    points = [(ALONE, f"_{side}", (f"model_{side}",)) for side in "ab"]
+    points: list[tuple[str, str, tuple[str, ...]]] = [
+        (ALONE, f"_{side}", (f"model_{side}",)) for side in "ab"
+    ]
     points += [(INDEPENDENT, "_independent", ()), (MEASURED, "", CONFUSION)]
     # One name is above its point and the other name below, because the names of two models with
     # similar rates would overlap.

@@ -41,7 +41,8 @@ class Colored(alt.TopLevelMixin):
         if whole:
             config = spec.setdefault("config", {})
             config["range"] = {"category": list(COLORS)} | config.get("range", {})
-            config["mark"] = {"color": COLORS[0]} | config.get("mark", {})
+            for name in ("mark", "rule"):  # by default, Vega-Lite draws rules in black
+                config[name] = {"color": COLORS[0]} | config.get(name, {})
         else:
             _add_colors(spec)
         return spec
