@@ -385,7 +385,8 @@ def _metric_plane(
 
     limits = [(name, f"{name}_lower", f"{name}_upper") for name in average.averaged]
     if (kind.x, kind.y) == (CALIBRATION_PLANE.x.name, CALIBRATION_PLANE.y.name):
-        all_values = np.concatenate([values(average.fixed), values(*limits[0])])
+        table = table.drop_nulls(kind.y)
+        all_values = np.concatenate([values(kind.x), values(*limits[0])])
         return calibration_plane(all_values.round(7).tolist(), options.scale)
     scale_of(kind, options.scale)
     axes = [free_axis(name, values(name, *ends)) for name, *ends in limits]

@@ -88,8 +88,8 @@ class PlotAxis:
     `nice` extends the range to round numbers. `zoomed` is True if `x_domain` or `y_domain` sets the
     range. `clipped` is True if marks outside the range are cut off also without these options.
     `per_panel` is True if Vega-Lite chooses a separate range for each panel. `ticks` are the values
-    with a tick; by default, Vega-Lite chooses them. `margin` is the free space beyond both ends, as
-    a share of the length.
+    with a tick; by default, Vega-Lite chooses them. `padding` is the length of the free
+    space beyond both ends, in pixels.
     """
 
     name: str
@@ -102,7 +102,7 @@ class PlotAxis:
     clipped: bool = False
     per_panel: bool = False
     ticks: tuple[float, ...] = ()
-    margin: float = 0.0
+    padding: float = 0.0
 
     @property
     def is_normal_deviate(self) -> bool:
@@ -156,17 +156,9 @@ class PlotAxis:
             return round(log(rate / (1 - rate)), 6)
         return round(STANDARD_NORMAL.inv_cdf(rate), 6) if self.is_normal_deviate else rate
 
-    def value_at(self, share: float) -> float:
-        """Return the coordinate at a share of the length of the axis."""
-        low, high = self.coordinate(self.low), self.coordinate(self.high)
-        value = low * (high / low) ** share if self.scale == "log" else low + share * (high - low)
-        return float(f"{value:.7g}")
-
     def channel(self) -> dict[str, Any]:
         """Return the arguments of an Altair position channel: title, scale and ticks."""
         domain = [self.coordinate(self.low), self.coordinate(self.high)]
-        if self.margin:
-            domain = [self.value_at(-self.margin), self.value_at(1 + self.margin)]
         if self.scale == "log":
             scale = alt.Scale(type="log", domain=domain, nice=False)
             values = [tick for tick in LOG_TICKS if self.low <= tick <= self.high]
@@ -186,10 +178,12 @@ class PlotAxis:
             values = values if len(values) > 1 else domain
             axis = alt.Axis(values=values, labelExpr=PERCENT_LABELS, labelFlush=False)
         elif self.scale == "logit":
-            rates = rate_ticks([rate for rate in LOGIT_ENDS if self.low <= rate <= self.high])
+            rates = [*rate_ticks([rate for rate in LOGIT_ENDS if self.low <= rate <= self.high])]
             values = [self.coordinate(rate) for rate in rates]
             values = values if len(values) > 1 else domain
             axis = alt.Axis(values=values, labelExpr=LOGIT_LABELS, labelFlush=False)
+        if self.padding:
+            scale["padding"] = self.padding
         return {"type": "quantitative", "title": self.title, "scale": scale, "axis": axis}
 
 

@@ -94,8 +94,8 @@ def calibration_chart(
     plane = zoom_plane(_full_plane(points, bars, options), options)
     bars = _visible_bars(bars, plane)
     if bars:
-        plane = replace(plane, y=replace(plane.y, margin=BAR_MARGIN))
-        _place_bars(bars, _lanes(curves, groups.panel), n_lanes, plane)
+        plane = replace(plane, y=replace(plane.y, padding=BAR_MARGIN * groups.side))
+        _place_bars(bars, _lanes(curves, groups.panel), n_lanes)
     records = [*points, *level_ends(points)]
     hidden = _hide(records, plane) if plane.excludes_zero else []
     records = [*(one for one in records if _is_inside(one["score_mean"], plane)), *bars]
@@ -288,28 +288,21 @@ def _lanes(curves: Sequence[Mapping[str, Any]], panel: str | None) -> list[int]:
     return lanes
 
 
-def _place_bars(
-    bars: Sequence[dict[str, Any]], lanes: Sequence[int], n_lanes: int, plane: Plane
-) -> None:
-    """Add the y coordinates `_base` and `_end` to bars.
+def _place_bars(bars: Sequence[dict[str, Any]], lanes: Sequence[int], n_lanes: int) -> None:
+    """Add the fields `_base` and `_end` to bars: shares of the space above or below the curves.
 
-    Each curve has a lane above and a lane below the curves. The longest bar of each class fills it.
+    Each curve has a lane in this space. The longest bar of each class fills it.
     """
     longest: dict[Any, float] = {}
     for bar in bars:
         key = bar[CURVE], bar[CLASS]
         longest[key] = max(longest.get(key, 0), bar["n"])
-    height = BAR_MARGIN / n_lanes
     for bar in bars:
-        length = bar["n"] / longest[bar[CURVE], bar[CLASS]] * height * (1 - GAP)
         lane = lanes[bar[CURVE]]
-        if bar[CLASS] == POSITIVES:
-            base = 1 + height * (n_lanes - 1 - lane + GAP / 2)
-            end = base + length
-        else:
-            base = -height * (lane + GAP / 2)
-            end = base - length
-        bar |= {BASE: plane.y.value_at(base), END: plane.y.value_at(end)}
+        lane = n_lanes - 1 - lane if bar[CLASS] == POSITIVES else lane
+        base = (lane + GAP / 2) / n_lanes
+        end = base + bar["n"] / longest[bar[CURVE], bar[CLASS]] * (1 - GAP) / n_lanes
+        bar[BASE], bar[END] = json_numbers([base, end])
 
 
 def _calibration_layers(plot: CurvePlot, interval: str, n_curves: int) -> LayerChart:
@@ -333,7 +326,7 @@ def _calibration_layers(plot: CurvePlot, interval: str, n_curves: int) -> LayerC
     fields += ["score_min", "score_max"] if _has(plot, WIDE_BAR) else []
     # The square of the curves has the same size with and without bars.
     side = plot.groups.side
-    height = round(side * (1 + 2 * BAR_MARGIN)) if plot.plane.y.margin else side
+    height = round(side * (1 + 2 * BAR_MARGIN)) if plot.plane.y.padding else side
     tooltips = _tooltips(plot, POINT_COLUMNS)
     return plot.layered(layers, tooltips, deviates=fields, height=height)
 
@@ -472,6 +465,13 @@ def _point_layers(plot: CurvePlot) -> list[alt.Chart]:
     return layers
 
 
+def _bar_position(plot: CurvePlot, field: str) -> Any:
+    """Return the vertical position of an end of a bar; positives are above the curves."""
+    offset = f"(1 - datum.{field}) * {plot.plane.y.padding:.7g}"
+    top = f"datum.{CLASS} === '{POSITIVES}'"
+    return alt.value({"expr": f"{top} ? {offset} : item.mark.group.height - {offset}"})
+
+
 def _bar_layers(plot: CurvePlot) -> list[alt.Chart]:
     """Draw the bars of the scores of positives above, and of negatives below the curves."""
     groups, layers = [*plot.groups.tooltips(), tooltip(CLASS, "class")], []
@@ -488,8 +488,8 @@ def _bar_layers(plot: CurvePlot) -> list[alt.Chart]:
         scores = [tooltip(name, number=RATE_FORMAT) for name in names]
         layers.append(
             bars.encode(
-                y=alt.Y(field=BASE, type="quantitative"),
-                y2=alt.Y2(field=END),
+                y=_bar_position(plot, BASE),
+                y2=_bar_position(plot, END),
                 tooltip=[*groups, *scores, count],
             )
         )

@@ -104,11 +104,11 @@ def test_a_chain_is_a_line_through_its_stages():
 def test_fields_are_columns_of_the_table_and_the_colors_can_be_replaced():
     table = rf.chain(DECISIONS.filter(g="u"), "label", ["a", "b"], by="g")
     chart = table.roc.chart()
-    assert set(records(chart)[0]) == set(table.columns)
+    assert set(records(chart)[0]) == {*table.columns, "x", "y"}
     red = alt.Color("g:N", scale=alt.Scale(range=["#ff0000"]))
     assert svg(chart).count('stroke="#ff0000"') == 0
     assert svg(chart.encode(color=red)).count('stroke="#ff0000"') >= 1
     combined = rf.combine(DECISIONS.filter(g="u"), "label", ["a", "b"])
-    assert set(records(combined.roc.chart())[0]) == {*combined.columns, "models"}
+    assert set(records(combined.roc.chart())[0]) == {*combined.columns, "models", "x", "y"}
     both = alt.Color("operator:N", scale=alt.Scale(range=["#ff0000", "#00ff00"]))
     assert svg(combined.roc.chart().encode(color=both)).count('fill="#00ff00"') >= 3
