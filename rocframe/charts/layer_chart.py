@@ -47,7 +47,8 @@ class Colored(alt.TopLevelMixin):
         if whole:
             config = spec.setdefault("config", {})
             config["range"] = {"category": list(COLORS)} | config.get("range", {})
-            config["mark"] = {"color": COLORS[0]} | config.get("mark", {})
+            for name in ("mark", "rule"):  # by default, Vega-Lite draws rules in black
+                config[name] = {"color": COLORS[0]} | config.get(name, {})
         else:
             _add_colors(spec)
         return spec
@@ -163,10 +164,11 @@ class LayerChart(Colored, alt.LayerChart):
             if _show_equal_groups(self, other) and _layers_of_style(self, CURVE_LINE):
                 parts[1] = _without_layers(parts[1], _layers_of_style(other, ESTIMATE))
             _check_axes(_axis_titles(self), _axis_titles(other))
+            parts[0], parts[1] = _with_common_axes(self, parts[1])
             heights = [chart._get("height") for chart in parts]
             if alt.Undefined not in heights:  # charts of calibration with bars are taller
                 result.height = max(heights)
-            shared = _equal_encodings(self, other)
+            shared = _equal_encodings(*parts)
             if shared:
                 result.encoding = alt.FacetedEncoding(**shared)
             texts = [part._get("description") for part in parts]
@@ -203,6 +205,32 @@ def layered(
         width=width,
         height=height,
     )
+
+
+def _with_common_axes(*charts: Any) -> list[Any]:
+    """Return the charts with the union of their domains, and with the ticks of the longer one."""
+    charts = tuple(chart.copy(deep=False) for chart in charts)
+    for side in ("x", "y"):
+        domains = [_domain(chart, side) for chart in charts]
+        if None in domains or domains[0] == domains[1]:
+            continue
+        low, high = min(one[0] for one in domains), max(one[1] for one in domains)
+        longer = max(charts, key=lambda chart: _domain(chart, side)[1] - _domain(chart, side)[0])
+        axis = _channels(longer)[side]._get("axis")
+        for chart in charts:
+            channel = _channels(chart)[side].copy()
+            channel["scale"]["domain"], channel["axis"] = [low, high], axis
+            chart.encoding = chart.encoding.copy(deep=False)
+            setattr(chart.encoding, side, channel)
+    return [*charts]
+
+
+def _domain(chart: Any, side: str) -> Any:
+    """Return the ends of the domain of an axis; None if they are not numbers."""
+    scale = _channels(chart)[side]._get("scale") if side in _channels(chart) else None
+    domain = scale._get("domain") if isinstance(scale, alt.Scale) else None
+    is_range = isinstance(domain, list) and len(domain) == 2
+    return domain if is_range and all(isinstance(end, int | float) for end in domain) else None
 
 
 def _as_layer(chart: Any, shared: Mapping[str, Any]) -> Any:
