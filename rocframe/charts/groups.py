@@ -13,6 +13,7 @@ import altair as alt
 
 from rocframe.areas.area import auc_of, average_precision_of
 from rocframe.charts.labels import (
+    MAX_NAME_LENGTH,
     chart_text,
     distinct_labels,
     escape_field,
@@ -60,12 +61,15 @@ class GroupColumn:
     domain: tuple[str, ...] = ()
 
     @classmethod
-    def from_keys(cls, keys: pl.Series) -> GroupColumn:
-        """Return a column with its values in the sort order of polars."""
+    def from_keys(cls, keys: pl.Series, length: int = MAX_NAME_LENGTH) -> GroupColumn:
+        """Return a column with its values in the sort order of polars.
+
+        Texts have at most about `length` characters.
+        """
         distinct, codes = number_distinct_rows(keys.to_frame())
         return cls(
             title=short_name(keys.name),
-            values=tuple(distinct_labels(distinct.to_series())),
+            values=tuple(distinct_labels(distinct.to_series(), length)),
             codes=tuple(codes.to_list()),
             ordered=keys.dtype.is_numeric() or keys.dtype.is_temporal(),
         )
