@@ -201,6 +201,7 @@ def superiority_chart(
             f"{COMPETITORS}:N",
             title="lowest cost",
             scale=alt.Scale(domain=["one model", "several models"], range=[1, SHARED_OPACITY]),
+            legend=alt.Legend(symbolFillColor=REFERENCE_COLOR, symbolStrokeColor="transparent"),
         )
         bars = bars.transform_calculate(
             **{COMPETITORS: f"{is_shared} ? 'several models' : 'one model'"}

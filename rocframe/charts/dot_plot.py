@@ -60,7 +60,7 @@ MIN_TEXT_HEIGHT = 8  # lower slots have no numbers
 MIN_DOT, MAX_DOT = 4, 60  # areas
 HOLLOW_SIZE = 1.8  # ratio of the areas of hollow marks and dots
 FONT_SIZE = 10
-CHARACTER_WIDTH = 6  # of texts in lines
+CHARACTER_WIDTH = 5.6  # of texts in lines
 AXIS_PADDING = 10  # between marks and the frame, so that marks do not overlap labels
 TITLE_OFFSET = 12  # between the subtitle and the panel, for the title of the line names
 TIE_HEIGHT = 0.6  # of the box of ties, as a share of a slot
@@ -100,7 +100,7 @@ class RightText:
     def width(self, records: Sequence[Mapping[str, Any]]) -> int:
         """Return the width of the column in pixels, with the space left of it."""
         texts = [self.title, *(record.get(self.field) or "" for record in records)]
-        return CHARACTER_WIDTH * max(map(len, texts)) + 12
+        return round(CHARACTER_WIDTH * max(map(len, texts))) + 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +238,10 @@ class DotPlot:
         """
         gray = {"test": self.gray, "value": REFERENCE_COLOR}
         if self.groups.color is None:
-            return {"color": {"condition": gray}} if self.gray else {}
+            # A condition without another color would not be inherited by the layers. The datum has
+            # the first color of the theme.
+            one = alt.ColorDatum(self.axis, type="nominal", legend=None, condition=gray)
+            return {"color": one} if self.gray else {}
         width = sum(text.width(self.records) for text in self.shown_right)
         beside = width + 10 if width and self.groups.panel is None else alt.Undefined
         color = self.groups.color_channel(
@@ -284,7 +287,7 @@ class DotPlot:
 
 def dot_layers(plot: DotPlot) -> list[alt.Chart]:
     """Return the layers of intervals, reference lines and marks."""
-    return [*_bars(plot), *_references(plot), *(mark_layer(plot, m) for m in reversed(plot.marks))]
+    return [*_bars(plot), *_references(plot), *(mark_layer(plot, name) for name in plot.marks)]
 
 
 def span(start: str, end: str) -> dict[str, Any]:
@@ -315,8 +318,10 @@ def _bars(plot: DotPlot) -> list[alt.Chart]:
         bar = alt.Chart()
         if 1 in is_drawn:  # one limit is infinite
             bar = bar.transform_filter(" && ".join(f"isNumber({datum(name)})" for name in pair))
-        bar = bar.mark_bar(height=round(min(width, plot.slot_height / 4), 2)).encode(**span(*pair))
-        bars.append(_with_width_key(bar, plot, width))
+        thickness = round(min(width, plot.slot_height / 4), 2)
+        # Bars have the color of the theme without a color channel; rules do not.
+        bar = bar.mark_rule() if plot.simultaneous else bar.mark_bar(height=thickness)
+        bars.append(_with_width_key(bar.encode(**span(*pair)), plot, width))
     return bars
 
 
@@ -413,7 +418,8 @@ def _reasons(plot: DotPlot) -> list[alt.Chart]:
         return []
     layer: Any = alt.Chart().mark_text(align="left", fontStyle="italic", fontSize=plot.font_size)
     layer = layer.transform_filter(f"isValid(datum.{REASON})")
-    return [layer.encode(x=alt.value(6), text=alt.Text(f"{REASON}:N"))]
+    color = alt.value(REFERENCE_COLOR)
+    return [layer.encode(x=alt.value(6), color=color, text=alt.Text(f"{REASON}:N"))]
 
 
 def _right_texts(plot: DotPlot) -> list[alt.Chart]:
@@ -661,7 +667,8 @@ def title_with_counts(title: str, table: pl.DataFrame) -> str:
         if len(counts) != 1 or counts[0] is None:
             return title
         texts.append(format_count(counts[0], noun))
-    return ", ".join([title, *texts])
+    separator = " " if title.endswith("?") else ", "
+    return separator.join([title, ", ".join(texts)])
 
 
 def interval_text(table: pl.DataFrame) -> str:

@@ -285,7 +285,8 @@ class Groups:
             title=column.title, labelLimit=0, labelExpr=caption_expression(captions)
         )
         facet = nominal(alt.Facet, self.panel, sort=list(column.values), header=header)
-        return chart.facet(facet, columns=PANELS_PER_ROW).properties(**head)
+        columns = 2 if len(column.values) == 4 else PANELS_PER_ROW
+        return chart.facet(facet, columns=columns).properties(**head)
 
 
 def _remove_legends(chart: alt.LayerChart) -> None:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 MAX_DRAWN_PAIRS = 40  # the names of more lines would overlap
 PAIR_NAME_LENGTH = 28  # of each of the two names
+MAX_TITLE_LENGTH = 28  # of the title of the numbers
 SIMULTANEOUS = ("_lower", "_upper")  # the fields of simultaneous limits
 STATISTIC, VALUE = "_statistic", "_value"  # the fields of charts with a panel for each statistic
 # Statistics that are better if they are lower. The other direction is that of `NAMES`, or higher.
@@ -265,6 +266,7 @@ def _draw(
     levels = level_text(table.get_column("ci_level")) if "ci_level" in shown else ""
     has_limits = any(finite(record.get("lower") for record in records))
     estimate = style.axis or "Value"
+    estimate = estimate if len(estimate) <= MAX_TITLE_LENGTH else mark_name(mark)
     title = f"{estimate} ({levels} interval)" if limits and has_limits and levels else estimate
     right = [RightText(field=ESTIMATE, title=title), *_p_values(records, style)]
     alpha = _alpha(table, style)
@@ -273,7 +275,9 @@ def _draw(
     if inner and not any(record[inner[0]] != record[inner[1]] for record in records):
         inner = None
     references = style.references
-    if style.chance is not None and is_near(style.chance, records, (*style.marks, *(inner or ()))):
+    drawn = (*style.marks, *(inner or ()))
+    # The interval of a single row would otherwise be as wide as the chart.
+    if style.chance is not None and (len(records) == 1 or is_near(style.chance, records, drawn)):
         references += (style.chance,)
     simultaneous = SIMULTANEOUS if SIMULTANEOUS[0] in private else None
     plot = DotPlot(

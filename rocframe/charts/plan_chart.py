@@ -62,6 +62,7 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
     groups = Groups(columns={name: GroupColumn.in_given_order(lines, JOINT.join(line_columns))})
     if len(groups.columns[name].values) > 1:
         groups = groups.with_colors(name)
+    targets = sorted({record["target"] for record in records} - {None})
     for record, line in zip(records, lines, strict=True):
         record[name] = line
 
@@ -71,7 +72,6 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
         plans.mark_line(strokeWidth=2).encode(tooltip=NO_TOOLTIP),
         plans.mark_point(filled=True, size=60, opacity=1),
     ]
-    targets = sorted({record["target"] for record in records} - {None})
     if y == "power":
         layers.append(reference_rule("y", y, targets))
     chart = layered(
