@@ -87,7 +87,8 @@ class CurvePlot:
         if self.plane.clipped:
             for layer in layers:
                 layer.mark.clip = True
-        data = [*self.records, *self.overlays]
+        # Later lines are above earlier lines.
+        data = [*sorted(self.records, key=self.groups.is_highlighted), *self.overlays]
         for record in data:
             for name in self.fields:
                 record.setdefault(name, [])
@@ -174,6 +175,8 @@ def line_layer(plot: CurvePlot, **stroke: Any) -> alt.Chart:
 def curve_stroke(plot: CurvePlot) -> dict[str, Any]:
     """Return the stroke of lines: thin if they have the same color or a panel has many curves."""
     groups, records = plot.groups, plot.records
+    if groups.highlighted:
+        return {"strokeWidth": 1.5}
     shared = groups.max_curves(records, groups.color, groups.panel) > 1
     if shared or groups.max_curves(records, groups.panel) > MANY_CURVES:
         return {"strokeWidth": 1, "opacity": 0.5}

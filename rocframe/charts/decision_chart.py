@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 
 MAX_TRIVIAL_COST = 0.5
 SECTION_WIDTH = 3
+END_MARGIN, MAX_SHARE = 1.1, 0.8  # of the axis of thresholds of decision curves
 MARGIN = 0.1  # the axis of net benefit extends below 0 by this share of its upper end
 LINES = "lines"  # the field `part` of the records of single thresholds
 SUPERIORITY_AXIS = "Relative cost of a false positive"
@@ -235,11 +237,8 @@ def decision_curve_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw decision curves, and the net benefit of treating all and of treating none."""
     x, y = "probability_threshold", "net_benefit"
-    plane = _plane(
-        PlotAxis(name=x, title="Probability threshold"),
-        _net_benefit_axis(table, y, "treat_all"),
-        options,
-    )
+    axis, omitted = _threshold_axis(table, y, "treat_all")
+    plane = _plane(axis, _net_benefit_axis(table, y, "treat_all"), options)
     ordered = table.sort(x)
     fields = {"x": x, "y": y, REFERENCE_FIELD: "treat_all"}
     plot = plot_with_limits(ordered, layout.by, fields, options, plane=plane)
@@ -249,10 +248,13 @@ def decision_curve_chart(
         [_zero_line(plot.plane), _reference_layer(plot, "treat_all")],
         tooltips=[*plot.axis_tooltips(), tooltip("treat_all", number=RATE_FORMAT)],
         title="Decision curve",
-        subtitle="Dashed: treat all, treat none",
+        subtitle=sentences(
+            "Dashed: treat all, treat none", "" if plane.x.zoomed else omitted, end=""
+        ),
         description=[
             f"Decision chart, {curves}: {plane.axis_names}",
             "The dashed lines show the net benefit of treating all and of treating none",
+            "" if plane.x.zoomed else omitted,
         ],
     )
 
@@ -349,12 +351,12 @@ def decision_intervals_chart(
     check_choice("y", options.y, (None, y, "difference"))
     shown = _shown_differences(table, y) if options.y == "difference" else _shown_curves(table, y)
     is_cost = y == "expected_cost"
-    plane = _plane(
-        PlotAxis(name=x, title="Probability cost" if is_cost else "Probability threshold"),
-        shown.axis,
-        options,
-    )
     value, low, high = shown.columns
+    axis, omitted = PlotAxis(name=x, title="Probability cost"), ""
+    if not is_cost:
+        axis, omitted = _threshold_axis(shown.rows, y, "treat_all")
+    plane = _plane(axis, shown.axis, options)
+    omitted = "" if plane.x.zoomed else omitted
     fields = {"x": x, "y": value, "y_low": low, "y_high": high}
     if value == "net_benefit":
         fields[REFERENCE_FIELD] = "treat_all"
@@ -382,11 +384,12 @@ def decision_intervals_chart(
     return plot.with_titles(
         chart_with_limits(plot, layers, tooltips),
         title=shown.title,
-        subtitle=f"Dashed: {shown.dashed}",
+        subtitle=sentences(f"Dashed: {shown.dashed}", omitted, end=""),
         description=[
             f"{shown.title}, {format_count(len(plot.records), 'curve')}: {plane.axis_names}",
             caption,
             f"The dashed lines show: {shown.dashed}",
+            omitted,
         ],
     )
 
@@ -465,6 +468,21 @@ def _highest(table: pl.DataFrame, *names: str, least: float) -> float:
     """Return the largest value of several columns, or `least` if it is larger."""
     values = table.select(pl.max_horizontal(pl.col(names).max(), pl.lit(least)))
     return float(values.item())
+
+
+def _threshold_axis(table: pl.DataFrame, *benefits: str) -> tuple[PlotAxis, str]:
+    """Return the axis of thresholds, and a text if it ends before the highest threshold.
+
+    It ends a little above the last threshold at which one of the columns `benefits` is positive.
+    """
+    name = "probability_threshold"
+    axis = PlotAxis(name=name, title="Probability threshold")
+    used = table.filter(pl.max_horizontal(pl.col(benefits)) > 0).get_column(name)
+    end = 0.0 if used.is_empty() else float(used.max())  # type: ignore[arg-type]
+    high = ceil(END_MARGIN * end * 20) / 20
+    if not 0 < high < MAX_SHARE * _highest(table, name, least=0.0):
+        return axis, ""
+    return replace(axis, high=high), f"No net benefit is positive above {end:.3g}"
 
 
 def _net_benefit_axis(table: pl.DataFrame, *names: str) -> PlotAxis:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.style import COLORS
+from rocframe.charts.style import COLORS, REFERENCE_COLOR, category, theme_colors
 from rocframe.errors import OptionValueError
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 MOVED = ("params", "width", "height", "view")
 # Properties of a whole chart. In a sum of two charts, the sum has those of the first chart.
 WHOLE = ("title", "description", "width", "height", "background", "padding", "autosize", "config")
+# Mark styles: the lines of curves, lines of other tables that show the same curves, and lines of
+# averages. In a sum, the same curves are drawn once, and an average without colors is gray.
+CURVE_LINE, ESTIMATE, MEAN_LINE = "curve", "estimate", "mean"
 FALLBACK = "rocframe colors"  # in the context of `to_dict`: an outer chart adds the colors
 
 
@@ -33,7 +36,7 @@ class Colored(alt.TopLevelMixin):
         """Return the specification of the chart."""
         context = dict(context or {})
         is_inside = context.get(FALLBACK, False)
-        is_set = is_inside or _has_colors(self) or _theme_has_colors()
+        is_set = is_inside or _has_colors(self) or theme_colors() is not None
         whole = context.get("top_level", True)
         spec = super().to_dict(*args, context=context | {FALLBACK: is_set or whole}, **kwargs)
         if is_set or kwargs.get("format") == "vega":
@@ -76,16 +79,7 @@ def _concatenated(kind: type[Any], chart: Any, part: str) -> Any:
 
 def _has_colors(chart: Any) -> bool:
     config = chart._get("config")
-    return isinstance(config, alt.Config) and _category(config.to_dict(validate=False)) is not None
-
-
-def _theme_has_colors() -> bool:
-    theme = alt.theme.get()
-    return theme is not None and _category(dict(theme()).get("config", {})) is not None
-
-
-def _category(config: Any) -> Any:
-    return (config.get("range") or {}).get("category")
+    return isinstance(config, alt.Config) and category(config.to_dict(validate=False)) is not None
 
 
 def _add_colors(spec: dict[str, Any], inherited: bool = False) -> None:
@@ -133,6 +127,8 @@ class LayerChart(Colored, alt.LayerChart):
         parts = [self, other]
         if isinstance(other, LayerChart):
             parts[1] = _without_layers(other, [part for part in self.layer if _has_data(part)])
+            if _show_equal_groups(self, other) and _layers_of_style(self, CURVE_LINE):
+                parts[1] = _without_layers(parts[1], _layers_of_style(other, ESTIMATE))
             _check_axes(_axis_titles(self), _axis_titles(other))
             heights = [chart._get("height") for chart in parts]
             if alt.Undefined not in heights:  # charts of calibration with bars are taller
@@ -141,6 +137,9 @@ class LayerChart(Colored, alt.LayerChart):
             if shared:
                 result.encoding = alt.FacetedEncoding(**shared)
             parts = [_as_layer(part, shared) for part in parts]
+            if _layers_of_style(other, MEAN_LINE) and "color" not in _channels(other):
+                own = _channels(parts[1]) | {"color": alt.value(REFERENCE_COLOR)}
+                parts[1].encoding = alt.FacetedEncoding(**own)
         else:
             parts[0] = _as_layer(self, {})
         result.layer = parts
@@ -187,6 +186,20 @@ def _without_layers(chart: LayerChart, others: Sequence[Any]) -> LayerChart:
     result: LayerChart = chart.copy(deep=False)
     result.layer = [layer for layer in chart.layer if layer not in others]
     return result
+
+
+def _layers_of_style(chart: LayerChart, style: str) -> list[Any]:
+    marks = ((layer, layer._get("mark")) for layer in chart.layer)
+    return [layer for layer, mark in marks if isinstance(mark, alt.MarkDef) and mark.style == style]
+
+
+def _show_equal_groups(first: Any, second: Any) -> bool:
+    """Return whether the colors of two charts show the same values of the same column."""
+    colors = [_channels(chart).get("color") for chart in (first, second)]
+    if not all(isinstance(color, alt.Color) for color in colors):
+        return colors[0] == colors[1]
+    one, other = ((color._get("field"), color._get("scale").domain) for color in colors)
+    return bool(one == other)
 
 
 def _channels(chart: Any) -> dict[str, Any]:

@@ -45,21 +45,47 @@ def spec(chart: alt.Chart) -> dict[str, Any]:
 
 
 def records(chart: alt.Chart) -> list[dict[str, Any]]:
-    """Return the data: one record per row."""
-    return json.loads(chart.data.values, parse_constant=pytest.fail)
+    """Return the data: one record per row, with the values of both axes as `x` and `y`.
+
+    If a record has several points, each of its values on the axes is a list.
+    """
+    shared = chart.to_dict(validate=False)
+    shared = shared.get("spec", shared)["encoding"]
+    axes = {name: shared[name]["field"].removesuffix("_deviate") for name in "xy" if name in shared}
+    rows = json.loads(chart.data.values, parse_constant=pytest.fail)
+    return [row | {name: row[axis] for name, axis in axes.items() if axis in row} for row in rows]
+
+
+def layers(chart: alt.Chart) -> list[dict[str, Any]]:
+    """Return the layers, with the encodings that Vega-Lite merges from the chart and the layer."""
+    read = spec(chart)
+    read = read.get("spec", read)
+    return _layers(read, {})
+
+
+def _layers(read: dict[str, Any], parent: dict[str, Any]) -> list[dict[str, Any]]:
+    own = read.get("encoding", {})
+    merged = parent | {
+        name: parent.get(name, {}) | part
+        if isinstance(part, dict) and ("field" in part or "datum" in part)
+        else part
+        for name, part in own.items()
+    }
+    if "layer" in read:
+        return [layer for part in read["layer"] for layer in _layers(part, merged)]
+    return [{**read, "encoding": {name: part for name, part in merged.items() if part is not None}}]
 
 
 def marks(chart: alt.Chart) -> list[str]:
     """Return the mark of each layer."""
-    read = spec(chart)
-    return [layer["mark"]["type"] for layer in read.get("spec", read)["layer"]]
+    return [layer["mark"]["type"] for layer in layers(chart)]
 
 
 def encodings(chart: alt.Chart, channel: str) -> list[Any]:
     """Return the encoding of a channel in each layer that has it."""
-    read = spec(chart)
-    layers = read.get("spec", read)["layer"]
-    return [layer["encoding"][channel] for layer in layers if channel in layer["encoding"]]
+    return [
+        layer["encoding"][channel] for layer in layers(chart) if channel in layer["encoding"]
+    ]
 
 
 def svg(chart: alt.Chart) -> str:

@@ -23,7 +23,7 @@ def test_the_specification_of_a_band_chart_is_unchanged(assert_golden):
 def test_a_band_has_the_limits_of_the_table():
     table = band(grid=[0.1, 0.5])
     first, second = records(table.roc.chart())
-    assert (first["f0"], second["f0"]) == ("decision_tree", "linear_svm")
+    assert (first["model"], second["model"]) == ("decision_tree", "linear_svm")
     rows = table.filter(model="decision_tree")
     for name, column in (("x", "fpr"), ("y", "tpr"), ("y_low", "lower"), ("y_high", "upper")):
         assert first[name] == rows[column].round_sig_figs(7).to_list()
@@ -67,7 +67,7 @@ def test_a_band_lies_over_the_curves_on_their_axes():
 
 def test_colors_and_panels_are_chosen_as_for_curves():
     chart = band(grid=5).roc.chart(facet="model", color=None)
-    assert spec(chart)["facet"]["field"] == "f0"
+    assert spec(chart)["facet"]["field"] == "model"
     assert encodings(chart, "color")[0] == {"value": "#07469b"}
     with pytest.raises(rf.MissingColumnError) as caught:
         band(grid=5).roc.chart(detail="fold")

@@ -62,7 +62,7 @@ def shown(kind, tp, fp, totals, top):
 def test_the_distance_between_line_and_curve_is_invisible(kind, log):
     table = rf.curve(logs(log), "label", "score")
     chart = rf.chart(table, kind=kind)
-    (record,) = (one for one in records(chart) if "part" not in one)
+    (record,) = (one for one in records(chart) if "_layer" not in one)
     x, y = np.array(record["x"], float), np.array(record["y"], float)
     rows = {name: table[name].to_numpy().astype(float) for name in ("tp", "fp")}
     steps = {"rare": 1, "smooth": 5, "perfect": 10}.get(log, 40)  # between two rows

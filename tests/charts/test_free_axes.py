@@ -29,7 +29,7 @@ def test_the_specification_of_precision_against_alert_rate_is_unchanged(assert_g
 def test_points_of_lines_are_rows_of_the_table_with_these_metrics(x, y, prevalence):
     table = rf.curve(VOTE, "label", "score", by="model", prevalence=prevalence, metrics=[x, y])
     for record in records(table.roc.chart(x=x, y=y)):
-        rows = table.filter(model=record["f0"]).select("tp", "fp", x, y)
+        rows = table.filter(model=record["model"]).select("tp", "fp", x, y)
         expected = {(tp, fp): values for tp, fp, *values in rows.iter_rows()}
         points = list(zip(*(record[name] for name in ("tp", "fp", "x", "y")), strict=True))
         known = [point for point in points if point[0] is not None]

@@ -23,7 +23,7 @@ def entry(name: str, area: str, row: dict) -> str:
 
 
 def parts(chart, part):
-    return [record for record in records(chart) if record.get("part") == part]
+    return [record for record in records(chart) if record.get("_layer") == part]
 
 
 def test_the_legend_shows_the_areas_and_limits_of_the_table():
@@ -115,7 +115,7 @@ def test_areas_of_other_predictions_raise_an_error(areas, message):
 def test_bars_end_at_the_limits_of_the_table():
     chart = CURVES.roc.chart(mark=RATES)
     bars, points = parts(chart, "limits"), parts(chart, "mark")
-    ends = {(bar["f0"], *bar["x"], *bar["y"]) for bar in bars}
+    ends = {(bar["model"], *bar["x"], *bar["y"]) for bar in bars}
     expected = []
     for (model, _), rows in RATES.group_by("model", "at_value"):
         fpr, tpr = (
@@ -124,7 +124,7 @@ def test_bars_end_at_the_limits_of_the_table():
         x, y = fpr["estimate"], tpr["estimate"]
         expected.append((model, fpr["lower"], fpr["upper"], y, y))
         expected.append((model, x, x, tpr["lower"], tpr["upper"]))
-        (point,) = [p for p in points if p["f0"] == model and p["x"] == [pytest.approx(x)]]
+        (point,) = [p for p in points if p["model"] == model and p["x"] == [pytest.approx(x)]]
         assert point["y"] == [pytest.approx(y)]
         assert point["x_limits"] == f"[{fpr['lower']:.3f}, {fpr['upper']:.3f}]"
         assert point["y_limits"] == f"[{tpr['lower']:.3f}, {tpr['upper']:.3f}]"
@@ -181,8 +181,8 @@ def test_bars_of_one_metric_are_drawn_against_the_threshold(axes):
 def test_metrics_without_limits_in_the_table_have_points_without_bars():
     metrics = ["tpr", "precision"]
     chart = CURVES.roc.chart(x="threshold", y=metrics, mark=RATES)
-    assert [bar["f0"] for bar in parts(chart, "limits")] == ["tpr"] * 4
-    assert [point["f0"] for point in parts(chart, "mark")] == ["tpr"] * 4 + ["precision"] * 4
+    assert [bar["model"] for bar in parts(chart, "limits")] == ["tpr"] * 4
+    assert [point["model"] for point in parts(chart, "mark")] == ["tpr"] * 4 + ["precision"] * 4
     none = CURVES.roc.chart(x="threshold", y="precision", mark=RATES)
     assert none.description.endswith(" Points are marked.")
 

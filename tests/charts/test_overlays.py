@@ -40,7 +40,7 @@ def one(*rows):
 def parts(chart, part):
     """Return the records of one part, read by a strict parser."""
     every = json.loads(chart.data.values, parse_constant=pytest.fail)
-    return [record for record in every if record.get("part") == part]
+    return [record for record in every if record.get("_layer") == part]
 
 
 def svg(chart):
@@ -174,7 +174,7 @@ def test_the_ring_is_at_the_row_of_least_cost_and_no_row_is_above_its_line(table
         best = int(cost.arg_min())
         assert (ring["tp"], ring["fp"]) == ([rows["tp"][best]], [rows["fp"][best]])
         assert ring["cost"] == pytest.approx(cost[best], rel=1e-6)
-        assert ring["f0"] == line["f0"] == name
+        assert ring["model"] == line["model"] == name
         (x, x2), (y, y2) = line["x"], line["y"]
         slope = (1 - share) * COSTS["fp"] / (share * COSTS["fn"])
         assert (y2 - y) / (x2 - x) == pytest.approx(slope, rel=1e-5)
@@ -190,7 +190,7 @@ def test_lines_of_gain_and_lift_charts_are_those_of_the_table_of_lines(table, ki
     lines = rf.iso_lines(table, kind=kind, costs=COSTS, prevalence=prevalence)
     rings, drawn = parts(chart, "lowest cost"), parts(chart, "equal cost")
     for line, ring, part in zip(lines.iter_rows(named=True), rings, drawn, strict=True):
-        assert part["f0"] == ring["f0"] == line["model"]
+        assert part["model"] == ring["model"] == line["model"]
         assert (ring["tp"], ring["fp"]) == ([line["tp"]], [line["fp"]])
         for x, y in (*zip(part["x"], part["y"], strict=True), (ring["x"][0], ring["y"][0])):
             assert y == pytest.approx(line["intercept"] + line["slope"] * x, rel=1e-5, abs=1e-5)
@@ -230,7 +230,7 @@ def test_marked_thresholds_are_rows_of_at(table, kind):
 def test_points_lie_on_the_curves_of_their_groups(table):
     points = table.filter(model="b").roc.at(tpr=0.5, interpolate=True)
     (record,) = parts(rf.chart(table, mark={"half": points}), "mark")
-    assert (record["f0"], record["mark"], record["y"]) == ("b", "half", [0.5])
+    assert (record["model"], record["mark"], record["y"]) == ("b", "half", [0.5])
     assert record["threshold"] == ["between two rows"]
     assert "threshold: between two" in svg(rf.chart(table, mark={"half": points}))
     assert parts(rf.chart(table, mark=table.roc.at(fpr=[])), "mark") == []

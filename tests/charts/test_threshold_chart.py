@@ -133,7 +133,7 @@ def test_operating_points_are_marked_on_the_line_of_each_metric():
     best = rf.operating_point(CURVES, "f1")
     metrics = ["f1", "precision"]
     chart = CURVES.roc.chart(x="threshold", y=metrics, mark={"highest F1": best, "half": 0.5})
-    marked = [record for record in records(chart) if record.get("part") == "mark"]
+    marked = [record for record in records(chart) if record.get("_layer") == "mark"]
     assert len(marked) == 8
     at_half = CURVES.roc.at(threshold=0.5)
     for name, points in (("highest F1", best), ("half", at_half)):
@@ -156,7 +156,7 @@ def test_operating_points_are_marked_on_the_line_of_each_metric():
         assert names.count("threshold") == 1
         assert "value" in names
     zoomed = CURVES.roc.chart(x="threshold", y="f1", mark=0.5, x_domain=(0.7, 0.8))
-    assert not [record for record in records(zoomed) if record.get("part") == "mark"]
+    assert not [record for record in records(zoomed) if record.get("_layer") == "mark"]
 
 
 def test_groups_named_metric_keep_their_name():
