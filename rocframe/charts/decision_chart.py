@@ -29,7 +29,14 @@ from rocframe.charts.curve_layers import (
     overlay,
     reference_line,
 )
-from rocframe.charts.dot_plot import REASON, DotPlot, documented_columns, read_rows, row_records
+from rocframe.charts.dot_plot import (
+    DotPlot,
+    add_reason,
+    documented_columns,
+    read_rows,
+    row_records,
+    span,
+)
 from rocframe.charts.groups import CURVE, GroupColumn, field_names, free_name, nominal
 from rocframe.charts.labels import (
     RATE_FORMAT,
@@ -63,6 +70,7 @@ MARGIN = 0.1  # the axis of net benefit extends below 0 by this share of its upp
 LINES = "lines"  # the field `part` of the records of single thresholds
 SUPERIORITY_AXIS = "Relative cost of a false positive"
 BAR_HEIGHT, SHARED_OPACITY = 0.6, 0.35
+COMPETITORS = "_best"  # the field of the number of models with the lowest cost, in words
 MAX_DESCRIBED_RANGES = 8
 TRIVIAL = "The dashed lines show the trivial classifiers"
 
@@ -174,38 +182,38 @@ def superiority_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a bar for each range of costs in which a model has the lowest cost."""
     low, high = "relative_cost_low", "relative_cost_high"
-    groups, dodged = read_rows(table, layout.by, color=options.color, facet=options.facet)
     shown = documented_columns(table, layout.by)
+    rows = read_rows(table, layout.by, color=options.color, facet=options.facet, taken=shown)
+    groups = rows.groups
     records = row_records(table, groups, shown)
     for record in records:
-        defined = record["n_best"] > 0
-        record |= {"tie": record["n_best"] > 1}
-        record[REASON] = None if defined else note_text(record["note"])
+        add_reason(record, None if record["n_best"] > 0 else note_text(record["note"]), rows)
     plot = DotPlot(
-        groups=groups,
-        dodged=dodged,
+        rows=rows,
         records=records,
         axis=SUPERIORITY_AXIS,
         marks=(low,),
+        limits=(low, high),
         shown=tuple(shown),
     )
-    bars: Any = alt.Chart().mark_bar(height={"band": BAR_HEIGHT})
-    opacity = alt.Opacity(
-        "tie:N",
-        title="lowest cost",
-        scale=alt.Scale(domain=[False, True], range=[1.0, SHARED_OPACITY]),
-        legend=alt.Legend(labelExpr="datum.value ? 'several models' : 'one model'")
-        if any(record["tie"] for record in records)
-        else None,
-    )
-    x = alt.X(f"{low}:Q", title=plot.axis, scale=alt.Scale(domain=[0, 1]), axis=linear_axis())
-    layer = bars.encode(
-        x=x,
-        x2=alt.X2(f"{high}:Q"),
-        color=plot.color_channel(),
-        opacity=opacity,
-        tooltip=plot.tooltips(),
-        **plot.line_channels(),
+    is_shared = "datum.n_best > 1"
+    bars: Any = alt.Chart().mark_bar(height={"band": BAR_HEIGHT}).encode(**span(low, high))
+    if any(record["n_best"] > 1 for record in records):
+        opacity = alt.Opacity(
+            f"{COMPETITORS}:N",
+            title="lowest cost",
+            scale=alt.Scale(domain=["one model", "several models"], range=[1, SHARED_OPACITY]),
+            legend=alt.Legend(symbolFillColor=REFERENCE_COLOR, symbolStrokeColor="transparent"),
+        )
+        bars = bars.transform_calculate(
+            **{COMPETITORS: f"{is_shared} ? 'several models' : 'one model'"}
+        ).encode(opacity=opacity)
+    x = alt.X(
+        field=low,
+        type="quantitative",
+        title=plot.axis,
+        scale=alt.Scale(domain=[0, 1]),
+        axis=linear_axis(),
     )
     texts = [
         f"{name}: {record[low]:.3g} to {record[high]:.3g}"
@@ -213,9 +221,10 @@ def superiority_chart(
         if record["n_best"]
     ]
     return plot.layered(
-        [layer],
-        title="Relative superiority",
-        subtitle="Bars: costs for which a model has the lowest expected cost",
+        [bars],
+        x=x,
+        title="Which model has the lowest expected cost?",
+        subtitle="Bars: the costs for which a model has the lowest cost",
         description=sentences(
             f"Relative superiority, {format_count(len(records), 'row')}",
             f"Relative costs: {join_first(texts, MAX_DESCRIBED_RANGES, '; ')}" if texts else "",

@@ -13,6 +13,7 @@ import altair as alt
 
 from rocframe.areas.area import auc_of, average_precision_of
 from rocframe.charts.labels import (
+    MAX_NAME_LENGTH,
     chart_text,
     distinct_labels,
     escape_field,
@@ -61,12 +62,15 @@ class GroupColumn:
     domain: tuple[str, ...] = ()
 
     @classmethod
-    def from_keys(cls, keys: pl.Series) -> GroupColumn:
-        """Return a column with its values in the sort order of polars."""
+    def from_keys(cls, keys: pl.Series, length: int = MAX_NAME_LENGTH) -> GroupColumn:
+        """Return a column with its values in the sort order of polars.
+
+        Texts have at most about `length` characters.
+        """
         distinct, codes = number_distinct_rows(keys.to_frame())
         return cls(
             title=short_name(keys.name),
-            values=tuple(distinct_labels(distinct.to_series())),
+            values=tuple(distinct_labels(distinct.to_series(), length)),
             codes=tuple(codes.to_list()),
             ordered=keys.dtype.is_temporal()
             or (keys.dtype.is_numeric() and len(distinct) > len(COLORS)),
@@ -306,7 +310,8 @@ class Groups:
             title=column.title, labelLimit=0, labelExpr=caption_expression(captions)
         )
         facet = nominal(alt.Facet, self.panel, sort=list(column.values), header=header)
-        return chart.facet(facet, columns=PANELS_PER_ROW).properties(**head)
+        columns = 2 if len(column.values) == 4 else PANELS_PER_ROW
+        return chart.facet(facet, columns=columns).properties(**head)
 
 
 def _remove_legends(chart: alt.LayerChart) -> None:
