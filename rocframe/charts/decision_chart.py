@@ -29,7 +29,7 @@ from rocframe.charts.curve_layers import (
     reference_line,
 )
 from rocframe.charts.dot_plot import REASON, DotPlot, documented_columns, read_rows, row_records
-from rocframe.charts.groups import CURVE, GroupColumn, field_names, free_name, nominal
+from rocframe.charts.groups import CURVE, GroupColumn, free_name, nominal
 from rocframe.charts.labels import (
     RATE_FORMAT,
     distinct_labels,
@@ -446,7 +446,7 @@ def _colors_of_all_rows(groups: Groups, table: pl.DataFrame, by: Sequence[str]) 
     color = groups.color
     if color is None:
         return groups
-    name = next(name for name, field in field_names(by).items() if field == color)
+    name = by[list(groups.columns).index(color)]
     values = GroupColumn.from_keys(table.get_column(name))
     colored = groups.columns[color].with_colors_of(values)
     return replace(groups, columns={**groups.columns, color: colored})

@@ -160,8 +160,8 @@ def with_key(
         options["symbolType"] = "stroke"
     legend = alt.Legend(title=None, orient="bottom", labelLimit=0, symbolSize=200, **options)
     scale = alt.Scale(type="ordinal", domain=[text], range=[value])
-    entry: alt.Chart = layer.transform_calculate(key=dumps(text)).encode(
-        channel("key:O", scale=scale, legend=legend)
+    entry: alt.Chart = layer.transform_calculate(_key=dumps(text)).encode(
+        channel("_key:O", scale=scale, legend=legend)
     )
     return entry
 
