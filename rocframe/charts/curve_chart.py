@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind
     from rocframe.schemas.table_type import Table
 
+NOTE = "_note"  # the field of the text in an empty panel
 OUTSIDE = "all curves lie outside the axes"
 
 
@@ -98,7 +99,7 @@ def curve_chart(
     kind = chart_kind(table.columns, options)
     curves = curves_of(table, by)
     axes = (options.x or kind.x, str(options.y or kind.y))
-    taken = (*axes, *CONFUSION, PREVALENCE, *MARK_FIELDS)
+    taken = (*axes, *CONFUSION, PREVALENCE, area_name(kind), *MARK_FIELDS)
     groups = read_groups(curves.keys, by, table.columns, options, taken)
     _check_last_rows(curves)
     areas = areas_of(curves, kind)
@@ -261,7 +262,7 @@ def _notes(
         text = area_text(known, plane.kind) if all(map(isnan, known)) else OUTSIDE
         if panel is not None or text == OUTSIDE:
             nothing: dict[str, Any] = {name: [None] for name in point_fields(plane)}
-            notes.append(panel_records[0] | nothing | {LAYER: EMPTY_REASON, "note": text})
+            notes.append(panel_records[0] | nothing | {LAYER: EMPTY_REASON, NOTE: text})
     return notes
 
 
@@ -270,6 +271,6 @@ def _note_layer(side: int) -> alt.Chart:
     x, y = alt.XValue(side / 2), alt.YValue(side * 0.85)
     text = overlay(EMPTY_REASON).mark_text(fontSize=12)
     layer: alt.Chart = text.encode(
-        x=x, y=y, text="note:N", color=alt.value(REFERENCE_COLOR), tooltip=NO_TOOLTIP
+        x=x, y=y, text=f"{NOTE}:N", color=alt.value(REFERENCE_COLOR), tooltip=NO_TOOLTIP
     )
     return layer

@@ -23,6 +23,7 @@ from rocframe.charts.marks import (
     MARK_NAME,
     MARK_SYMBOLS,
     limit_level,
+    limits_field,
     mark_records,
     marked_names,
     named_marks,
@@ -191,9 +192,9 @@ def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
         if _has_nested_marks(plot):
             layers[MARK] = _nested(plot, layers[MARK], names)
     limits = [
-        tooltip(name)
-        for name in (f"{axis.name} limits" for axis in (plot.plane.x, plot.plane.y))
-        if any(name in record for record in plot.overlays)
+        tooltip(limits_field(axis.name), f"{axis.name} limits")
+        for axis in (plot.plane.x, plot.plane.y)
+        if any(limits_field(axis.name) in record for record in plot.overlays)
     ]
     if limits:
         rows = [*([tooltip(MARK_NAME)] if names else []), *row_tooltips(plot), *limits]

@@ -237,8 +237,8 @@ def with_key(
             options["symbolStrokeWidth"] = width
     legend = alt.Legend(title=None, orient="bottom", labelLimit=0, symbolSize=200, **options)
     scale = alt.Scale(type="ordinal", domain=[text], range=[value])
-    entry: alt.Chart = layer.transform_calculate(key=dumps(text)).encode(
-        channel("key:O", scale=scale, legend=legend)
+    entry: alt.Chart = layer.transform_calculate(_key=dumps(text)).encode(
+        channel("_key:O", scale=scale, legend=legend)
     )
     return entry
 
