@@ -252,7 +252,7 @@ def _without_layers(chart: LayerChart, others: Sequence[Any]) -> LayerChart:
 
 
 def _layers_of_style(chart: LayerChart, style: str) -> list[Any]:
-    layers: list[Any] = chart.layer
+    layers: Any = chart.layer
     marks = ((layer, layer._get("mark")) for layer in layers)
     return [layer for layer, mark in marks if isinstance(mark, alt.MarkDef) and mark.style == style]
 
