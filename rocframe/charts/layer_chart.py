@@ -95,6 +95,8 @@ class FacetChart(Colored, alt.FacetChart):
             part.transform = [alt.FilterTransform(f"datum.{SOURCE} === {i}"), *own]
             parts.append(part)
         result.data = inline_data(rows)
+        # Vega-Lite would convert the arrays of one chart to numbers if the other has numbers.
+        result.data["format"] = alt.JsonDataFormat(type="json", parse=None)
         result.spec = parts[0] + parts[1]
         return result
 
@@ -252,7 +254,7 @@ def _without_layers(chart: LayerChart, others: Sequence[Any]) -> LayerChart:
 
 
 def _layers_of_style(chart: LayerChart, style: str) -> list[Any]:
-    layers: Any = chart.layer
+    layers: Any = chart._get("layer")
     marks = ((layer, layer._get("mark")) for layer in layers)
     return [layer for layer, mark in marks if isinstance(mark, alt.MarkDef) and mark.style == style]
 
