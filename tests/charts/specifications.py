@@ -83,9 +83,7 @@ def marks(chart: alt.Chart) -> list[str]:
 
 def encodings(chart: alt.Chart, channel: str) -> list[Any]:
     """Return the encoding of a channel in each layer that has it."""
-    return [
-        layer["encoding"][channel] for layer in layers(chart) if channel in layer["encoding"]
-    ]
+    return [layer["encoding"][channel] for layer in layers(chart) if channel in layer["encoding"]]
 
 
 def svg(chart: alt.Chart) -> str:
