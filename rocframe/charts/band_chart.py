@@ -38,7 +38,11 @@ POINT_COLUMNS = {
 def band_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw each curve with its band. If both axes have limits, draw bars instead of a band."""
+    """Draw each curve with its band.
+
+    If both axes have limits, crosses show them instead of a band. There is no line then, because a
+    line through few thresholds is not the curve.
+    """
     plane = roc_plane(options)
     both = table.get_column("fpr_lower").null_count() < table.height
     averaged = ("x", "y") if both else ("y",)
@@ -50,7 +54,7 @@ def band_chart(
     layers = [
         *limit_layers(plot, _band_text(table, "ci_level", "scope"), limit_columns(fields)),
         *chance_layers(plane),
-        line_layer(plot, strokeWidth=CURVE_WIDTH, style=ESTIMATE),
+        *([] if both else [line_layer(plot, strokeWidth=CURVE_WIDTH, style=ESTIMATE)]),
         hover_layer(plot),
     ]
     bands = _band_text(table, "ci_level", "scope", "band")

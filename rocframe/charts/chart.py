@@ -45,9 +45,6 @@ def chart(
     scale: Scale | None = None,
     x_domain: Sequence[float] | None = None,
     y_domain: Sequence[float] | None = None,
-    hull: bool = False,
-    costs: Mapping[str, float] | None = None,
-    prevalence: float | None = None,
     mark: Mark = None,
     areas: pl.DataFrame | None = None,
     ties: bool = False,
@@ -219,20 +216,6 @@ def chart(
         The areas in the chart are those of the complete curves, not of the part that is shown.
     y_domain : sequence of float, default None
         Lowest and highest value of the y axis.
-    hull : bool, default False
-        Draw the upper convex hull of each curve as a thin dashed line. Only for roc, gain and
-        lift_chart. Thresholds whose points are below the hull are not optimal for any costs.
-    costs : mapping of str to float, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fn": 5, "fp": 1}`. Costs that are not
-        given are 0. Only for roc, gain and lift_chart. With `costs` or `prevalence`, a thin line of
-        equal expected cost touches each curve at the row of lowest cost. A ring marks this row. If
-        several rows have the lowest cost, the ring marks the row with the highest threshold. If
-        only `prevalence` is given, each error has the cost 1. The function `iso_lines` returns the
-        lines as a table.
-    prevalence : float, default None
-        Share of positives, between 0 and 1, for the expected cost. If only `costs` is given, the
-        prevalence is the one that was passed to `curve`, or the prevalence of each curve if none
-        was passed.
     mark : float, DataFrame or mapping, default None
         Operating points to mark:
 
@@ -321,7 +304,7 @@ def chart(
 
     If a false negative costs five times as much as a false positive:
 
-    >>> rf.chart(curves, hull=True, costs={"fp": 1, "fn": 5}, mark=0.5, ties=True).description
+    >>> rf.chart(curves, mark=0.5, ties=True).description
     'ROC chart, 1 curve: true positive rate against false positive rate. The dashed line shows \
 chance. AUC 0.750. ROC areas over all orders of tied rows: 0.500 to 1.000. Thin dashed lines are \
 convex hulls. A thin line of equal expected cost touches each curve. Points are marked.'
@@ -344,9 +327,6 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         scale=scale,
         x_domain=x_domain,
         y_domain=y_domain,
-        hull=hull,
-        costs=costs,
-        prevalence=prevalence,
         mark=mark,
         areas=areas,
         ties=ties,
@@ -418,9 +398,6 @@ class ChartOptions:
     scale: Scale | None = None
     x_domain: Sequence[float] | None = None
     y_domain: Sequence[float] | None = None
-    hull: bool = False
-    costs: Mapping[str, float] | None = None
-    prevalence: float | None = None
     mark: Mark = None
     areas: pl.DataFrame | None = None
     ties: bool = False

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from math import isnan
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import altair as alt
 
@@ -57,7 +57,6 @@ from rocframe.charts.layer_chart import CURVE_LINE
 from rocframe.charts.marks import MARK_FIELDS, unmarked_text
 from rocframe.charts.overlays import (
     BOX,
-    overlay_key,
     overlay_layers,
     overlay_records,
     overlay_texts,
@@ -84,6 +83,7 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind
     from rocframe.schemas.table_type import Table
 
+NOTE = "_note"  # the field of the text in an empty panel
 OUTSIDE = "all curves lie outside the axes"
 
 
@@ -99,7 +99,7 @@ def curve_chart(
     kind = chart_kind(table.columns, options)
     curves = curves_of(table, by)
     axes = (options.x or kind.x, str(options.y or kind.y))
-    taken = (*axes, *CONFUSION, PREVALENCE, *MARK_FIELDS)
+    taken = (*axes, *CONFUSION, PREVALENCE, area_name(kind), *MARK_FIELDS)
     groups = read_groups(curves.keys, by, table.columns, options, taken)
     _check_last_rows(curves)
     areas = areas_of(curves, kind)
@@ -148,11 +148,11 @@ def curve_chart(
     area = " ".join(filter(None, (area, limits.texts.get(""))))
     prevalence = prevalence_text(curves.prevalence, (kind.x, kind.y))
     unmarked = unmarked_text(options, overlays)
-    keys = (chance_key(plane), overlay_key(overlays)) if options.legend else ()
+    key = chance_key(plane) if options.legend else ""
     return groups.with_titles(
         plot.layered(layers, [*row_tooltips(plot), *tooltips], calculated=row_counts(plot)),
         title=kind.title,
-        subtitle=JOINT.join(filter(None, (area, limits.caption, prevalence, *keys, unmarked))),
+        subtitle=JOINT.join(filter(None, (area, limits.caption, prevalence, key, unmarked))),
         description=sentences(
             f"{plane.name}, {format_count(len(records), 'curve')}: {plane.axis_names}",
             chance_text(plane, of_curves=True),
@@ -208,12 +208,14 @@ def _panel_areas(
 def _area_layer(side: int, kind: Kind) -> alt.Chart:
     """Write the areas of a panel into one of its corners, in the colors of the curves."""
     corner = AREA_CORNERS.get(kind.name, "lower right")
-    x, align = (4, "left") if corner.endswith("left") else (side - 4, "right")
+    is_left = corner.endswith("left")
+    align: Literal["left", "right"] = "left" if is_left else "right"
     start = 16 if corner.startswith("upper") else side - 6
     step = AREA_LINE if corner.startswith("upper") else -AREA_LINE
     y = alt.value(alt.expr(f"{start} + {step} * (datum._line - 1)"))
     text = overlay(PANEL_AREA).mark_text(align=align, baseline="bottom", fontSize=11)
-    layer: alt.Chart = text.encode(x=alt.value(x), y=y, text="_text:N", tooltip=NO_TOOLTIP)
+    x = alt.value(4 if is_left else side - 4)
+    layer: alt.Chart = text.encode(x=x, y=y, text="_text:N", tooltip=NO_TOOLTIP)
     return layer
 
 
@@ -260,7 +262,7 @@ def _notes(
         text = area_text(known, plane.kind) if all(map(isnan, known)) else OUTSIDE
         if panel is not None or text == OUTSIDE:
             nothing: dict[str, Any] = {name: [None] for name in point_fields(plane)}
-            notes.append(panel_records[0] | nothing | {LAYER: EMPTY_REASON, "note": text})
+            notes.append(panel_records[0] | nothing | {LAYER: EMPTY_REASON, NOTE: text})
     return notes
 
 
@@ -269,6 +271,6 @@ def _note_layer(side: int) -> alt.Chart:
     x, y = alt.XValue(side / 2), alt.YValue(side * 0.85)
     text = overlay(EMPTY_REASON).mark_text(fontSize=12)
     layer: alt.Chart = text.encode(
-        x=x, y=y, text="note:N", color=alt.value(REFERENCE_COLOR), tooltip=NO_TOOLTIP
+        x=x, y=y, text=f"{NOTE}:N", color=alt.value(REFERENCE_COLOR), tooltip=NO_TOOLTIP
     )
     return layer

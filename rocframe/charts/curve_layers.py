@@ -95,7 +95,7 @@ class CurvePlot:
         steps = alt.Chart()
         if self.fields:
             steps = steps.transform_flatten([*map(escape_field, self.fields)])
-        expressions = (calculated or {}) | self.plane.deviates(*deviates)
+        expressions = {**(calculated or {})} | self.plane.deviates(*deviates)
         if expressions:
             steps = steps.transform_calculate(**expressions)
         shared = {**self.plane.channels(), **self.groups.channels(), "tooltip": [*tooltips]}
@@ -242,7 +242,8 @@ def reference_line(points: Mapping[str, Sequence[Any]], dash: Sequence[int]) -> 
     The layer has its own data, so that filters of the chart do not remove it.
     """
     rows = [dict(zip(points, row, strict=True)) for row in zip(*points.values(), strict=True)]
-    return _reference(alt.Chart(alt.InlineData(values=rows)), dash)
+    layer: alt.Chart = _reference(alt.Chart(alt.InlineData(values=rows)), dash)
+    return layer
 
 
 def _reference(layer: Any, dash: Sequence[int]) -> Any:

@@ -37,7 +37,7 @@ from rocframe.charts.dot_plot import (
     row_records,
     span,
 )
-from rocframe.charts.groups import CURVE, GroupColumn, field_names, free_name, nominal
+from rocframe.charts.groups import CURVE, GroupColumn, free_name, nominal
 from rocframe.charts.labels import (
     RATE_FORMAT,
     distinct_labels,
@@ -465,7 +465,7 @@ def _colors_of_all_rows(groups: Groups, table: pl.DataFrame, by: Sequence[str]) 
     color = groups.color
     if color is None:
         return groups
-    name = next(name for name, field in field_names(by).items() if field == color)
+    name = by[list(groups.columns).index(color)]
     values = GroupColumn.from_keys(table.get_column(name))
     colored = groups.columns[color].with_colors_of(values)
     return replace(groups, columns={**groups.columns, color: colored})

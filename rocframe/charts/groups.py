@@ -316,7 +316,8 @@ class Groups:
 
 def _remove_legends(chart: alt.LayerChart) -> None:
     """Remove the legends of all layers."""
-    for part in [chart, *chart.layer]:
+    parts: list[Any] = [chart, *chart.layer]
+    for part in parts:
         for name in ("color", "shape", "strokeDash", "strokeWidth"):
             encoding = part._get("encoding")
             channel = alt.Undefined if encoding is alt.Undefined else encoding._get(name)
@@ -335,7 +336,9 @@ def caption_expression(captions: Mapping[str, str]) -> Any:
 
 def nominal(channel: type[Any], field: str, **options: Any) -> Any:
     """Return a channel of the texts in a field."""
-    return channel(field=escape_field(field), type="nominal", **options)
+    escaped = escape_field(field)
+    title = {} if escaped == field else {"title": field}  # in texts for screen readers
+    return channel(field=escaped, type="nominal", **title | options)
 
 
 def field_names(by: Sequence[str], taken: Collection[str] = ()) -> dict[str, str]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import altair as alt
 import numpy as np
 import polars as pl
 
 from rocframe.charts.axes import chart_kind, choose_plane, given_titles, zoom_plane
-from rocframe.charts.curve_layers import CurvePlot, chance_layers, chance_text
-from rocframe.charts.groups import GroupColumn, read_groups
+from rocframe.charts.curve_layers import NO_TOOLTIP, CurvePlot, chance_layers, chance_text
+from rocframe.charts.groups import GroupColumn, field_names, nominal, read_groups
 from rocframe.charts.labels import (
+    RATE_FORMAT,
     distinct_number_texts,
     json_rows,
     json_values,
@@ -24,13 +25,13 @@ from rocframe.charts.style import (
     BACKGROUND,
     MAX_SIZE_STEPS,
     MAX_SIZED_GROUPS,
-    MUTED,
+    REFERENCE_COLOR,
     SIZE_RATIO,
     SYMBOLS,
 )
 from rocframe.curves.table import read_prevalence
 from rocframe.errors import MissingColumnError
-from rocframe.frames import column, number_distinct_rows, number_keys, select_keys
+from rocframe.frames import column, number_distinct_rows, select_keys
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import parse_names
 from rocframe.rates import CONFUSION, Settings
@@ -48,9 +49,9 @@ if TYPE_CHECKING:
     from rocframe.schemas.table_type import Table
 
 POINT_SIZE = 110  # square pixels
-HULL_INDEX, ORDER = "hull", "order"  # fields of vertices: their hull, and their position in it
-SIZE = "size"  # the field of the area of a mark, if points of a group coincide
-CONDITION = "condition"  # the field of the condition of a point, such as "fpr 0.1"
+SIZE = "_size"  # the field of the area of a mark, if points of a group coincide
+CONDITION = "_condition"  # the field of the condition of a point, such as "fpr 0.1"
+NO_MODEL = "trivial classifier"  # the vertices (0, 0) and (1, 1) of a hull across models
 
 
 def points_chart(
@@ -67,54 +68,61 @@ def points_chart(
     is_hull, n_keys = layout.type is CONVEX_HULL, None
     if is_hull:
         table = table.sort(*map(column, by), "fp", "tp")
-        hull = number_keys(table, by)[1]
         n_keys = len(by)
         # The key of `hull(across=)` is the last column.
         by = (*by, *table.columns[table.columns.index("note") + 1 :])
-    groups = read_groups(table, by, table.columns, options)
-    left = {BEST_POINTS: tuple(RULE_COLUMNS), CONVEX_HULL: (), CONFUSION_MATRICES: ()}.get(
-        layout.type, POINT_NAMES
-    )
-    condition = GroupColumn.in_given_order(_conditions(table, left), left[0] if left else "")
-    if left:
-        groups = replace(groups, columns={**groups.columns, CONDITION: condition})
-
     kind = chart_kind(table.columns, options, layout.kind)
     x, y = (_row_values(table, kind, name) for name in (kind.x, kind.y))
     top = np.where(np.isfinite(y), y, np.nan)
     plane = choose_plane(kind, x, y, scale=options.scale, top=top)
     plane = zoom_plane(given_titles(plane, options), options)
-    points = zip(x.tolist(), y.tolist(), strict=True)
-    inside = np.array([plane.contains(*point) for point in points], bool)
-    # Fields of metrics are named c0, c1, ..., because a metric can have the name of another field.
-    metrics = [name for name in table.columns if name not in (*by, *left)]
-    titles = {f"c{i}": name for i, name in enumerate(metrics)}
-    values = {field: json_values(table.get_column(name)) for field, name in titles.items()}
-    for name, rate in (("x", x), ("y", y)):
-        values[name] = json_values(pl.Series(np.where(inside, rate, np.nan)))
-    values |= {name: group.texts for name, group in groups.columns.items()}
-    if is_hull:
-        values[HULL_INDEX] = (hull + 1).tolist()
-        values[ORDER] = list(range(table.height))
-    else:
-        values |= _mark_sizes(table, by, x, y)
-    plot = CurvePlot(plane=plane, records=json_rows(values), groups=groups)
+    axes = plane.x.name, plane.y.name
+    groups = read_groups(table, by, table.columns, options, axes)
+    left = {BEST_POINTS: tuple(RULE_COLUMNS), CONVEX_HULL: (), CONFUSION_MATRICES: ()}.get(
+        layout.type, POINT_NAMES
+    )
+    condition = GroupColumn.in_given_order(_conditions(table, left), left[0] if left else "")
+    shape = left[0] if left == tuple(RULE_COLUMNS) else CONDITION
+    if left:
+        groups = replace(groups, columns={**groups.columns, shape: condition})
 
-    rows = [*groups.tooltips(), *(tooltip(name, short_name(titles[name])) for name in titles)]
-    transform, deviates = alt.Chart(), plane.deviates()
-    if deviates:
-        transform = transform.transform_calculate(**deviates)
-    named = zip(groups.names(table.height), plot.records, strict=True)
-    texts = [
-        f"{name}: {kind.x} {number_text(record['x'])}, {kind.y} {number_text(record['y'])}"
-        for name, record in named
-        if record["x"] is not None
+    inside = np.array([plane.contains(*point) for point in zip(x, y, strict=True)], bool)
+    others = [name for name in table.columns if name not in (*by, shape)]
+    fields = field_names(others, {*groups.columns, *axes})
+    for name, values in zip(axes, (x, y), strict=True):
+        # A column of the table with the name of an axis has the same values, unless it is a metric
+        # of the user.
+        if name in fields and np.allclose(table.get_column(name), values, equal_nan=True):
+            fields[name] = name
+    columns = {field: json_values(table.get_column(name)) for name, field in fields.items()}
+    for name, values in zip(axes, (x, y), strict=True):
+        columns[name] = json_values(pl.Series(np.where(inside, values, np.nan)))
+    columns |= {name: group.texts for name, group in groups.columns.items()}
+    if not is_hull:
+        columns |= _mark_sizes(table, by, x, y)
+    plot = CurvePlot(plane=plane, records=json_rows(columns), groups=groups)
+
+    rows = [
+        *groups.tooltips(),
+        *(tooltip(name, number=RATE_FORMAT) for name in axes if name not in fields.values()),
+        *(
+            tooltip(field, short_name(name))
+            for name, field in fields.items()
+            if not (name in left and left == POINT_NAMES)
+        ),
     ]
-    layers = [_point_layer(plot, condition, rows), *chance_layers(plane)]
+    texts = [
+        f"{name}: {kind.x} {number_text(record[axes[0]])}, {kind.y} {number_text(record[axes[1]])}"
+        for name, record in zip(groups.names(table.height), plot.records, strict=True)
+        if record[axes[0]] is not None
+    ]
+    undrawn = plot.undrawn(n_keys)
+    plot = replace(plot, records=[one for one in plot.records if one[axes[0]] is not None])
+    layers = [*chance_layers(plane), _point_layer(plot, shape, condition)]
     if is_hull and not plane.bends:
-        layers.insert(0, _hull_layer(plot))
+        layers.insert(0, _hull_layer(list(groups.columns)[:n_keys]))
     return plot.with_titles(
-        plot.layered(layers, transform),
+        plot.layered(layers, rows, color=groups.color_channel()),
         title=f"{kind.title}: {'convex hulls' if is_hull else 'operating points'}",
         subtitle="",
         description=[
@@ -122,7 +130,7 @@ def points_chart(
             chance_text(plane),
             join_first(texts, separator="; "),
         ],
-        undrawn=plot.undrawn(n_keys),
+        undrawn=undrawn,
     )
 
 
@@ -167,35 +175,31 @@ def _mark_sizes(
     return {SIZE: sizes} if any(steps) else {}
 
 
-def _hull_layer(plot: CurvePlot) -> alt.Chart:
-    """Draw the lines between the vertices of each hull."""
-    x, y = plot.plane.channels()
+def _hull_layer(by: Sequence[str]) -> alt.Chart:
+    """Draw the lines between the vertices of each hull; `by` are the fields with its group."""
     layer: alt.Chart = (
         alt.Chart()
-        .mark_line(color=MUTED, strokeWidth=1)
-        .transform_filter("isValid(datum.x) && isValid(datum.y)")
-        .encode(x=x, y=y, detail=f"{HULL_INDEX}:N", order=f"{ORDER}:Q")
+        .mark_line(strokeWidth=1, order=False)
+        .encode(
+            color=alt.value(REFERENCE_COLOR),
+            detail=[nominal(alt.Detail, name) for name in by],
+            tooltip=NO_TOOLTIP,
+        )
     )
     return layer
 
 
-def _point_layer(plot: CurvePlot, condition: GroupColumn, rows: list[alt.Tooltip]) -> alt.Chart:
-    """Draw the points that are on the axes."""
-    x, y = plot.plane.channels()
-    shape: Any = alt.ShapeValue(SYMBOLS[0])
+def _point_layer(plot: CurvePlot, field: str, condition: GroupColumn) -> alt.Chart:
+    """Draw the points; the values of `condition` in `field` have shapes."""
+    layer: alt.Chart = alt.Chart().mark_point(
+        filled=True, size=POINT_SIZE, opacity=1, stroke=BACKGROUND, strokeWidth=1
+    )
     n_shapes = len(condition.values)
     if 1 < n_shapes <= len(SYMBOLS):
         scale = alt.Scale(domain=list(condition.values), range=list(SYMBOLS[:n_shapes]))
-        shape = alt.Shape(
-            f"{CONDITION}:N", scale=scale, legend=alt.Legend(title=condition.title, labelLimit=0)
-        )
-    size: Any = alt.Undefined
+        legend = alt.Legend(labelLimit=0)
+        shape = nominal(alt.Shape, field, title=condition.title, scale=scale, legend=legend)
+        layer = layer.encode(shape=shape)
     if any(SIZE in record for record in plot.records):
-        size = alt.Size(f"{SIZE}:Q", scale=None, legend=None)
-    layer: alt.Chart = (
-        alt.Chart()
-        .mark_point(filled=True, size=POINT_SIZE, opacity=1, stroke=BACKGROUND, strokeWidth=1)
-        .transform_filter("isValid(datum.x) && isValid(datum.y)")
-        .encode(x=x, y=y, color=plot.groups.color_channel(), shape=shape, size=size, tooltip=rows)
-    )
+        layer = layer.encode(size=alt.Size(f"{SIZE}:Q", scale=None, legend=None))
     return layer

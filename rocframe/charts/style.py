@@ -142,7 +142,7 @@ def _sequential(n_colors: int) -> list[str]:
 def theme_colors() -> list[str] | None:
     """Return the colors of the active Altair theme; None if it has no colors."""
     theme = alt.theme.get()
-    return None if theme is None else category(dict(theme()).get("config", {}))
+    return None if theme is None else category(cast("Any", theme()).get("config", {}))
 
 
 def category(config: Mapping[str, Any]) -> list[str] | None:
@@ -153,14 +153,15 @@ def category(config: Mapping[str, Any]) -> list[str] | None:
 
 def parse_colors(colors: object) -> list[str] | dict[str, str]:
     """Return the option `colors` as a list, or as a mapping from values to colors."""
-    is_mapping = isinstance(colors, Mapping)
-    values = [*colors.values()] if is_mapping else colors
+    values = [*colors.values()] if isinstance(colors, Mapping) else colors
     if (
         isinstance(values, list | tuple)
         and values
         and all(isinstance(color, str) and color.strip() for color in values)
     ):
-        return {str(name): color for name, color in colors.items()} if is_mapping else [*values]
+        if isinstance(colors, Mapping):
+            return {str(name): color for name, color in colors.items()}
+        return [*values]
     problem = "expected CSS colors, or a mapping from values to CSS colors"
     hint = 'Use, for example, colors=["#d62728", "black"].'
     raise OptionValueError.compose("colors", colors, problem, hint)
@@ -187,7 +188,7 @@ def add_dashes(chart: Any) -> None:
     encoding = _shared(chart)
     color = encoding._get("color")
     if isinstance(color, alt.Color):
-        options = color.to_dict(validate=False)
+        options: Any = color.to_dict(validate=False)
         values = options.pop("scale")["domain"]
         dashes = [DASHES[i % len(DASHES)] for i in range(len(values))]
         encoding.strokeDash = alt.StrokeDash(
@@ -238,8 +239,8 @@ def with_key(
             options["symbolStrokeWidth"] = width
     legend = alt.Legend(title=None, orient="bottom", labelLimit=0, symbolSize=200, **options)
     scale = alt.Scale(type="ordinal", domain=[text], range=[value])
-    entry: alt.Chart = layer.transform_calculate(key=dumps(text)).encode(
-        channel("key:O", scale=scale, legend=legend)
+    entry: alt.Chart = layer.transform_calculate(_key=dumps(text)).encode(
+        channel("_key:O", scale=scale, legend=legend)
     )
     return entry
 
