@@ -183,7 +183,14 @@ def superiority_chart(
     """Draw a bar for each range of costs in which a model has the lowest cost."""
     low, high = "relative_cost_low", "relative_cost_high"
     shown = documented_columns(table, layout.by)
-    rows = read_rows(table, layout.by, color=options.color, facet=options.facet, taken=shown)
+    rows = read_rows(
+        table,
+        layout.by,
+        color=options.color,
+        facet=options.facet,
+        highlight=options.highlight,
+        taken=shown,
+    )
     groups = rows.groups
     records = row_records(table, groups, shown)
     for record in records:
