@@ -132,7 +132,7 @@ class LayerChart(Colored, alt.LayerChart):
                 setattr(result, name, self._get(name))
         parts = [self, other]
         if isinstance(other, LayerChart):
-            parts[1] = _without_layers(other, [part for part in self.layer if _has_data(part)])
+            parts[1] = _without_layers(other, _layers_with_data(self))
             _check_axes(_axis_titles(self), _axis_titles(other))
             heights = [chart._get("height") for chart in parts]
             if alt.Undefined not in heights:  # charts of calibration with bars are taller
@@ -182,11 +182,20 @@ def _as_layer(chart: Any, shared: Mapping[str, Any]) -> Any:
     return layer
 
 
-def _without_layers(chart: LayerChart, others: Sequence[Any]) -> LayerChart:
-    """Return a chart without the layers that are equal to one of `others`."""
-    result: LayerChart = chart.copy(deep=False)
-    result.layer = [layer for layer in chart.layer if layer not in others]
+def _without_layers(chart: Any, others: Sequence[Any]) -> Any:
+    """Return a chart without the layers, at all levels, that are equal to one of `others`."""
+    if not isinstance(chart, alt.LayerChart):
+        return chart
+    result = chart.copy(deep=False)
+    result.layer = [_without_layers(part, others) for part in chart.layer if part not in others]
     return result
+
+
+def _layers_with_data(chart: Any) -> list[Any]:
+    """Return the layers of a chart, at all levels, that have their own data."""
+    if not isinstance(chart, alt.LayerChart):
+        return [chart] if _has_data(chart) else []
+    return [layer for part in chart.layer for layer in _layers_with_data(part)]
 
 
 def _channels(chart: Any) -> dict[str, Any]:
