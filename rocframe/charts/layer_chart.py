@@ -162,7 +162,7 @@ class LayerChart(Colored, alt.LayerChart):
                 setattr(result, name, value)
         parts = [self, other]
         if isinstance(other, LayerChart):
-            parts[1] = _without_layers(other, [part for part in self.layer if _has_data(part)])
+            parts[1] = _without_layers(other, _layers_with_data(self))
             if _show_equal_groups(self, other) and _layers_of_style(self, CURVE_LINE):
                 parts[1] = _without_layers(parts[1], _layers_of_style(other, ESTIMATE))
             _check_axes(_axis_titles(self), _axis_titles(other))
@@ -246,10 +246,12 @@ def _as_layer(chart: Any, shared: Mapping[str, Any]) -> Any:
     return layer
 
 
-def _without_layers(chart: LayerChart, others: Sequence[Any]) -> LayerChart:
-    """Return a chart without the layers that are equal to one of `others`."""
-    result: LayerChart = chart.copy(deep=False)
-    result.layer = [layer for layer in chart.layer if layer not in others]
+def _without_layers(chart: Any, others: Sequence[Any]) -> Any:
+    """Return a chart without the layers, at all levels, that are equal to one of `others`."""
+    if not isinstance(chart, alt.LayerChart):
+        return chart
+    result = chart.copy(deep=False)
+    result.layer = [_without_layers(part, others) for part in chart.layer if part not in others]
     return result
 
 
@@ -267,6 +269,13 @@ def _show_equal_groups(first: Any, second: Any) -> bool:
     shown: Any = [(color._get("field"), color._get("scale").domain) for color in colors]
     one, other = shown
     return bool(one == other)
+
+
+def _layers_with_data(chart: Any) -> list[Any]:
+    """Return the layers of a chart, at all levels, that have their own data."""
+    if not isinstance(chart, alt.LayerChart):
+        return [chart] if _has_data(chart) else []
+    return [layer for part in chart.layer for layer in _layers_with_data(part)]
 
 
 def _channels(chart: Any) -> dict[str, Any]:
