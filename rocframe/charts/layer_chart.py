@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.labels import inline_data
+from rocframe.charts.labels import datum, inline_data
 from rocframe.charts.style import COLORS, REFERENCE_COLOR, category, theme_colors
 from rocframe.errors import OptionValueError
 
@@ -92,11 +92,17 @@ class FacetChart(Colored, alt.FacetChart):
             part = chart.spec.copy(deep=False)
             own = part._get("transform")
             own = [] if own is alt.Undefined else own
-            part.transform = [alt.FilterTransform(f"datum.{SOURCE} === {i}"), *own]
+            # Without these calculations, Vega-Lite would convert the values of x of both charts to
+            # numbers, although those of one chart can be arrays.
+            channels = _channels(part)
+            fields = [channels[name]._get("field") for name in "xy" if name in channels]
+            part.transform = [
+                alt.FilterTransform(f"datum.{SOURCE} === {i}"),
+                *(alt.CalculateTransform(calculate=datum(name), **{"as": name}) for name in fields),
+                *own,
+            ]
             parts.append(part)
         result.data = inline_data(rows)
-        # Vega-Lite would convert the arrays of one chart to numbers if the other has numbers.
-        result.data["format"] = alt.JsonDataFormat(type="json", parse=None)
         result.spec = parts[0] + parts[1]
         return result
 
@@ -230,7 +236,7 @@ def _with_common_axes(*charts: Any) -> list[Any]:
 def _domain(chart: Any, side: str) -> Any:
     """Return the ends of the domain of an axis; None if they are not numbers."""
     scale = _channels(chart)[side]._get("scale") if side in _channels(chart) else None
-    domain = scale._get("domain") if isinstance(scale, alt.Scale) else None
+    domain: Any = scale._get("domain") if isinstance(scale, alt.Scale) else None
     is_range = isinstance(domain, list) and len(domain) == 2
     return domain if is_range and all(isinstance(end, int | float) for end in domain) else None
 
@@ -256,8 +262,8 @@ def _without_layers(chart: Any, others: Sequence[Any]) -> Any:
 
 
 def _layers_of_style(chart: LayerChart, style: str) -> list[Any]:
-    layers: Any = chart._get("layer")
-    marks = ((layer, layer._get("mark")) for layer in layers)
+    layers: Any = chart._kwds["layer"]
+    marks: Any = ((layer, layer._get("mark")) for layer in layers)
     return [layer for layer, mark in marks if isinstance(mark, alt.MarkDef) and mark.style == style]
 
 
@@ -275,7 +281,8 @@ def _layers_with_data(chart: Any) -> list[Any]:
     """Return the layers of a chart, at all levels, that have their own data."""
     if not isinstance(chart, alt.LayerChart):
         return [chart] if _has_data(chart) else []
-    return [layer for part in chart.layer for layer in _layers_with_data(part)]
+    layers: Any = chart._kwds["layer"]
+    return [layer for part in layers for layer in _layers_with_data(part)]
 
 
 def _channels(chart: Any) -> dict[str, Any]:
