@@ -45,6 +45,7 @@ from rocframe.charts.labels import (
     level_text,
     tooltip,
 )
+from rocframe.charts.layer_chart import MEAN_LINE
 from rocframe.charts.style import BAND_OPACITY, with_key
 from rocframe.curves.thinning import corner_points
 from rocframe.frames import collect_frame, column, number_keys
@@ -119,7 +120,7 @@ def mean_chart(
     layers = [
         *limit_layers(plot, intervals if limited else "", limit_columns(fields)),
         *chance_layers(plane),
-        line_layer(plot, strokeWidth=MEAN_WIDTH),
+        _mean_line(plot, area),
         points,
     ]
     with_intervals = f" with {intervals}" if limited else ""
@@ -134,6 +135,14 @@ def mean_chart(
             groups.captions_text() or area,
         ],
     )
+
+
+def _mean_line(plot: CurvePlot, area: str) -> Any:
+    """Draw the averaged curves; without colors of groups, the mean has a legend."""
+    line = line_layer(plot, strokeWidth=MEAN_WIDTH, style=MEAN_LINE)
+    if plot.groups.color is not None:
+        return line
+    return with_key(line, f"mean ({area})" if area else "mean", "line", MEAN_WIDTH)
 
 
 def plot_with_limits(
@@ -200,7 +209,7 @@ def limit_layers(plot: CurvePlot, key: str, ends: Mapping[str, tuple[str, str]])
     both limits for each axis that has limits.
     """
     plane = plot.plane
-    limits = {
+    limits: dict[str, dict[str, Any]] = {
         side: {
             side: channel(field=plane.field(ends[side][0]), type="quantitative"),
             f"{side}2": second(field=plane.field(ends[side][1])),

@@ -13,6 +13,7 @@ from rocframe.charts.average_chart import (
 from rocframe.charts.axes import roc_plane
 from rocframe.charts.curve_layers import chance_layers, chance_text, hover_layer, line_layer
 from rocframe.charts.labels import RATE_FORMAT, tooltip
+from rocframe.charts.layer_chart import ESTIMATE
 from rocframe.text import format_count, format_percent
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def band_chart(
     layers = [
         *limit_layers(plot, _band_text(table, "ci_level", "scope"), limit_columns(fields)),
         *chance_layers(plane),
-        *([] if both else [line_layer(plot, strokeWidth=CURVE_WIDTH)]),
+        *([] if both else [line_layer(plot, strokeWidth=CURVE_WIDTH, style=ESTIMATE)]),
         hover_layer(plot),
     ]
     bands = _band_text(table, "ci_level", "scope", "band")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rocframe.charts.style import add_dashes, parse_colors, set_colors
 from rocframe.errors import BrokenCurveError, ColumnTypeError, LazyFrameError
 from rocframe.options import NOT_GIVEN, NotGiven, check_flag, check_supported, public
 from rocframe.schemas.columns import CURVE_COLUMNS
@@ -36,14 +37,14 @@ def chart(
     x: str | None = None,
     y: str | Sequence[str] | None = None,
     color: str | NotGiven | None = NOT_GIVEN,
+    colors: Sequence[str] | Mapping[str, str] | None = None,
+    dash: bool = False,
+    highlight: str | Sequence[str] | None = None,
     facet: str | None = None,
     detail: str | Sequence[str] = (),
     scale: Scale | None = None,
     x_domain: Sequence[float] | None = None,
     y_domain: Sequence[float] | None = None,
-    hull: bool = False,
-    costs: Mapping[str, float] | None = None,
-    prevalence: float | None = None,
     mark: Mark = None,
     text: str | None = None,
     areas: pl.DataFrame | None = None,
@@ -178,11 +179,20 @@ def chart(
         Group column with a color for each of its values; None for one color. The default is
         `model`. If `model` is not a group column, the default is the first group column that
         `facet` and `detail` do not name. A column with more than 12 values has colors only if the
-        values are numbers or times. Otherwise, all lines have the same color, and tooltips show the
-        value.
+        values are numbers or times. Otherwise, all lines have the same color, except for those of
+        `highlight`, and tooltips show the value.
 
         By default, a dot plot has colors only if the column of the colors has at most eight values
         and there is another group column. Comparisons of models have no colors by default.
+    colors : sequence of str or mapping of str to str, default None
+        CSS colors, in the order of the legend or by value, such as `{"old": "gray"}`. Values that
+        the mapping lacks keep their colors. By default, the colors are those of `configure_range`
+        or of the active Altair theme, or else of the theme `rocframe`.
+    dash : bool, default False
+        Distinguish the values of `color` by dashes as well, for print without color.
+    highlight : str or sequence of str, default None
+        Values of `color` in color; all others are gray. In charts of more than 12 curves, the
+        default are the five values with the largest area.
     facet : str, default None
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()
@@ -211,20 +221,6 @@ def chart(
         The areas in the chart are those of the complete curves, not of the part that is shown.
     y_domain : sequence of float, default None
         Lowest and highest value of the y axis.
-    hull : bool, default False
-        Draw the upper convex hull of each curve as a thin dashed line. Only for roc, gain and
-        lift_chart. Thresholds whose points are below the hull are not optimal for any costs.
-    costs : mapping of str to float, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fn": 5, "fp": 1}`. Costs that are not
-        given are 0. Only for roc, gain and lift_chart. With `costs` or `prevalence`, a thin line of
-        equal expected cost touches each curve at the row of lowest cost. A ring marks this row. If
-        several rows have the lowest cost, the ring marks the row with the highest threshold. If
-        only `prevalence` is given, each error has the cost 1. The function `iso_lines` returns the
-        lines as a table.
-    prevalence : float, default None
-        Share of positives, between 0 and 1, for the expected cost. If only `costs` is given, the
-        prevalence is the one that was passed to `curve`, or the prevalence of each curve if none
-        was passed.
     mark : float, DataFrame or mapping, default None
         Operating points to mark:
 
@@ -318,7 +314,7 @@ def chart(
 
     If a false negative costs five times as much as a false positive:
 
-    >>> rf.chart(curves, hull=True, costs={"fp": 1, "fn": 5}, mark=0.5, ties=True).description
+    >>> rf.chart(curves, mark=0.5, ties=True).description
     'ROC chart, 1 curve: true positive rate against false positive rate. The dashed line shows \
 chance. AUC 0.750. ROC areas over all orders of tied rows: 0.500 to 1.000. Thin dashed lines are \
 convex hulls. A thin line of equal expected cost touches each curve. Points are marked.'
@@ -333,14 +329,14 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         x=x,
         y=y,
         color=color,
+        colors=colors,
+        dash=dash,
+        highlight=highlight,
         facet=facet,
         detail=detail,
         scale=scale,
         x_domain=x_domain,
         y_domain=y_domain,
-        hull=hull,
-        costs=costs,
-        prevalence=prevalence,
         mark=mark,
         text=text,
         areas=areas,
@@ -354,6 +350,7 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
     )
     check_flag("diagonal", diagonal)
     check_flag("legend", legend)
+    check_flag("dash", dash)
     check_flag("lines", lines)
     table_type = layout.type
     if table_type.chart_hint is not None:
@@ -369,10 +366,17 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         if name not in layout.by and not (dtype.is_numeric() or dtype == pl.Null):
             hint = "This column must be numeric."
             raise ColumnTypeError.of_table("table", name, dtype, hint)
-    options.check(table_type.chart_options, table_type.name)
+    supported = table_type.chart_options
+    supported += ("colors", "dash", "highlight") if "color" in supported else ()
+    options.check(supported, table_type.name)
     module, name = str(table_type.drawing).split(":")
     draw = getattr(import_module(module), name)
-    return draw(table, layout, options)  # type: ignore[no-any-return]
+    drawn: alt.LayerChart | alt.FacetChart = draw(table, layout, options)
+    if colors is not None:
+        set_colors(drawn, parse_colors(colors))
+    if dash:
+        add_dashes(drawn)
+    return drawn
 
 
 def _check_curve(columns: Sequence[str]) -> None:
@@ -397,14 +401,14 @@ class ChartOptions:
     x: str | None = None
     y: str | Sequence[str] | None = None
     color: str | NotGiven | None = NOT_GIVEN
+    colors: Sequence[str] | Mapping[str, str] | None = None
+    dash: bool = False
+    highlight: str | Sequence[str] | None = None
     facet: str | None = None
     detail: str | Sequence[str] = ()
     scale: Scale | None = None
     x_domain: Sequence[float] | None = None
     y_domain: Sequence[float] | None = None
-    hull: bool = False
-    costs: Mapping[str, float] | None = None
-    prevalence: float | None = None
     mark: Mark = None
     text: str | None = None
     areas: pl.DataFrame | None = None

@@ -91,14 +91,15 @@ class CurvePlot:
         if self.plane.clipped:
             for layer in layers:
                 layer.mark.clip = True
-        data = [*self.records, *self.overlays]
+        # Later lines are above earlier lines.
+        data = [*sorted(self.records, key=self.groups.is_highlighted), *self.overlays]
         for record in data:
             for name in self.fields:
                 record.setdefault(name, [])
         steps = alt.Chart()
         if self.fields:
             steps = steps.transform_flatten([*map(escape_field, self.fields)])
-        expressions = (calculated or {}) | self.plane.deviates(*deviates)
+        expressions = {**(calculated or {})} | self.plane.deviates(*deviates)
         if expressions:
             steps = steps.transform_calculate(**expressions)
         shared = {**self.plane.channels(), **self.groups.channels(), "tooltip": [*tooltips]}
@@ -178,6 +179,8 @@ def line_layer(plot: CurvePlot, **stroke: Any) -> alt.Chart:
 def curve_stroke(plot: CurvePlot) -> dict[str, Any]:
     """Return the stroke of lines: thin if they have the same color or a panel has many curves."""
     groups, records = plot.groups, plot.records
+    if groups.highlighted:
+        return {"strokeWidth": 1.5}
     shared = groups.max_curves(records, groups.color, groups.panel) > 1
     if shared or groups.max_curves(records, groups.panel) > MANY_CURVES:
         return {"strokeWidth": 1, "opacity": 0.5}
@@ -276,7 +279,8 @@ def reference_line(points: Mapping[str, Sequence[Any]], dash: Sequence[int]) -> 
     The layer has its own data, so that filters of the chart do not remove it.
     """
     rows = [dict(zip(points, row, strict=True)) for row in zip(*points.values(), strict=True)]
-    return _reference(alt.Chart(alt.InlineData(values=rows)), dash)
+    layer: alt.Chart = _reference(alt.Chart(alt.InlineData(values=rows)), dash)
+    return layer
 
 
 def _reference(layer: Any, dash: Sequence[int]) -> Any:

@@ -34,6 +34,8 @@ JAVASCRIPT_NAMES = frozenset(
     | {"__proto__", "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"}
     | {"toLocaleString", "toString", "valueOf"}
 )
+# Suffixes of names of calculated fields, which begin with "_" if they are not columns of a table.
+CALCULATED = ("_deviate", "_logit")
 WORD_JOINER = "\u2060"  # an invisible character without width
 
 
@@ -74,8 +76,9 @@ def field_name(name: str, taken: Collection[str] = ()) -> str:
 
     It is the name of the column, unless Vega-Lite cannot use this name, or another field has it.
     """
-    field = chart_text(format_name(name))
-    while field in taken:
+    # Vega-Lite reads a backslash as an escape character, more often than it is escaped.
+    field = chart_text(format_name(name)).replace("\\", "⧵")
+    while field in taken or field.startswith("_") or field.endswith(CALCULATED):
         field = f"({field})"
     return field
 
@@ -90,9 +93,9 @@ def datum(field: str) -> str:
     return f"datum[{dumps(field, ensure_ascii=False)}]"
 
 
-def distinct_labels(values: pl.Series) -> list[str]:
-    """Return a different text, of limited length, for each of the distinct `values`."""
-    return distinct_texts([shorten(text, MAX_NAME_LENGTH) for text in format_values(values)])
+def distinct_labels(values: pl.Series, length: int = MAX_NAME_LENGTH) -> list[str]:
+    """Return a different text, of about `length` characters, for each of the distinct `values`."""
+    return distinct_texts([shorten(text, length) for text in format_values(values)])
 
 
 def distinct_texts(texts: Sequence[str]) -> list[str]:
@@ -233,9 +236,10 @@ def domain_of(values: Iterable[Any], empty: Sequence[float] = (0.0, 1.0)) -> lis
 def tooltip(field: str, title: str | None = None, number: str | None = None) -> alt.Tooltip:
     """Return a line of a tooltip: a field as text, or as a number in the format `number`."""
     options: dict[str, Any] = {"field": escape_field(field), "type": "nominal"}
+    title = title or field
     if number is not None:
         options |= {"type": "quantitative", "format": number}
-    if title != field:
+    if title != options["field"]:
         # Vega-Lite puts the title into an expression, where a backslash is an escape character.
-        options["title"] = (title or field).replace("\\", "\\\\")
+        options["title"] = title.replace("\\", "\\\\")
     return alt.Tooltip(**options)

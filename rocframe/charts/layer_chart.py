@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.style import COLORS
+from rocframe.charts.labels import inline_data
+from rocframe.charts.style import COLORS, REFERENCE_COLOR, category, theme_colors
 from rocframe.errors import OptionValueError
 
 if TYPE_CHECKING:
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 MOVED = ("params", "width", "height", "view")
 # Properties of a whole chart. In a sum of two charts, the sum has those of the first chart.
 WHOLE = ("title", "description", "width", "height", "background", "padding", "autosize", "config")
+# Mark styles: the lines of curves, lines of other tables that show the same curves, and lines of
+# averages. In a sum, the same curves are drawn once, and an average without colors is gray.
+CURVE_LINE, ESTIMATE, MEAN_LINE = "curve", "estimate", "mean"
+SOURCE = "_source"  # the field of the chart of a row, in a sum of two charts with panels
 FALLBACK = "rocframe colors"  # in the context of `to_dict`: an outer chart adds the colors
 
 
@@ -33,7 +39,7 @@ class Colored(alt.TopLevelMixin):
         """Return the specification of the chart."""
         context = dict(context or {})
         is_inside = context.get(FALLBACK, False)
-        is_set = is_inside or _has_colors(self) or _theme_has_colors()
+        is_set = is_inside or _has_colors(self) or theme_colors() is not None
         whole = context.get("top_level", True)
         spec = super().to_dict(*args, context=context | {FALLBACK: is_set or whole}, **kwargs)
         if is_set or kwargs.get("format") == "vega":
@@ -65,7 +71,36 @@ class VConcatChart(Colored, alt.VConcatChart):
 
 
 class FacetChart(Colored, alt.FacetChart):
-    """A chart with a panel for each value of a column."""
+    """A chart with a panel for each value of a column.
+
+    The operator `+` draws two charts with the same panels over each other.
+    """
+
+    def __add__(self, other: Any) -> FacetChart:
+        """Return a chart with the layers of both charts in each panel."""
+        if not isinstance(other, FacetChart) or _field(self.facet) != _field(other.facet):
+            raise OptionValueError(
+                "chart + chart: the charts have different panels.\n"
+                "Draw both with the same facet=, or add layers before facet()."
+            )
+        result: FacetChart = self.copy(deep=False)
+        rows = []
+        parts = []
+        charts: tuple[Any, Any] = (self, other)
+        for i, chart in enumerate(charts):
+            rows += [row | {SOURCE: i} for row in json.loads(chart.data.values)]
+            part = chart.spec.copy(deep=False)
+            own = part._get("transform")
+            own = [] if own is alt.Undefined else own
+            part.transform = [alt.FilterTransform(f"datum.{SOURCE} === {i}"), *own]
+            parts.append(part)
+        result.data = inline_data(rows)
+        result.spec = parts[0] + parts[1]
+        return result
+
+
+def _field(facet: Any) -> Any:
+    return facet._get("field") if isinstance(facet, alt.Facet) else None
 
 
 def _concatenated(kind: type[Any], chart: Any, part: str) -> Any:
@@ -77,16 +112,7 @@ def _concatenated(kind: type[Any], chart: Any, part: str) -> Any:
 
 def _has_colors(chart: Any) -> bool:
     config = chart._get("config")
-    return isinstance(config, alt.Config) and _category(config.to_dict(validate=False)) is not None
-
-
-def _theme_has_colors() -> bool:
-    theme = alt.theme.get()
-    return theme is not None and _category(dict(theme()).get("config", {})) is not None
-
-
-def _category(config: Any) -> Any:
-    return (config.get("range") or {}).get("category")
+    return isinstance(config, alt.Config) and category(config.to_dict(validate=False)) is not None
 
 
 def _add_colors(spec: dict[str, Any], inherited: bool = False) -> None:
@@ -125,15 +151,18 @@ class LayerChart(Colored, alt.LayerChart):
         result.columns = chart._get("columns")
         return result
 
-    def __iadd__(self, other: Any) -> Self:
+    def __iadd__(self, other: Any) -> Self:  # type: ignore[misc]
         # Altair's `+` and `add_layers` call this method.
         result = type(self)()
         for name in WHOLE:
-            if self._get(name) is not alt.Undefined:
-                setattr(result, name, self._get(name))
+            value: Any = self._kwds.get(name, alt.Undefined)
+            if value is not alt.Undefined:
+                setattr(result, name, value)
         parts = [self, other]
         if isinstance(other, LayerChart):
             parts[1] = _without_layers(other, [part for part in self.layer if _has_data(part)])
+            if _show_equal_groups(self, other) and _layers_of_style(self, CURVE_LINE):
+                parts[1] = _without_layers(parts[1], _layers_of_style(other, ESTIMATE))
             _check_axes(_axis_titles(self), _axis_titles(other))
             parts[0], parts[1] = _with_common_axes(self, parts[1])
             heights = [chart._get("height") for chart in parts]
@@ -142,7 +171,12 @@ class LayerChart(Colored, alt.LayerChart):
             shared = _equal_encodings(*parts)
             if shared:
                 result.encoding = alt.FacetedEncoding(**shared)
+            texts = [part._get("description") for part in parts]
+            result.description = " ".join(text for text in texts if isinstance(text, str))
             parts = [_as_layer(part, shared) for part in parts]
+            if _layers_of_style(other, MEAN_LINE) and "color" not in _channels(other):
+                own = _channels(parts[1]) | {"color": alt.value(REFERENCE_COLOR)}
+                parts[1].encoding = alt.FacetedEncoding(**own)
         else:
             parts[0] = _as_layer(self, {})
         result.layer = parts
@@ -215,6 +249,22 @@ def _without_layers(chart: LayerChart, others: Sequence[Any]) -> LayerChart:
     result: LayerChart = chart.copy(deep=False)
     result.layer = [layer for layer in chart.layer if layer not in others]
     return result
+
+
+def _layers_of_style(chart: LayerChart, style: str) -> list[Any]:
+    layers: Any = chart.layer
+    marks = ((layer, layer._get("mark")) for layer in layers)
+    return [layer for layer, mark in marks if isinstance(mark, alt.MarkDef) and mark.style == style]
+
+
+def _show_equal_groups(first: Any, second: Any) -> bool:
+    """Return whether the colors of two charts show the same values of the same column."""
+    colors: list[Any] = [_channels(chart).get("color") for chart in (first, second)]
+    if not all(isinstance(color, alt.Color) for color in colors):
+        return bool(colors[0] == colors[1])
+    shown: Any = [(color._get("field"), color._get("scale").domain) for color in colors]
+    one, other = shown
+    return bool(one == other)
 
 
 def _channels(chart: Any) -> dict[str, Any]:

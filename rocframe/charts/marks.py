@@ -46,7 +46,7 @@ LIMIT_COLUMNS = ("estimate", "lower", "upper")
 # The values of the field `part` in the records of points and of bars between their limits.
 MARK, LIMITS = "mark", "limits"
 MARK_NAME = "mark"  # the field of the name of a point
-MARK_FIELDS = (MARK_NAME, "expected_cost")  # fields of records of overlays
+MARK_FIELDS = (MARK_NAME,)  # fields of records of overlays
 MARK_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
 
 
@@ -129,7 +129,7 @@ def _limited_marks(inputs: OverlayInput, points: Any) -> list[dict[str, Any]]:
             text = format_interval(lower, upper, 3, brackets=True)
             if text is None:
                 continue
-            texts[f"{axis.name} limits"] = text
+            texts[limits_field(axis.name)] = text
             ends: dict[str, Any] = {name: [None, None] for name in fields}
             ends |= {one.name: [point[name]] * 2 for name, one in axes}
             ends[axis.name] = np.clip([lower, upper], axis.low, axis.high).tolist()
@@ -178,6 +178,11 @@ def _check_totals(curves: Curves, points: pl.DataFrame, columns: Sequence[str]) 
             raise OptionValueError.compose(
                 "mark", columns, problem, "Pass points that were computed from these curves."
             )
+
+
+def limits_field(name: str) -> str:
+    """Return the field of the text of the confidence limits of a rate."""
+    return f"_{name}_limits"
 
 
 def marked_names(options: ChartOptions, records: Sequence[Mapping[str, Any]]) -> list[str | None]:

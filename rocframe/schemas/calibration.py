@@ -83,7 +83,10 @@ CALIBRATION_SUMMARY = TableType(
     ties=ROW_TIES,
     drawing=INTERVAL_CHART,
     dots=DotStyle(
-        title="Calibration", axis="Value", marks=("brier", "miscalibration", "ece", "ici")
+        title="Calibration",
+        axis="Value",
+        marks=("brier", "miscalibration", "ece", "ici"),
+        in_panels=True,
     ),
 )
 

@@ -52,18 +52,7 @@ CURVE = TableType(
     drawing="rocframe.charts.curve_chart:curve_chart",
     chart_options=(
         *("by", "kind", "x", "y", *CHANNELS),
-        *(
-            "scale",
-            *DOMAINS,
-            "hull",
-            "costs",
-            "prevalence",
-            "mark",
-            "text",
-            "areas",
-            "ties",
-            *UNITS,
-        ),
+        *("scale", *DOMAINS, "mark", "text", "areas", "ties", *UNITS),
         *HIDDEN_PARTS,
     ),
 )

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 import pytest
 import vl_convert
+
+from rocframe.charts.labels import WORD_JOINER
+from rocframe.charts.style import REFERENCE_COLOR
 
 if TYPE_CHECKING:
     import altair as alt
@@ -93,3 +98,44 @@ def encodings(chart: alt.Chart, channel: str) -> list[Any]:
 def svg(chart: alt.Chart) -> str:
     """Return the chart as SVG."""
     return render(json.dumps(spec(chart)))
+
+
+def parts(chart: alt.Chart, part: str | None = None) -> list[dict[str, Any]]:
+    """Return the records of one overlay; with None, those of the curves."""
+    return [record for record in records(chart) if record.get("_layer") == part]
+
+
+def texts(chart: alt.Chart) -> list[str | None]:
+    """Return all texts of the rendered chart, without invisible characters."""
+    shown = ET.fromstring(svg(chart).replace(WORD_JOINER, ""))
+    return [node.text for node in shown.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def line_marks(chart: alt.Chart) -> list[str]:
+    """Return the rendered lines as SVG elements, without reference lines."""
+    return [line for line in _line_marks(chart) if REFERENCE_COLOR not in line]
+
+
+def lines(chart: alt.Chart) -> int:
+    """Return the number of rendered lines, without reference lines."""
+    return len(line_marks(chart))
+
+
+def reference_lines(chart: alt.Chart) -> int:
+    """Return the number of rendered reference lines, such as lines of chance."""
+    return len(_line_marks(chart)) - lines(chart)
+
+
+def _line_marks(chart: alt.Chart) -> list[str]:
+    return re.findall(r'<path [^>]*aria-roledescription="line mark"[^>]*>', svg(chart))
+
+
+def shared(chart: alt.Chart, channel: str) -> dict[str, Any]:
+    """Return the definition of a channel that the layers share; empty without a definition."""
+    read = spec(chart)
+    return read.get("spec", read)["encoding"].get(channel, {})
+
+
+def domain(chart: alt.Chart, channel: str) -> list[Any]:
+    """Return the domain of the scale of a shared channel."""
+    return shared(chart, channel)["scale"]["domain"]

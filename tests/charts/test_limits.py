@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from tests.charts.specifications import encodings, records, spec, svg
-from tests.charts.test_chart import texts
+from tests.charts.specifications import domain, encodings, parts, spec, svg, texts
 
 VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
 OPTIONS = {"label": "label", "score": "score", "by": "model"}
@@ -20,10 +19,6 @@ RATES = rf.intervals(VOTE, **OPTIONS, metrics=["fpr", "tpr"], threshold=[0.5, 0.
 
 def entry(name: str, area: str, row: dict) -> str:
     return f"{name} ({area} [{row['lower']:.3f}, {row['upper']:.3f}])"
-
-
-def parts(chart, part):
-    return [record for record in records(chart) if record.get("_layer") == part]
 
 
 def test_the_legend_shows_the_areas_and_limits_of_the_table():
@@ -126,14 +121,14 @@ def test_bars_end_at_the_limits_of_the_table():
         expected.append((model, x, x, tpr["lower"], tpr["upper"]))
         (point,) = [p for p in points if p["model"] == model and p["x"] == [pytest.approx(x)]]
         assert point["y"] == [pytest.approx(y)]
-        assert point["x_limits"] == f"[{fpr['lower']:.3f}, {fpr['upper']:.3f}]"
-        assert point["y_limits"] == f"[{tpr['lower']:.3f}, {tpr['upper']:.3f}]"
+        assert point["_fpr_limits"] == f"[{fpr['lower']:.3f}, {fpr['upper']:.3f}]"
+        assert point["_tpr_limits"] == f"[{tpr['lower']:.3f}, {tpr['upper']:.3f}]"
     assert len(ends) == len(expected) == 8
     for name, *numbers in expected:
         assert any(end[0] == name and list(end[1:]) == pytest.approx(numbers) for end in ends)
     assert "95 % confidence limits" in texts(chart)
     assert "Points are marked. Bars are 95 % confidence limits." in chart.description
-    titles = [line["title"] for line in encodings(chart, "tooltip")[-1]]
+    titles = [line.get("title") for line in encodings(chart, "tooltip")[-1]]
     assert titles[-2:] == ["fpr limits", "tpr limits"]
 
 
@@ -144,7 +139,7 @@ def test_limits_of_a_rule_are_drawn_in_panels_on_axes_without_0():
         facet="model",
         scale="normal_deviate",
     )
-    low, high = encodings(chart, "x")[0]["scale"]["domain"]
+    low, high = domain(chart, "x")
     low, high = NormalDist().cdf(low), NormalDist().cdf(high)
     bars = parts(chart, "limits")
     assert {bar["mark"] for bar in bars} == {"best", "half"}
@@ -181,8 +176,8 @@ def test_bars_of_one_metric_are_drawn_against_the_threshold(axes):
 def test_metrics_without_limits_in_the_table_have_points_without_bars():
     metrics = ["tpr", "precision"]
     chart = CURVES.roc.chart(x="threshold", y=metrics, mark=RATES)
-    assert [bar["model"] for bar in parts(chart, "limits")] == ["tpr"] * 4
-    assert [point["model"] for point in parts(chart, "mark")] == ["tpr"] * 4 + ["precision"] * 4
+    assert [bar["metric"] for bar in parts(chart, "limits")] == ["tpr"] * 4
+    assert [point["metric"] for point in parts(chart, "mark")] == ["tpr"] * 4 + ["precision"] * 4
     none = CURVES.roc.chart(x="threshold", y="precision", mark=RATES)
     assert none.description.endswith(" Points are marked.")
 
