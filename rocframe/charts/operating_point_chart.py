@@ -87,8 +87,9 @@ def points_chart(
     plane = zoom_plane(given_titles(plane, options), options)
     axes = plane.x.name, plane.y.name
     groups = read_groups(table, by, table.columns, options, axes)
-    if n_keys is not None and len(by) > n_keys:
-        groups = _name_trivial_vertices(table, groups, list(groups.columns)[n_keys:])
+    across = list(groups.columns)[n_keys:] if n_keys is not None else []
+    if across:
+        groups = _name_trivial_vertices(table, groups, across)
     left = {BEST_POINTS: tuple(RULE_COLUMNS), CONVEX_HULL: (), CONFUSION_MATRICES: ()}.get(
         layout.type, POINT_NAMES
     )
