@@ -581,7 +581,7 @@ def _combined(
     """
     if len(columns) != 1:
         column = combined_column(columns, height, sort=sort)
-        return field_name(column.title or ALL, {*taken}), column
+        return field_name(column.title, {*taken}) if column.title else ALL, column
     column = columns[0]
     if sort:
         return names[0], column

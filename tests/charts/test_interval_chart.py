@@ -223,7 +223,7 @@ def test_three_numbers_over_folds_have_three_marks_whose_legends_show_their_symb
     shown = svg(chart)
     assert all(f">{name}<" in shown for name in names)
     symbols = re.findall(r"role-legend-symbol(.*?)</g>", shown)
-    assert ["transparent" not in symbol for symbol in symbols] == [True, False, False]
+    assert ["fill=" in symbol for symbol in symbols] == [True, False, False]
 
 
 def statistics(chart) -> dict[str, dict[str, float | None]]:
